@@ -38,5 +38,5 @@ export class ConcurrencyLimiter {
 }
 
 export function tooManyRequestsError(): AppError {
-  return new AppError('unavailable', 'The server is serving as many requests as it can; try again shortly.');
+  return new AppError('unavailable', 'Too many concurrent requests. Try again shortly.');
 }

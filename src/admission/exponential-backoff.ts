@@ -31,13 +31,9 @@ export class ExponentialBackoff {
     const now = this.#clock.monotonic();
     const until = Math.max(...keys.map((key) => this.#failures.get(key)?.until ?? 0));
     if (until <= now) return;
-    throw new AppError(
-      'rate_limited',
-      `Too many wrong tries; wait ${formatWait(until - now)} and try again.`,
-      {
-        retryAfterMs: until - now,
-      },
-    );
+    throw new AppError('rate_limited', `Too many failed attempts. Try again in ${formatWait(until - now)}.`, {
+      retryAfterMs: until - now,
+    });
   }
 
   recordFailure(keys: readonly string[]): void {

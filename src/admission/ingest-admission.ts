@@ -36,7 +36,7 @@ export class IngestAdmission {
     if (!this.#hasShare(organizationId)) {
       throw new AppError(
         'queue_full',
-        `The ingest queue is full: ${queueDocumentsMax} documents wait for indexing (QUARRY_QUEUE_DOCUMENTS_MAX).`,
+        `The ingest queue is full: ${queueDocumentsMax} documents are waiting to be indexed (QUARRY_QUEUE_DOCUMENTS_MAX). Try again later.`,
         { retryAfterMs: 2_000 },
       );
     }

@@ -15,21 +15,20 @@ export interface LimitRow {
 
 const formatNumber = (value: number) => value.toLocaleString('en-US');
 const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
-const ownAllowance = 'its own allowance';
+const ownAllowance = 'own allowance';
 const perRequest = 'per request';
-const fairShare =
-  'all of it while there is room; of a reserve of one eighth beyond it an equal part for each organization';
+const fairShare = 'the whole capacity while it lasts, then an equal share of a reserve of one eighth';
 const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
 
 const requestRows: readonly LimitRow[] = [
   {
     limit: 'Requests running',
-    bounds: 'Requests that run at a time; probes are exempt',
+    bounds: 'Concurrent requests; probes are exempt',
     value: formatNumber(limits.requestsRunningMax),
     enforcedIn: 'admission/concurrency-limiter.ts ConcurrencyLimiter',
     status: 503,
     header: null,
-    share: `${fairShare}; people and anonymous addresses count like organizations`,
+    share: `${fairShare}; users and anonymous addresses count as organizations`,
   },
   {
     limit: 'Memory of request bodies',
@@ -38,7 +37,7 @@ const requestRows: readonly LimitRow[] = [
     enforcedIn: 'admission/shared-budget.ts SharedBudget',
     status: 429,
     header: 'request-bodies',
-    share: 'as much as stays free: half for one, a third each for two, and so on',
+    share: 'dynamic: half for one organization, a third each for two, and so on',
   },
   {
     limit: 'Body of a document',
@@ -60,7 +59,7 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'Body of a query',
-    bounds: 'Bytes of every other operation of retrieval',
+    bounds: 'Bytes of all other retrieval operations',
     value: formatNumber(limits.queryBodyBytesMax),
     enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
     status: 413,
@@ -97,7 +96,7 @@ const requestRows: readonly LimitRow[] = [
   {
     limit: 'JSON values',
     bounds: 'Values of one body, counted while it arrives',
-    value: `${formatNumber(limits.jsonValuesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} else`,
+    value: `${formatNumber(limits.jsonValuesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} otherwise`,
     enforcedIn: 'http/json-scanner.ts JsonScanner',
     status: 400,
     header: null,
@@ -105,8 +104,8 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'JSON objects, lists and strings',
-    bounds: 'Of one body, names of fields included',
-    value: `${formatNumber(limits.jsonNodesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} else`,
+    bounds: 'Objects, lists and strings of one body, including field names',
+    value: `${formatNumber(limits.jsonNodesMax)} for documents, ${formatNumber(limits.smallJsonValuesMax)} otherwise`,
     enforcedIn: 'http/json-scanner.ts JsonScanner',
     status: 400,
     header: null,
@@ -123,7 +122,7 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'Speed of a body',
-    bounds: `Bytes per second over ${seconds(limits.bodyRateWindowMs)}, once ${formatNumber(limits.bodyRateBytesMin)} bytes are held`,
+    bounds: `Bytes per second over ${seconds(limits.bodyRateWindowMs)}, after the first ${formatNumber(limits.bodyRateBytesMin)} bytes`,
     value: formatNumber(limits.bodyBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
     status: 408,
@@ -144,12 +143,12 @@ const requestRows: readonly LimitRow[] = [
 const documentRows: readonly LimitRow[] = [
   {
     limit: 'Uploads running',
-    bounds: 'Uploads whose bytes arrive at a time',
+    bounds: 'Concurrent uploads',
     value: formatNumber(limits.uploadsRunningMax),
     enforcedIn: 'admission/upload-limiter.ts UploadLimiter',
     status: 503,
     header: 'uploads-running',
-    share: `${fairShare}; then an upload idle for a second gives way to an organization that holds less`,
+    share: `${fairShare}; then an upload that is idle for one second is canceled for an organization with fewer uploads`,
   },
   {
     limit: 'Size of an upload',
@@ -171,7 +170,7 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Ingest queue',
-    bounds: 'Documents that wait for parsing and indexing',
+    bounds: 'Documents in the ingest queue',
     value: '`QUARRY_QUEUE_DOCUMENTS_MAX`',
     enforcedIn: 'admission/ingest-admission.ts IngestAdmission',
     status: 429,
@@ -180,7 +179,7 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Memory and disk',
-    bounds: 'Memory of the process, and space left on the disk; reads continue',
+    bounds: 'Memory of the process, and free disk space; reads continue',
     value: '`QUARRY_MEMORY_BYTES_MAX` and `QUARRY_DISK_RESERVE_BYTES`',
     enforcedIn: 'admission/ingest-admission.ts checkCapacity',
     status: 429,
@@ -207,7 +206,7 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Documents being ingested',
-    bounds: 'Documents of an organization that wait for parsing and indexing',
+    bounds: 'Documents of an organization in the ingest queue',
     value: tierSetting('INGEST_DOCUMENTS_MAX'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
@@ -216,7 +215,7 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Bytes of documents',
-    bounds: 'Raw bytes that come in per minute; files of parse-document count',
+    bounds: 'Raw bytes received per minute, including files of parse-document',
     value: tierSetting('DOCUMENT_BYTES_PER_MINUTE'),
     enforcedIn: 'admission/quotas.ts Quotas',
     status: 429,
@@ -225,21 +224,21 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Page images waiting',
-    bounds: 'Requests of an organization that wait until a page is drawn',
+    bounds: 'Queued requests of an organization for page images',
     value: formatNumber(limits.pageImagesWaitingMax),
     enforcedIn: 'app/app.ts pageImagesWaitingMax',
     status: 429,
     header: 'waiting-page-images',
-    share: 'organizations take turns; its own places to wait',
+    share: 'own queue; round robin between organizations',
   },
   {
     limit: 'Files waiting for parse-document',
-    bounds: 'Calls of an organization that wait for a parser',
+    bounds: 'Queued calls of an organization',
     value: formatNumber(limits.filesWaitingMax),
     enforcedIn: 'app/services.ts filesWaitingMax',
     status: 429,
     header: 'waiting-files',
-    share: 'its own queue; organizations take turns',
+    share: 'own queue; round robin between organizations',
   },
 ];
 
@@ -264,13 +263,13 @@ const queryRows: readonly LimitRow[] = [
   },
   {
     limit: 'Queries waiting',
-    bounds: 'Queries of an organization that wait for their turn',
+    bounds: 'Queued queries of an organization',
     value: formatNumber(limits.queriesWaitingMax),
     enforcedIn: 'app/services.ts queriesWaitingMax',
     status: 429,
     header: 'waiting-queries',
     share:
-      'its own queue; organizations take turns, those without a backlog first; while its queue overflows for a second and more, only its newest query waits',
+      'own queue; round robin between organizations, those without a backlog first; under sustained overload only the newest query is queued',
   },
   ...(['embed', 'rerank'] as const).flatMap((kind) =>
     (['fast', 'slow'] as const).map(
@@ -305,33 +304,33 @@ const queryRows: readonly LimitRow[] = [
   },
   {
     limit: 'Model calls waiting',
-    bounds: 'Fast calls of an organization that wait for their turn',
+    bounds: 'Queued fast calls of an organization',
     value: formatNumber(limits.fastCallsWaitingMax),
     enforcedIn: 'admission/model-admission.ts fastCallsWaitingMax',
     status: 429,
     header: 'waiting-model-calls',
-    share: 'its own queue; organizations take turns',
+    share: 'own queue; round robin between organizations',
   },
   {
     limit: 'Slow model calls',
-    bounds: 'Time that a slow call may wait',
+    bounds: 'Maximum time in the queue of slow calls',
     value: seconds(limits.slowWaitMsMax),
     enforcedIn: 'admission/slow-call-queue.ts SlowCallQueue',
     status: 429,
     header: 'slow-queue',
-    share: 'organizations take turns',
+    share: 'round robin between organizations',
   },
 ];
 
 const accountRows: readonly LimitRow[] = [
   {
-    limit: 'Changes of a person',
-    bounds: 'Operations under `/api` that change something',
+    limit: 'Changes by a user',
+    bounds: 'Write operations under `/api`',
     value: '240 per minute, 2,000 per hour',
     enforcedIn: 'app/accounts.ts changesMax',
     status: 429,
     header: null,
-    share: 'per person',
+    share: 'per user',
   },
   {
     limit: 'Removals of access',
@@ -340,7 +339,7 @@ const accountRows: readonly LimitRow[] = [
     enforcedIn: 'app/accounts.ts revocationsMax',
     status: 429,
     header: null,
-    share: 'per person, apart from changes',
+    share: 'per user, separate from changes',
   },
 ];
 
@@ -364,17 +363,17 @@ export function renderLimitsPage(): string {
 
 Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
 
-A refused request gets the status of its row and a sentence that names the limit.
-Where a header is given, \`x-quarry-limit\` carries it.
-Replies with status 429 and 503 say in \`retry-after\` and \`retry-after-ms\` when to try again.
+A rejected request gets the status of its row and an error message that names the limit.
+The column "header" is the value of the reply header \`x-quarry-limit\`.
+Replies with status 429 and 503 have the headers \`retry-after\` and \`retry-after-ms\`.
 
 \`<TIER>\` is \`FREE\`, \`STARTER\` or \`TEAMS\`.
 A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
 An organization on the tier \`free\` stores at most 10,000 documents and 1,000,000,000 bytes by default.
 
-A request with \`wait: true\` waits while fewer than ${formatNumber(limits.waitsRunningMax)} others do.
-Beyond that each organization has a fair share of places to wait,
-and a request without one is answered at once with the status reached.
+At most ${formatNumber(limits.waitsRunningMax)} requests with \`wait: true\` wait at the same time.
+Above that, each organization has a fair share,
+and a request beyond the share returns at once with the current status of its document.
 `;
   const parts = sections.map(([title, rows]) => {
     const lines = rows.map(

@@ -173,7 +173,7 @@ export class ModelAdmission {
 function slowQueueTimeoutError(): AppError {
   return new AppError(
     'rate_limited',
-    `The queue of calls with latency "slow" is too long: this call would wait more than ${limits.slowWaitMsMax / 1000} seconds.`,
+    `The queue of calls with latency "slow" is full: this call would wait more than ${limits.slowWaitMsMax / 1000} seconds. Try again later.`,
     { retryAfterMs: limits.bucketRefillMs, headers: { 'x-quarry-limit': 'slow-queue' } },
   );
 }
@@ -182,7 +182,7 @@ function checkChargedBytes(call: ModelCallRequest, bytesPerRequestMax: number): 
   if (call.chargedBytes <= bytesPerRequestMax) return;
   throw new AppError(
     'too_large',
-    `This ${call.kind} call counts ${call.chargedBytes} bytes; one call may count at most ${bytesPerRequestMax}. Send it in parts.`,
+    `This ${call.kind} call is charged ${call.chargedBytes} bytes; the limit per call is ${bytesPerRequestMax}. Split it into smaller calls.`,
   );
 }
 
@@ -195,10 +195,10 @@ function rateLimitError(
   const headers = { 'x-quarry-limit': exceeded.limit };
   const waitMs = Math.min(exceeded.waitMs, fastWaitMs ?? Number.POSITIVE_INFINITY);
   if (waitMs === Number.POSITIVE_INFINITY) {
-    const detail = `This call counts ${call.chargedBytes} bytes, more than a whole minute's limit of ${allowed}.`;
+    const detail = `This call is charged ${call.chargedBytes} bytes, which exceeds the limit of ${allowed}. Split it into smaller calls.`;
     return new AppError('rate_limited', detail, { shouldRetry: false, headers });
   }
-  return new AppError('rate_limited', `Over the rate limit of ${allowed}.`, {
+  return new AppError('rate_limited', `Rate limit exceeded: ${allowed}.`, {
     retryAfterMs: waitMs,
     headers,
   });

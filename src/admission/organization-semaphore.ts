@@ -24,11 +24,11 @@ export function createOrganizationSemaphore({
   const queueFull = () =>
     new AppError(
       'rate_limited',
-      `Your organization sends ${noun} faster than they are answered, or more than ${waitingMax} at a time: wait for replies before you send more.`,
+      `Your organization sends ${noun} faster than they are answered, or has more than ${waitingMax} waiting. Wait for replies before you send more.`,
       { retryAfterMs: 1_000, headers: { 'x-quarry-limit': `waiting-${noun.replaceAll(' ', '-')}` } },
     );
   const canceled = () =>
-    new AppError('unavailable', 'The call ended while it waited for its turn.', { retryAfterMs: 1_000 });
+    new AppError('unavailable', 'The call was canceled while it was queued.', { retryAfterMs: 1_000 });
   const errors = { queueFull, canceled };
   return new FairSemaphore({
     ...{ permits, waitingMaxPerKey: waitingMax, errors },

@@ -78,7 +78,7 @@ export class PersistedBuckets implements BucketPersistence {
     try {
       await this.write();
     } catch (error) {
-      this.#options.logger.warn({ error: String(error) }, 'rate limits were not written; will retry');
+      this.#options.logger.warn({ error: String(error) }, 'rate limit write failed, will retry');
     }
   }
 

@@ -206,7 +206,7 @@ export class Quotas {
     if (this.#options.ingestingDocuments(organizationId) + incoming < documentsMax) return;
     throw new AppError(
       'rate_limited',
-      `Your organisation has ${formatCount(documentsMax, 'document')} waiting for parsing and indexing, which is its limit: continue when some are done.`,
+      `Your organization has reached its limit of ${formatCount(documentsMax, 'document')} in the ingest queue. Try again when some are indexed.`,
       { retryAfterMs: ingestRetryMs, headers: { 'x-quarry-limit': 'ingest-documents' } },
     );
   }
@@ -247,9 +247,9 @@ function storageQuotaErrorFor(
 ): AppError | null {
   const { documentsMax, storageBytesMax } = limits;
   if (documentsMax !== null && size.documents > 0 && documents + size.documents > documentsMax)
-    return storageQuotaError('documents', formatCount(documentsMax, 'document'), `it has ${documents}`);
+    return storageQuotaError('documents', formatCount(documentsMax, 'document'), `it stores ${documents}`);
   if (storageBytesMax !== null && size.bytes > 0 && bytes + size.bytes > storageBytesMax) {
-    const would = `it has ${bytes}, and this document needs ${size.bytes} more`;
+    const would = `it stores ${bytes}, and this document adds ${size.bytes}`;
     return storageQuotaError('storage-bytes', `${storageBytesMax} bytes of documents`, would);
   }
   return null;
@@ -262,7 +262,7 @@ function storageQuotaError(
 ): AppError {
   return new AppError(
     'rate_limited',
-    `Your organisation may store ${documentsMax}; ${now}. Waiting does not help: delete documents, or ask for a higher limit.`,
+    `Your organization has reached its limit of ${documentsMax}: ${now}. Delete documents or request a higher limit; a retry does not help.`,
     { shouldRetry: false, headers: { 'x-quarry-limit': limit } },
   );
 }
@@ -285,10 +285,10 @@ function rateLimitError({
   const allowed = `${allowancePerMinute} ${limitDescriptions[limit] ?? limit}`;
   const headers = { 'x-quarry-limit': limit };
   if (waitMs === Number.POSITIVE_INFINITY) {
-    const detail = `This document is larger than a whole minute's limit of ${allowed} of your organisation.`;
+    const detail = `This document exceeds the limit of your organization of ${allowed}.`;
     return new AppError('rate_limited', detail, { shouldRetry: false, headers });
   }
-  return new AppError('rate_limited', `Your organisation is over its limit of ${allowed}.`, {
+  return new AppError('rate_limited', `Your organization has exceeded its limit of ${allowed}.`, {
     retryAfterMs: waitMs,
     headers,
   });

@@ -40,13 +40,9 @@ export class SlidingWindowLimiter {
     });
     const waitMs = Math.max(0, ...waits);
     if (waitMs > 0) {
-      throw new AppError(
-        'rate_limited',
-        `Too many ${this.#noun}; wait ${formatWait(waitMs)} and try again.`,
-        {
-          retryAfterMs: waitMs,
-        },
-      );
+      throw new AppError('rate_limited', `Too many ${this.#noun}. Try again in ${formatWait(waitMs)}.`, {
+        retryAfterMs: waitMs,
+      });
     }
     times.push(now);
     this.#times.delete(key);

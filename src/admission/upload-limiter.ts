@@ -87,7 +87,7 @@ export class UploadLimiter {
 }
 
 function tooManyUploadsError(): AppError {
-  const detail = 'The server is receiving as many uploads as it can; try again shortly.';
+  const detail = 'Too many concurrent uploads. Try again shortly.';
   return new AppError('unavailable', detail, {
     retryAfterMs: 2_000,
     headers: { 'x-quarry-limit': 'uploads-running' },
@@ -95,7 +95,7 @@ function tooManyUploadsError(): AppError {
 }
 
 function evictedUploadError(): AppError {
-  const detail = 'The upload was idle and gave way to that of another organization; send it again.';
+  const detail = 'The upload was idle and was canceled in favor of another organization. Send it again.';
   return new AppError('unavailable', detail, {
     retryAfterMs: 2_000,
     headers: { 'x-quarry-limit': 'uploads-running' },

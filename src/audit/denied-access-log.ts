@@ -44,7 +44,7 @@ export class DeniedAccessLog {
     const { audit, logger } = this.#options;
     const writing = audit
       .record(event)
-      .catch((error: unknown) => logger.warn({ error: String(error) }, 'a refusal was not noted'))
+      .catch((error: unknown) => logger.warn({ error: String(error) }, 'audit log write failed'))
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
   }
@@ -59,7 +59,7 @@ export class DeniedAccessLog {
     const now = clock.monotonic();
     if (now - this.#windowStartedAt < windowMs) return;
     if (this.#dropped > 0)
-      logger.warn({ refusals: this.#dropped }, 'more was refused than the audit log notes');
+      logger.warn({ entries: this.#dropped }, 'denied access omitted from the audit log');
     this.#windowStartedAt = now;
     this.#dropped = 0;
     this.#recorded.clear();

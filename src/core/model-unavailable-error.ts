@@ -17,7 +17,7 @@ export class ModelUnavailableError extends AppError {
   readonly reason: string;
 
   constructor(model: string, reason: string, options: ModelUnavailableErrorOptions) {
-    super('unavailable', `The model ${JSON.stringify(model)} does not answer: ${reason}.`, options);
+    super('unavailable', `The model ${JSON.stringify(model)} is unavailable: ${reason}.`, options);
     this.model = model;
     this.reason = reason;
   }

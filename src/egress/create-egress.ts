@@ -21,7 +21,7 @@ export function createEgress(settings: Settings): Egress {
 export function warnAboutDeniedHosts({ mode, hosts }: Egress, logger: Logger): void {
   if (mode !== 'none') return;
   for (const { host, purpose } of hosts)
-    logger.warn({ purpose, host }, 'a feature needs a connection that QUARRY_EGRESS=none refuses');
+    logger.warn({ purpose, host }, 'feature disabled by QUARRY_EGRESS=none');
 }
 
 function configuredHosts(settings: Settings): AllowedHost[] {

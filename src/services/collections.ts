@@ -177,7 +177,7 @@ export class CollectionServices {
       if (dimensions === undefined) return name === undefined ? model : findModel(name);
       throw new AppError(
         'bad_request',
-        'dimensions are those of vectors of your own: they need embedding_model "own". A model knows its dimensions itself.',
+        'dimensions is only allowed with embedding_model "own". For other models, the model determines the dimensions.',
       );
     }
     const dimensionsMax = limits.ownVectorDimensionsMax;
@@ -186,7 +186,7 @@ export class CollectionServices {
     const actual = dimensions === undefined ? 'is missing' : `is ${dimensions}`;
     throw new AppError(
       'bad_request',
-      `embedding_model "own" needs dimensions, how many numbers each vector has, from 1 to ${dimensionsMax}; it ${actual}.`,
+      `embedding_model "own" requires dimensions, the length of each vector, from 1 to ${dimensionsMax}; it ${actual}.`,
     );
   }
 
@@ -215,7 +215,10 @@ export class CollectionServices {
       if (!(error instanceof ExpectationFailedError)) throw error;
       // Deleted meanwhile, or changed by a concurrent call.
       findCollection(collections, call.principal, collection.name);
-      throw new AppError('conflict', 'The model of the collection was changed in this very moment.');
+      throw new AppError(
+        'conflict',
+        'The model of the collection was changed by another request. Try again.',
+      );
     }
     lifecycle.onModelChanged(collection);
     return successResponse;
@@ -275,38 +278,38 @@ function pickKnownDefaults({ weights, min_score, max_per_document, syntax }: Que
 function keyRestrictionError(name: string): AppError {
   return new AppError(
     'forbidden',
-    `This API key is restricted to certain collections, and ${JSON.stringify(name)} is none of them.`,
+    `This API key is restricted to certain collections, which do not include ${JSON.stringify(name)}. Use a key without this restriction.`,
   );
 }
 
 function collectionNotFoundError(name: string): AppError {
-  return new AppError('not_found', `There is no collection named ${JSON.stringify(name)}.`);
+  return new AppError('not_found', `The collection ${JSON.stringify(name)} does not exist.`);
 }
 
 function modelChangeConflictError({ name }: Collection, model: string): AppError {
-  const sentence = `The model of ${JSON.stringify(name)} is being changed to ${JSON.stringify(model)} already.`;
-  return new AppError('conflict', sentence);
+  const detail = `The model of ${JSON.stringify(name)} is already being changed to ${JSON.stringify(model)}.`;
+  return new AppError('conflict', detail);
 }
 
 function callerVectorsError({ name }: Collection): AppError {
   return new AppError(
     'bad_request',
-    `The vectors of ${JSON.stringify(name)} come from its callers, who go on sending them: no model can take their place. Add the documents to a new collection.`,
+    `The collection ${JSON.stringify(name)} has vectors supplied by callers, so its model cannot be changed. Add the documents to a new collection.`,
   );
 }
 
 function ownIsNotModelError(): AppError {
   return new AppError(
     'bad_request',
-    '"own" is no model: vectors that come from callers are asked for when a collection is created.',
+    '"own" is not a model. To supply your own vectors, create a collection with embedding_model "own".',
   );
 }
 
 function modelUnchangedError({ name }: Collection, model: string): AppError {
-  const sentence = `The vectors of ${JSON.stringify(name)} are those of ${JSON.stringify(model)} already.`;
-  return new AppError('conflict', sentence);
+  const detail = `The collection ${JSON.stringify(name)} already uses the model ${JSON.stringify(model)}.`;
+  return new AppError('conflict', detail);
 }
 
 function nameTakenError(name: string): AppError {
-  return new AppError('conflict', `A collection named ${JSON.stringify(name)} exists already.`);
+  return new AppError('conflict', `The collection ${JSON.stringify(name)} already exists.`);
 }

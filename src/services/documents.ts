@@ -228,7 +228,7 @@ export class DocumentServices {
     if (deleted.length === 0) {
       throw paths.length === 1
         ? pathNotFound(collection, paths[0]!)
-        : new AppError('not_found', 'None of these paths exists in the collection.');
+        : new AppError('not_found', 'None of these paths exist in the collection.');
     }
     return { deleted_paths: deleted };
   }
@@ -265,7 +265,7 @@ export class DocumentServices {
     if (metadata !== null && status !== null) {
       throw new AppError(
         'bad_request',
-        'metadata and index_status cannot be given together: one needs an indexed document, the other a failed one.',
+        'metadata and index_status cannot be combined: metadata requires an indexed document, index_status a failed one. Send two requests.',
       );
     }
     if (metadata !== null || status !== null) this.#options.admission.check(collection.organizationId);
@@ -331,7 +331,7 @@ export class DocumentServices {
     const { documentId, numPages, collectionId } = record;
     if (numPages === null || pageIndex < 0 || pageIndex >= numPages) {
       const pageStatus = numPages === null ? 'has no pages yet' : `has ${formatCount(numPages, 'page')}`;
-      throw new AppError('not_found', `There is no page ${pageIndex}: the document ${pageStatus}.`);
+      throw new AppError('not_found', `Page ${pageIndex} does not exist: the document ${pageStatus}.`);
     }
     const version = versions.get(collectionId, record.version);
     return {
@@ -371,7 +371,7 @@ export class DocumentServices {
     admission.check(access.collection.organizationId);
   }
 
-  /** Refuses a taken path before a file is stored in vain; the writer checks again. */
+  /** Rejects an existing path before a file is stored; the writer checks again. */
   #checkPathAvailable(
     { collection, principal, isVisible }: CollectionAccess,
     { path, overwrite }: Pick<NewDocument, 'path' | 'overwrite'>,
@@ -470,7 +470,7 @@ export class DocumentServices {
       file.release();
       return added;
     } catch (error) {
-      // Delete a file that was refused after all, unless another document refers to it.
+      // Delete the file of a rejected document, unless another document refers to it.
       file.release();
       await blobs.deleteIfUnreferenced(file.hash);
       throw error;
@@ -493,9 +493,8 @@ export class DocumentServices {
   }
 
   /**
-   * Waits until the version is indexed or has failed, or `signal` aborts, and returns its status. A version
-   * that is overwritten or deleted meanwhile makes no further progress, so the reply comes at once with the
-   * status it reached.
+   * Waits until the version is indexed or has failed, or `signal` aborts, and returns its status. Returns at
+   * once for a version that is overwritten or deleted meanwhile, because it makes no further progress.
    */
   async #waitUntilIndexed(
     collection: Collection,
@@ -572,7 +571,7 @@ function checkWriteAccess({ principal }: CollectionAccess, metadata: DocumentRec
   if (canAccessDocument(principal, { metadata })) return;
   throw new AppError(
     'forbidden',
-    'This API key writes only documents that it sees: these metadata do not match the filter that it is restricted to.',
+    'The metadata does not match the filter of this API key. The key can write only documents that it can read.',
   );
 }
 

@@ -106,7 +106,7 @@ export class FileServices {
 }
 
 function tokenNotFoundError(): AppError {
-  return new AppError('not_found', 'The token is unknown, or its document was deleted or replaced.');
+  return new AppError('not_found', 'Invalid token: it is unknown, or its document was deleted or replaced.');
 }
 
 async function* readParts(

@@ -330,13 +330,13 @@ function chargedBytesOf(texts: readonly string[], extraBytesPerText: number): nu
   );
 }
 
-/** Refuses, before any work, many short texts whose reply would be gigabytes, too large for either side. */
+/** Errors: 413, before any work, for texts whose reply would be gigabytes. */
 function checkReplySize(texts: number, dimensions: number): void {
   if (texts * dimensions <= limits.embedNumbersMax) return;
   const textsMax = Math.floor(limits.embedNumbersMax / dimensions);
   throw new AppError(
     'too_large',
-    `${texts} vectors of ${dimensions} dimensions are too many for one reply: send at most ${textsMax} texts, or ask for fewer dimensions.`,
+    `${texts} vectors of ${dimensions} dimensions exceed the maximum size of a reply. Send at most ${textsMax} texts, or request fewer dimensions.`,
   );
 }
 

@@ -103,7 +103,7 @@ async function unpacked(texts: Texts, yieldToEventLoop: YieldToEventLoop): Promi
 function parseTimeoutError(msMax: number): AppError {
   return new AppError(
     'parse_timeout',
-    `The file could not be read within ${msMax / 1_000} seconds; add it as a document instead.`,
+    `The file could not be parsed within ${msMax / 1_000} seconds. Add it as a document instead.`,
     { shouldRetry: false },
   );
 }

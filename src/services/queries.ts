@@ -173,7 +173,7 @@ export class QueryServices {
     const { query, control } = parseQuery(queryText.toWellFormed(), asked);
     const isListing = request.query === null;
     if (isListing && (request.query_vector ?? null) !== null)
-      throw new AppError('bad_request', 'query_vector needs a query; an empty one will do.');
+      throw new AppError('bad_request', 'query_vector requires a query, which may be empty.');
     const vector = parseQueryVector(collection, request.query_vector ?? null, {
       isRequired: !isListing && control.weights.vector > 0,
     });
@@ -199,7 +199,7 @@ export class QueryServices {
     if (rerankers.includes(reranker)) return;
     throw new AppError(
       'not_found',
-      `There is no reranker ${JSON.stringify(reranker)}; the available ones are: ${rerankers.join(', ')}.`,
+      `The reranker ${JSON.stringify(reranker)} does not exist. Available rerankers: ${rerankers.join(', ')}.`,
     );
   }
 

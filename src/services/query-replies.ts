@@ -173,15 +173,15 @@ function toControlExplanation({
 }
 
 function incompleteWarning(checked: number): string {
-  return `The search ended at its limits, after ${checked.toLocaleString('en-US')} passages: there may be more that the query would let through.`;
+  return `The search stopped at its limits after checking ${checked.toLocaleString('en-US')} chunks; the results may be incomplete.`;
 }
 
 /** Warnings for results that are incomplete because a model failed. */
 const missingModelWarning = {
   vector: (model: string, reason: string) =>
-    `Only words were compared: the embedding model ${model} does not answer: ${reason}.`,
+    `The results are from lexical search only, because the embedding model ${model} is unavailable: ${reason}.`,
   rerank: (model: string, reason: string) =>
-    `The results are not reranked: the model ${model} does not answer: ${reason}.`,
+    `The results are not reranked, because the model ${model} is unavailable: ${reason}.`,
 };
 
 /** Appends a document with the separating comma; `more`: fields that follow the others. */

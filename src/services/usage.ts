@@ -222,7 +222,7 @@ function checkRange({ start_time: start, end_time: end }: UsageRequest): void {
     );
   }
   if (start > end) {
-    throw new AppError('bad_request', `end_time (${end}) must not lie before start_time (${start}).`);
+    throw new AppError('bad_request', `end_time (${end}) must not be before start_time (${start}).`);
   }
 }
 

@@ -32,24 +32,24 @@ export async function parseDocumentVectors(
     content.type === 'text' ? (['vector', vectors] as const) : (['vectors', vector] as const);
   if (unexpectedVector !== undefined)
     throw badRequest(
-      `A document of the type ${JSON.stringify(content.type)} takes ${expectedField === 'vector' ? 'one vector, in `vector`' : 'a vector for each page, in `vectors`'}.`,
+      `A document of the type ${JSON.stringify(content.type)} requires ${expectedField === 'vector' ? 'one vector, in `vector`' : 'one vector per page, in `vectors`'}.`,
     );
   const vectorInputs = content.type === 'text' ? (vector === undefined ? null : [vector]) : (vectors ?? null);
   if (vectorInputs === null)
     throw badRequest(
-      `The vectors of ${JSON.stringify(collection.name)} come from its callers: \`${expectedField}\` is missing.`,
+      `\`${expectedField}\` is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers.`,
     );
   const units = pageUnitsOf(content);
   const pages = units.length;
   if (vectorInputs.length !== pages)
     throw badRequest(
-      `The document has ${formatCount(pages, 'page')} and ${formatCount(vectorInputs.length, 'vector')}; it needs one for each page.`,
+      `The document has ${formatCount(pages, 'page')} but ${formatCount(vectorInputs.length, 'vector')}. Send one vector per page.`,
     );
   const vectorBytes = estimateVectorBytes(units, collection);
   if (vectorBytes > limits.ownVectorBytesMax)
     throw new AppError(
       'too_large',
-      `The vectors of the passages of this document would take ${vectorBytes} bytes; at most ${limits.ownVectorBytesMax} are allowed. Send it in parts.`,
+      `The chunk vectors of this document would need ${vectorBytes} bytes; the limit is ${limits.ownVectorBytesMax}. Split the document.`,
     );
   const unitVectors: Float32Array[] = [];
   for (const [i, each] of vectorInputs.entries()) {
@@ -76,14 +76,14 @@ export function parseQueryVector(
   if (input !== null) return toUnitVector('query_vector', input, collection);
   if (!isRequired) return null;
   throw badRequest(
-    `The vectors of ${JSON.stringify(collection.name)} come from its callers: \`query_vector\` is missing. The weights {"lexical": 1, "vector": 0} ask by words alone.`,
+    `\`query_vector\` is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers. For lexical search only, set the weights {"lexical": 1, "vector": 0}.`,
   );
 }
 
 /** Returns the error for a file in a collection with caller-supplied vectors. */
 export function textRequiredError({ name }: Collection): AppError {
   return badRequest(
-    `The vectors of ${JSON.stringify(name)} come from its callers: send the text of the file and its vectors with add-document.`,
+    `The collection ${JSON.stringify(name)} has vectors supplied by callers and does not accept files. Send the text of the file and its vectors with add-document.`,
   );
 }
 
@@ -113,7 +113,7 @@ function toUnitVector(field: string, input: VectorInput, { name, dimensions }: C
   const invalidIndex = numbers.findIndex((number) => !Number.isFinite(number));
   if (invalidIndex >= 0)
     throw badRequest(
-      `${field} holds ${numbers[invalidIndex]} at position ${invalidIndex}, which is no finite number.`,
+      `${field} contains ${numbers[invalidIndex]} at position ${invalidIndex}, which is not a finite number.`,
     );
   // Scale the largest component to 1 first, so that its square neither overflows nor underflows.
   let largest = 0;
@@ -122,7 +122,7 @@ function toUnitVector(field: string, input: VectorInput, { name, dimensions }: C
     Float32Array.from(numbers, (number) => number / largest),
     dimensions,
   );
-  if (unit === undefined) throw badRequest(`${field} has the length 0, so that it points nowhere.`);
+  if (unit === undefined) throw badRequest(`${field} must not be the zero vector.`);
   return unit;
 }
 
@@ -134,7 +134,7 @@ function toNumbers(field: string, input: VectorInput): Float32Array | Float64Arr
 function modelVectorsError({ name, model }: Collection, field: string): AppError {
   const modelName = model === undefined ? 'a model' : JSON.stringify(model.id);
   return badRequest(
-    `The vectors of ${JSON.stringify(name)} are made by ${modelName}: it takes no \`${field}\`. A collection with embedding_model "own" does.`,
+    `\`${field}\` is not accepted: the vectors of ${JSON.stringify(name)} come from ${modelName}. To supply your own vectors, create a collection with embedding_model "own".`,
   );
 }
 

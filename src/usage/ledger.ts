@@ -133,6 +133,6 @@ export function namedCounters<Kind extends UsageKind>(
 function tooManyRowsError(): AppError {
   return new AppError(
     'bad_request',
-    `The answer would have more than ${limits.usageRowsMax} rows: ask for a shorter stretch of time or longer windows.`,
+    `The reply would have more than ${limits.usageRowsMax} rows. Request a shorter time range or longer windows.`,
   );
 }

@@ -146,7 +146,7 @@ export class UsageMeter {
     try {
       await this.flush();
     } catch (error) {
-      this.#logger.warn({ error: String(error) }, 'usage was not written; will retry');
+      this.#logger.warn({ error: String(error) }, 'usage write failed, will retry');
     }
   }
 
@@ -213,7 +213,7 @@ export class UsageMeter {
 
   #logDropped(): void {
     if (this.#dropped === 0) return;
-    this.#logger.error({ facts: this.#dropped }, 'usage was not counted: the store takes no writes');
+    this.#logger.error({ events: this.#dropped }, 'usage dropped: the store rejects writes');
     this.#dropped = 0;
   }
 }

@@ -120,8 +120,8 @@ export const noCollectionId = '00000000-0000-0000-0000-000000000000';
 export function parseOutsideCollections(
   parse: Pick<DocumentUsageEvent, 'organizationId' | 'fileBytes' | 'pages' | 'timeTakenMs'>,
 ): DocumentUsageEvent {
-  const nothing = { contentTokens: 0, embeddingTokens: 0, coarseChunks: 0, fineChunks: 0 };
-  return { collectionId: noCollectionId, event: 'parsed', ...nothing, ...parse };
+  const noCounts = { contentTokens: 0, embeddingTokens: 0, coarseChunks: 0, fineChunks: 0 };
+  return { collectionId: noCollectionId, event: 'parsed', ...noCounts, ...parse };
 }
 
 export function toQueryIncrement(event: QueryUsageEvent): UsageIncrement {
@@ -144,14 +144,14 @@ export function toEmbedIncrement(event: EmbedUsageEvent): UsageIncrement {
   });
 }
 
-export function toRerankIncrement(fact: RerankUsageEvent): UsageIncrement {
-  return createIncrement('rerank', fact.organizationId, fact.model, String(fact.explicitCall), {
+export function toRerankIncrement(event: RerankUsageEvent): UsageIncrement {
+  return createIncrement('rerank', event.organizationId, event.model, String(event.explicitCall), {
     event_count: 1,
-    total_request_bytes: fact.bytes,
-    total_reranker_tokens: fact.tokens,
-    total_documents_reranked: fact.documents,
-    total_time_taken_ms: fact.timeTakenMs,
-    total_reranking_time_ms: fact.inferenceMs,
+    total_request_bytes: event.bytes,
+    total_reranker_tokens: event.tokens,
+    total_documents_reranked: event.documents,
+    total_time_taken_ms: event.timeTakenMs,
+    total_reranking_time_ms: event.inferenceMs,
   });
 }
 

@@ -227,6 +227,6 @@ t.test('waiting times are formatted as text', async (t) => {
   const exponentialBackoff = new ExponentialBackoff(clock);
   for (let i = 0; i < 3; i += 1) exponentialBackoff.recordFailure(['a']);
   t.throws(() => exponentialBackoff.check(['a']), {
-    message: 'Too many wrong tries; wait 1 second and try again.',
+    message: 'Too many failed attempts. Try again in 1 second.',
   });
 });

@@ -26,13 +26,17 @@ t.test('when all shares are taken, the most idle upload of who holds most gives 
   const { limiter, startUpload, ended, passes: advance } = build(4);
   const slow = [startUpload('slow'), startUpload('slow'), startUpload('slow'), startUpload('slow')];
   t.doesNotThrow(() => startUpload('guest'), 'each organization has one of the reserve');
-  t.throws(() => startUpload('guest'), /as many uploads/, 'bytes arrived just now');
+  t.throws(() => startUpload('guest'), /Too many concurrent uploads/, 'bytes arrived just now');
   advance(500);
   slow[0]?.touch();
   advance(700);
   t.doesNotThrow(() => startUpload('guest'));
   t.same(ended, ['slow: The upload was idle']);
-  t.throws(() => startUpload('slow'), /as many uploads/, 'who holds more gets nothing of who holds less');
+  t.throws(
+    () => startUpload('slow'),
+    /Too many concurrent uploads/,
+    'who holds more gets nothing of who holds less',
+  );
   t.equal(limiter.running, 5);
   slow[1]?.release();
   slow[1]?.release();

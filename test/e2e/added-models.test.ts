@@ -34,7 +34,7 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
   const variables = { QUARRY_DATA: data };
   const run = (...commandLineArguments: string[]) =>
     runQuarry(['models', ...commandLineArguments], { variables });
-  t.match(await run('list'), { code: 0, err: /No model was added/ });
+  t.match(await run('list'), { code: 0, err: /No custom models/ });
   const folder = writeModelFolder(t, {}, 'letters');
   t.match(await run('add', folder), {
     code: 0,
@@ -143,7 +143,10 @@ t.test('a server embeds and reranks with added models, also under names that cli
     results: object[];
     warnings?: string[];
   };
-  t.match(reply, { results: [{ path: 'a.txt' }], warnings: [/Only words.*letters.*not configured on this server/] });
+  t.match(reply, {
+    results: [{ path: 'a.txt' }],
+    warnings: [/from lexical search only.*letters.*not configured on this server/],
+  });
   await runQuarry(['models', 'add', letters], { variables });
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
@@ -153,7 +156,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   const judged = (await api.call('queries/top-snippets', { ...without, reranker: 'judge' })) as {
     warnings?: string[];
   };
-  t.match(judged.warnings, [/not reranked: the model "judge" does not answer: the model run failed/]);
+  t.match(judged.warnings, [/not reranked, because the model "judge" is unavailable: the model run failed/]);
   // The log line arrives independently of the reply.
   const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
   await waitUntil('the line of the log', () => logged.test(server.log));
@@ -170,7 +173,7 @@ t.test('a running server takes models that are added, and lets those go that not
     api.request('collections/add-collection', { collection_name, embedding_model });
   t.equal((await create('notes', 'letters')).status, 404);
   const letters = writeModelFolder(t, {}, 'letters');
-  t.match(await run('add', letters), { code: 0, out: /A server that runs knows it/ });
+  t.match(await run('add', letters), { code: 0, out: /A running server reloads its models/ });
   t.match(await run('add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')), {
     code: 0,
   });

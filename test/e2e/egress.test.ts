@@ -62,7 +62,7 @@ t.test(
     });
     t.equal(await egressOf(server), 'none: all outgoing connections are blocked');
     for (const purpose of ['model', 'mail', 'sign-in'])
-      t.match(server.log, new RegExp(`"purpose":"${purpose}".*QUARRY_EGRESS=none refuses`));
+      t.match(server.log, new RegExp(`"purpose":"${purpose}".*feature disabled by QUARRY_EGRESS=none`));
     const embedded = await new CheckedApiClient(server).request('embeddings', {
       model: 'theirs',
       input: 'gull',
@@ -114,7 +114,7 @@ t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and w
   };
   for (const [who, answer] of Object.entries(answers)) {
     t.equal(answer.status, 503, `${who}: ${answer.text}`);
-    t.match(answer.body.detail, new RegExp(`may not connect to ${who}: .*QUARRY_EGRESS is "none"`));
+    t.match(answer.body.detail, new RegExp(`not allowed to connect to ${who}: .*QUARRY_EGRESS is "none"`));
     t.match(answer.body.detail, /set it to "configured"/);
     t.equal(answer.headers.get('x-should-retry'), 'false');
   }

@@ -96,7 +96,7 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
     results.map(({ status }) => status),
     [201, 201, 201, 429, 429],
   );
-  t.match(results.at(-1)?.detail, /may store 3 documents; it has 3.*delete documents/);
+  t.match(results.at(-1)?.detail, /limit of 3 documents: it stores 3.*Delete documents/);
   t.match((await show()).storage, { documents: 3, bytes: 15 });
   t.match(readRejection(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
   const again = { collection_name: 'c', path: 'a' };
@@ -121,7 +121,7 @@ await t.test('an organisation stores so many documents and bytes, and no more', 
   t.match(readRejection(await put(api, 'g', 14)), {
     status: 429,
     limit: 'storage-bytes',
-    detail: /30 bytes.*it has 17/,
+    detail: /30 bytes.*it stores 17/,
   });
   t.equal((await put(api, 'g', 13)).status, 201);
   t.equal(await api.status('queries/top-documents', list), 200, 'queries go on');
@@ -190,7 +190,7 @@ await t.test('only so many documents of an organisation wait at one time', async
   const added = results.filter(({ status }) => status === 201).length;
   const refused = results.filter(({ status }) => status === 429);
   t.ok(added >= 2 && refused.length > 0 && added + refused.length === 100);
-  t.match(refused[0]?.detail, /has 2 documents waiting/);
+  t.match(refused[0]?.detail, /limit of 2 documents in the ingest queue/);
   t.match(await api.call('status/get-status'), { num_documents: added });
 });
 

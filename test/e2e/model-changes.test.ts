@@ -27,12 +27,12 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   const change = (model: string) =>
     api.request('collections/change-model', { collection_name: 'notes', embedding_model: model });
   t.match(await change('nothing'), { status: 404, body: { detail: /letters, zembed-1/ } });
-  t.match(await change('zembed-1'), { status: 409, body: { detail: /those of "zembed-1" already/ } });
+  t.match(await change('zembed-1'), { status: 409, body: { detail: /already uses the model "zembed-1"/ } });
   const unknown = { collection_name: 'nowhere', embedding_model: 'letters' };
   t.equal(await api.status('collections/change-model', unknown), 404);
   service.setBehavior('error');
   t.equal((await change('letters')).status, 200);
-  t.match(await change('letters'), { status: 409, body: { detail: /being changed to "letters" already/ } });
+  t.match(await change('letters'), { status: 409, body: { detail: /already being changed to "letters"/ } });
   await waitForStatus('it says what it waits for', api, ({ model_changes: [first] = [] }) =>
     /letters.*HTTP status 500/.test(first?.waiting_for ?? ''),
   );

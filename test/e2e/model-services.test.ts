@@ -142,23 +142,23 @@ await t.test('while it is away documents wait visibly and queries say what they 
   t.match(info, {
     index_status: /not_indexed|indexing/,
     error: null,
-    waiting_for: /"letters" does not answer/,
+    waiting_for: /"letters" is unavailable/,
   });
   t.notMatch(await api.info('notes', 'gull.txt'), { waiting_for: /./ });
   const found = await querySnippets(api, { query: 'the harbour wall' });
-  t.match(found.warnings, [/Only words were compared.*letters/]);
+  t.match(found.warnings, [/from lexical search only.*letters/]);
   t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
   const measured = await evaluate(t, server);
-  t.match(measured, { code: 1, err: /Nothing was measured\. Only words were compared/ });
+  t.match(measured, { code: 1, err: /Nothing was measured\. .*from lexical search only/ });
   t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
   for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
     const body = { collection_name: 'notes', query: 'the harbour wall', k: 1, reranker: 'words' };
     const reply = (await api.call(`queries/${kind}`, body)) as { results: object[]; warnings?: string[] };
     t.match(reply.results, [{ path: 'gull.txt' }], `${kind} finds by words`);
-    t.match(reply.warnings, [/Only words/, /not reranked.*words/], kind);
+    t.match(reply.warnings, [/from lexical search only/, /not reranked.*words/], kind);
   }
   const precise = await querySnippets(api, { precise_responses: true, query: 'harbour' });
-  t.match(precise.warnings, [/Only words/]);
+  t.match(precise.warnings, [/from lexical search only/]);
   t.equal(await api.status('embeddings', { model: 'letters', input: 'x' }), 503);
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
     status: 'ready',
@@ -183,7 +183,7 @@ await t.test('a server may be told to refuse queries instead', async (t) => {
   service.setBehavior('closed');
   const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
   const reply = await api.request('queries/top-snippets', query);
-  t.match(reply, { status: 503, body: { detail: /"letters" does not answer/ } });
+  t.match(reply, { status: 503, body: { detail: /"letters" is unavailable/ } });
   t.ok(reply.headers.has('retry-after'));
 });
 

@@ -84,7 +84,7 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
   const create = (body: object) =>
     api.request('collections/add-collection', { collection_name: 'other', ...body });
   for (const [body, status, detail] of [
-    [{ embedding_model: 'own' }, 400, /needs dimensions.*1 to 8192; it is missing/],
+    [{ embedding_model: 'own' }, 400, /requires dimensions.*1 to 8192; it is missing/],
     [{ embedding_model: 'own', dimensions: 0 }, 400, /it is 0/],
     [{ embedding_model: 'own', dimensions: 10_000 }, 400, /it is 10000/],
     [{ dimensions: 5 }, 400, /embedding_model "own"/],
@@ -97,31 +97,41 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
   const pages = { type: 'text-pages', pages: ['Salted herring.', 'A gull.'] };
   const [vector, zero] = [vectorOf(1), vectorOf(1).map(() => 0)];
   for (const [collection, body, status, detail] of [
-    ['notes', { content: text }, 400, /come from its callers: `vector` is missing/],
+    ['notes', { content: text }, 400, /`vector` is missing/],
     ['notes', { content: text, vector: [1, 2] }, 400, /vector has 2 dimensions; .* have 5/],
     ['notes', { content: text, vector: [] }, 400, /vector has 0 dimensions/],
-    ['notes', { content: text, vector: zero }, 400, /vector has the length 0/],
-    ['notes', { content: text, vector: base64Of([1, Number.NaN, 1, 1, 1]) }, 400, /holds NaN at position 1/],
+    ['notes', { content: text, vector: zero }, 400, /vector must not be the zero vector/],
+    [
+      'notes',
+      { content: text, vector: base64Of([1, Number.NaN, 1, 1, 1]) },
+      400,
+      /contains NaN at position 1/,
+    ],
     [
       'notes',
       { content: text, vector: base64Of([1, 1, 1, 1, Infinity]) },
       400,
-      /holds Infinity at position 4/,
+      /contains Infinity at position 4/,
     ],
     ['notes', { content: text, vector: 'AAA' }, 400, /vector is not valid base64/],
     ['notes', { content: text, vector: 'AAAA' }, 400, /not a multiple of 4/],
     ['notes', { content: text, vector: ['1'] }, 422, undefined],
-    ['notes', { content: text, vectors: [vector] }, 400, /type "text" takes one vector, in `vector`/],
+    ['notes', { content: text, vectors: [vector] }, 400, /type "text" requires one vector, in `vector`/],
     [
       'notes',
       { content: pages, vector },
       400,
-      /type "text-pages" takes a vector for each page, in `vectors`/,
+      /type "text-pages" requires one vector per page, in `vectors`/,
     ],
-    ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages and 1 vector;/],
+    ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages but 1 vector\./],
     ['notes', { content: pages, vectors: [vector, [1]] }, 400, /vectors\[1\] has 1 dimensions/],
-    ['notes', { content: { type: 'auto', base64_data: 'aGk=' }, vector }, 400, /send the text of the file/],
-    ['made', { content: text, vector }, 400, /made by "zembed-1": it takes no `vector`/],
+    ['notes', { content: { type: 'auto', base64_data: 'aGk=' }, vector }, 400, /Send the text of the file/],
+    [
+      'made',
+      { content: text, vector },
+      400,
+      /`vector` is not accepted: the vectors of "made" come from "zembed-1"/,
+    ],
   ] as const) {
     const reply = await api.request('documents/add-document', {
       collection_name: collection,
@@ -143,26 +153,29 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     },
     vector: base64Of(Array.from({ length: 8_192 }, () => 1)),
   });
-  t.match(long, { status: 413, body: { detail: /Send it in parts/ } });
+  t.match(long, { status: 413, body: { detail: /Split the document/ } });
   const put = await fetch(`${server.url}/v1/documents/notes/a.txt`, {
     ...{ method: 'PUT', body: 'hello' },
     headers: { authorization: `Bearer ${operatorKey}` },
   });
   t.equal(put.status, 400);
-  t.match(await put.json(), { detail: /send the text of the file and its vectors/ });
+  t.match(await put.json(), { detail: /Send the text of the file and its vectors/ });
   for (const [collection, body, detail] of [
     ['notes', { query: 'herring' }, /`query_vector` is missing/],
     ['notes', { query: 'herring', query_vector: [1] }, /query_vector has 1 dimensions/],
-    ['notes', { query: null, query_vector: vector }, /query_vector needs a query/],
-    ['made', { query: 'herring', query_vector: vector }, /it takes no `query_vector`/],
+    ['notes', { query: null, query_vector: vector }, /query_vector requires a query/],
+    ['made', { query: 'herring', query_vector: vector }, /`query_vector` is not accepted/],
   ] as const) {
     const request = { collection_name: collection, k: 3, ...body };
     t.match(await api.request('queries/top-documents', request), { status: 400, body: { detail } });
   }
   const change = (collection_name: string, embedding_model: string) =>
     api.request('collections/change-model', { collection_name, embedding_model });
-  t.match(await change('notes', 'zembed-1'), { status: 400, body: { detail: /come from its callers/ } });
-  t.match(await change('made', 'own'), { status: 400, body: { detail: /"own" is no model/ } });
+  t.match(await change('notes', 'zembed-1'), {
+    status: 400,
+    body: { detail: /has vectors supplied by callers/ },
+  });
+  t.match(await change('made', 'own'), { status: 400, body: { detail: /"own" is not a model/ } });
   t.match(await api.call('status/get-status', { collection_name: 'notes' }), {
     num_documents: 0,
     embedding_model: 'own',
@@ -294,7 +307,7 @@ t.test('the command line makes such a collection, fills it and asks it', async (
   t.match(await run('collections', 'add', 'lines', '--model', 'own', '--dimensions', String(dimensions)), {
     code: 0,
   });
-  t.match(await run('collections', 'add', 'more', '--model', 'own'), { code: 1, err: /needs dimensions/ });
+  t.match(await run('collections', 'add', 'more', '--model', 'own'), { code: 1, err: /requires dimensions/ });
   const file = join(server.data, '..', 'lines.jsonl');
   const lines = [
     { path: 'a.txt', text: 'Salted herring.', vector: vectorOf(1), metadata: { kind: 'fish' } },

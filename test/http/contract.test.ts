@@ -418,7 +418,7 @@ serverContract('uploads above the concurrency limit are told to retry', async ({
   refused.sendHead('PUT', path, { 'content-length': '2' });
   const reply = await refused.readReply();
   t.equal(reply.status, 503);
-  t.match(reply.body.toString(), /as many uploads as it can/);
+  t.match(reply.body.toString(), /Too many concurrent uploads/);
   for (const client of slow) {
     client.send('y');
     t.equal((await client.readReply()).status, 201);

@@ -157,7 +157,7 @@ serverContract(
     const second = await begin('guest');
     const ended = await Promise.race(slow.map((client) => client.readReply()));
     t.equal(ended.status, 503);
-    t.match(ended.body.toString(), /idle and gave way/);
+    t.match(ended.body.toString(), /idle and was canceled/);
     await until(t, () => receiving === 6);
     for (const rawClient of [first, second]) {
       rawClient.send('y');

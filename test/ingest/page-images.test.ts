@@ -167,7 +167,7 @@ t.test('requests of an organization beyond its limit are rejected, those of othe
   t.same(await other, new Uint8Array(100).fill(7));
   const refused = (await outcomes).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   t.equal(refused.length, 9, 'one is drawn and 20 wait');
-  t.match(refused[0], { code: 'rate_limited', message: /more than 20 at a time/ });
+  t.match(refused[0], { code: 'rate_limited', message: /more than 20 waiting/ });
 });
 
 t.test(

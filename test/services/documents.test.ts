@@ -161,7 +161,7 @@ t.test(
     });
     await t.rejects(update({}, 'x.txt'), { code: 'not_found' });
     const both = update({ metadata: { a: 'b' }, index_status: 'not_parsed' });
-    await t.rejects(both, { code: 'bad_request', message: /cannot be given together/ });
+    await t.rejects(both, { code: 'bad_request', message: /cannot be combined/ });
     await t.rejects(update({ index_status: 'not_parsed' }), { code: 'precondition_failed' });
   },
 );

@@ -259,7 +259,7 @@ t.test('more than 5,000,000 charged bytes are a 413, exactly so many are not', a
   });
   t.equal(fits.usage.total_bytes, 5_000_000);
   const tooLarge = service.embed(call(), { ...embedRequest, input: ['x'.repeat(4_999_851)] });
-  t.match(await refusalOf(tooLarge), { status: 413, message: /5000001 bytes.*at most 5000000/ });
+  t.match(await refusalOf(tooLarge), { status: 413, message: /5000001 bytes.*limit per call is 5000000/ });
   t.equal(facts.length, 1, 'and is not counted');
 });
 

@@ -59,7 +59,7 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
     [{ reranker: 'best' }, 'not_found', /zerank-2/],
     [{ filter: { year: { $like: '18' } } }, 'bad_request', /\$like/],
     [{ collection_name: 'none' }, 'not_found', /none/],
-    [{ weights: { lexical: 0, vector: 0 } }, 'bad_request', /both 0/],
+    [{ weights: { lexical: 0, vector: 0 } }, 'bad_request', /must not both be 0/],
     [{ min_score: 2 }, 'bad_request', /0 to 1/],
     [{ syntax: 'operators', query: '"herring' }, 'bad_request', /unmatched quotation mark/],
   ];

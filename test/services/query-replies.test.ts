@@ -208,7 +208,7 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
     yieldToEventLoop: () => null,
   });
   const reply = rendered.parse();
-  t.match(reply.warnings, [/ended at its limits, after 4,096 passages/]);
+  t.match(reply.warnings, [/stopped at its limits after checking 4,096 chunks/]);
   t.same(reply.explain?.control, {
     weights: { lexical: 2, vector: 0 },
     min_score: 0.25,

@@ -188,7 +188,7 @@ t.test('memory is bounded while the store takes no writes, and what is not count
   t.equal(meter.pending, 20);
   store.failures = 0;
   await meter.flush();
-  t.same(logged, [{ facts: 30 }]);
+  t.same(logged, [{ events: 30 }]);
   const rows = await embedded();
   t.equal(rows.length, 20);
   t.match(rows[0], { about: 'm0', event_count: 51 });
