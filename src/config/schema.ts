@@ -15,10 +15,10 @@ const gigabyte = 1_000_000_000;
 const keyPattern = /^[\x21-\x7e]{16,256}$/;
 const keyAllowed = '16 to 256 printable ASCII characters without spaces';
 const serviceUrlPattern = /^https?:\/\/[^\s?#@]+$/;
-const serviceUrlAllowed = 'an http:// or https:// address without user, query or fragment';
+const serviceUrlAllowed = 'an http:// or https:// URL without user, query or fragment';
 const issuerUrlPattern =
   /^(https:\/\/[^\s?#@]+[^\s?#@/]|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/[^\s?#@]*[^\s?#@/])?)$/;
-const issuerUrlAllowed = 'an https:// address without a slash at the end; http:// on this machine only';
+const issuerUrlAllowed = 'an https:// URL without a trailing slash; http:// for this machine only';
 const passwordHashPattern =
   /^\$argon2id\$v=19\$m=\d{4,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/;
 const uuidPattern = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
@@ -35,7 +35,7 @@ const secondsSetting = (minimum: number, maximum: number, defaultValue: number, 
 const threadsSetting = (purpose: string, defaultMeaning: string) =>
   integerSetting(1, 256, null, { meaning: `Threads that ${purpose}`, unit: 'threads', defaultMeaning });
 const optionalLimit = (unit: string, meaning: string, defaultValue = 0) =>
-  integerSetting(0, 1_000_000_000_000_000, defaultValue, { meaning: `${meaning}; 0 is no limit`, unit });
+  integerSetting(0, 1_000_000_000_000_000, defaultValue, { meaning: `${meaning}; 0 means no limit`, unit });
 const perMinuteLimit = (defaultValue: number, unit: string, meaning: string) =>
   integerSetting(1, 1_000_000_000_000, defaultValue, { meaning, unit });
 
@@ -48,55 +48,55 @@ const settingTable = {
   // HTTP, authentication, mail and egress
   port: integerSetting(0, 65_535, 8720, { meaning: 'TCP port to listen on; 0 lets the system choose one' }),
   host: textSetting('127.0.0.1', {
-    meaning: 'Address to listen on; 0.0.0.0 or :: serves other machines too',
+    meaning: 'Address to listen on; 0.0.0.0 or :: also accepts connections from other machines',
   }),
   baseUrl: optionalSetting({
     pattern: /^https?:\/\/[^\s?#]+$/,
-    meaning: 'Address under which clients reach the server; file and image addresses start with it',
-    allowed: 'an http:// or https:// address without query or fragment',
+    meaning: 'Public URL of the server; file and image URLs start with it',
+    allowed: 'an http:// or https:// URL without query or fragment',
     defaultMeaning: 'the Host header of each request',
   }),
   trustProxy: booleanSetting(false, {
-    meaning: 'Believe the x-forwarded-* headers; only behind a proxy that sets them',
+    meaning: 'Trust the x-forwarded-* headers; enable only behind a proxy that sets them',
   }),
   http: enumSetting(['auto', 'uws', 'node'], 'auto', {
     meaning: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
   }),
   apiKey: optionalSetting({
     pattern: keyPattern,
-    meaning: 'serve: an API key of the first organization; other commands: the key they send',
+    meaning: 'serve: an API key of the first organization; other commands: the API key to send',
     allowed: keyAllowed,
     secret: true,
-    defaultMeaning: 'a random key, shown once at the first start',
+    defaultMeaning: 'a random key, printed at the first start',
   }),
   adminKey: optionalSetting({
     pattern: keyPattern,
-    meaning: 'serve: the key that opens /v1/admin; quarry keys: the key it sends',
+    meaning: 'serve: the key for /v1/admin; other commands: the admin key to send',
     allowed: keyAllowed,
     secret: true,
-    defaultMeaning: 'none: administration is closed',
+    defaultMeaning: 'none: administration is disabled',
   }),
   adminPasswordHash: optionalSetting({
     pattern: passwordHashPattern,
-    meaning: 'Hash of the password with which the administrator signs in at /api/admin/login',
-    allowed: 'what `quarry hash-password` prints',
+    meaning: 'Hash of the administrator password for /api/admin/login',
+    allowed: 'the output of `quarry hash-password`',
     secret: true,
     defaultMeaning: 'none: the administrator cannot sign in',
   }),
   signUp: enumSetting(['open', 'invited'], 'open', {
-    meaning: 'Who may sign in for the first time: everybody with an address, or only who is invited',
+    meaning: 'Sign-up: open to everyone, or limited to invited addresses',
   }),
   ownedOrganisationsMax: integerSetting(0, 10_000, 10, {
-    meaning: 'Organizations that one person may own; with 0 only the administrator creates them',
+    meaning: 'Organizations that one user may own; with 0, only the administrator creates organizations',
     unit: 'organizations',
   }),
   auditDays: integerSetting(0, 36_500, 365, {
-    meaning: 'How long the audit log keeps an entry; 0 keeps all of them',
+    meaning: 'Retention of audit log entries; 0 keeps all entries',
     unit: 'days',
   }),
   mailUrl: optionalSetting({
     pattern: /^(smtps?:\/\/[^\s/]+\/?|file:\/\/\/[^\s]+|console:)$/,
-    meaning: 'How sign-in links and invitations are mailed',
+    meaning: 'Transport for sign-in links and invitations',
     allowed:
       'smtp://user:password@host:587, smtps://user:password@host:465, file:///a/folder for .eml files, or console: to print them',
     secret: true,
@@ -104,12 +104,12 @@ const settingTable = {
   }),
   mailFrom: textSetting('quarry@localhost', {
     pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-    meaning: 'Address that mail comes from',
-    allowed: 'a plain address',
+    meaning: 'Sender address of mails',
+    allowed: 'an email address without a display name',
   }),
   googleClientId: optionalSetting({
-    meaning: 'Client id of this server at the issuer of OpenID Connect, for /api/auth/google',
-    defaultMeaning: 'none: no sign-in there',
+    meaning: 'Client id at the OpenID Connect issuer, for /api/auth/google',
+    defaultMeaning: 'none: this sign-in is disabled',
   }),
   googleClientSecret: optionalSetting({
     meaning: 'Secret of googleClientId',
@@ -118,12 +118,12 @@ const settingTable = {
   }),
   oidcIssuer: textSetting('https://accounts.google.com', {
     pattern: issuerUrlPattern,
-    meaning: 'The issuer of OpenID Connect behind /api/auth/google',
+    meaning: 'OpenID Connect issuer for /api/auth/google',
     allowed: issuerUrlAllowed,
   }),
   githubClientId: optionalSetting({
-    meaning: 'Client id of this server at GitHub, for /api/auth/github',
-    defaultMeaning: 'none: no sign-in there',
+    meaning: 'Client id at GitHub, for /api/auth/github',
+    defaultMeaning: 'none: this sign-in is disabled',
   }),
   githubClientSecret: optionalSetting({
     meaning: 'Secret of githubClientId',
@@ -132,226 +132,227 @@ const settingTable = {
   }),
   githubBaseUrl: textSetting('https://github.com', {
     pattern: issuerUrlPattern,
-    meaning: 'GitHub, or a GitHub Enterprise server',
+    meaning: 'URL of GitHub or of a GitHub Enterprise server',
     allowed: issuerUrlAllowed,
   }),
   egress: enumSetting(['configured', 'none'], 'configured', {
-    meaning: 'Outgoing connections: to hosts that other settings name only, or none at all',
+    meaning: 'Outgoing connections: only to hosts in the settings (configured), or none',
   }),
   egressHosts: optionalSetting({
     pattern:
       /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(,(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)*$/,
-    meaning: 'Further hosts that may be connected to, such as endpoints of an identity provider',
-    allowed: 'host or host:port, several with commas between',
+    meaning: 'Additional hosts for outgoing connections, such as endpoints of an identity provider',
+    allowed: 'host or host:port, separated by commas',
     defaultMeaning: 'none',
   }),
   drainSeconds: secondsSetting(0, 3_600, 30, {
-    meaning: 'On SIGTERM, how long requests that are under way may still take',
+    meaning: 'Grace period for running requests after SIGTERM',
   }),
-  logLevel: enumSetting(logLevels, 'info', { meaning: 'Least important event that is logged' }),
+  logLevel: enumSetting(logLevels, 'info', { meaning: 'Minimum level of logged events' }),
 
   // disk and memory
-  data: textSetting('./data', { meaning: 'Folder of all data; relative to the folder Quarry is started in' }),
+  data: textSetting('./data', { meaning: 'Data directory; relative to the working directory' }),
   uploadBytesMax: bytesSetting(1_000, 100 * gigabyte, 200 * megabyte, {
-    meaning: 'Largest raw file of one document',
+    meaning: 'Maximum size of a file',
   }),
   bodyBytesMax: bytesSetting(100_000, 500 * megabyte, 270 * megabyte, {
-    meaning: 'Largest JSON body; base64 makes a file a third larger',
+    meaning: 'Maximum size of a JSON body; base64 adds one third to a file',
   }),
   queueDocumentsMax: integerSetting(1, 100_000_000, 200_000, {
-    meaning: 'Documents that may wait for parsing and indexing before adds are answered 429',
+    meaning: 'Maximum documents in the ingest queue; at the limit, adds get status 429',
     unit: 'documents',
   }),
   memoryBytesMax: integerSetting(256 * megabyte, 100_000 * gigabyte, null, {
-    meaning: 'Memory of the process, without what it maps from files, above which adds are answered 429',
+    meaning: 'Memory of the process, without mapped files; at the limit, adds get status 429',
     unit: 'bytes',
-    defaultMeaning: '80 % of the memory this machine or container has',
+    defaultMeaning: '80 % of the memory of the machine or container',
   }),
   queryCacheBytes: bytesSetting(0, 100_000 * gigabyte, 128 * megabyte, {
-    meaning: 'Memory for texts that queries ask for again and again; 0 keeps none',
+    meaning: 'Size of the cache of document texts for queries; 0 disables it',
   }),
   queryVectorCacheBytes: bytesSetting(0, 100_000 * gigabyte, 16 * megabyte, {
-    meaning: 'Memory for the vectors of recent queries by models of your own; 0 keeps none',
+    meaning: 'Size of the cache of query vectors of custom models; 0 disables it',
   }),
   queriesRunningMax: integerSetting(1, 4_096, 128, {
-    meaning: 'Queries without a reranker that run at one time; the others wait, and organizations take turns',
+    meaning:
+      'Concurrent queries without a reranker; others are queued, with round robin between organizations',
     unit: 'queries',
   }),
   rerankedQueriesRunningMax: integerSetting(1, 4_096, null, {
-    meaning: 'The same of queries with a reranker that runs in this server',
+    meaning:
+      'Concurrent queries with a local reranker; others are queued, with round robin between organizations',
     unit: 'queries',
     defaultMeaning: 'one more than QUARRY_RERANK_THREADS',
   }),
   diskReserveBytes: bytesSetting(0, 100_000 * gigabyte, gigabyte, {
-    meaning: 'Free disk space below which writes are answered 429',
+    meaning: 'Free disk space to keep; below it, writes get status 429',
   }),
   pageCacheBytes: bytesSetting(0, 100_000 * gigabyte, gigabyte, {
-    meaning: 'Disk space for page images and for what LibreOffice made of files; the least used go first',
+    meaning:
+      'Size of the disk cache for page images and LibreOffice conversions; the least used entries are evicted first',
   }),
   snapshotSeconds: secondsSetting(5, 86_400, 300, {
     meaning:
-      'Time between snapshots of the search shards; a shorter one makes the start after a crash faster',
+      'Interval between snapshots of the search shards; a shorter interval speeds up recovery after a crash',
   }),
 
   // worker pools, search and OCR
   parseThreads: threadsSetting('parse files, each with its own parser process', 'half the cores, 1 to 8'),
-  chunkThreads: threadsSetting('cut, analyse and embed documents', 'half the cores, 1 to 16'),
+  chunkThreads: threadsSetting('chunk, analyze and embed documents', 'half the cores, 1 to 16'),
   embedThreads: threadsSetting(
-    'embed long queries and what the embed operation is given',
+    'embed long queries and the input of the embed operation',
     'half the cores, 1 to 16',
   ),
   rerankThreads: threadsSetting('run the reranking model', 'a quarter of the cores, 1 to 8'),
   searchThreads: threadsSetting('search the shards', 'the number of cores, at most 64'),
   engineKernels: enumSetting(['auto', 'avx512', 'avx2', 'neon', 'scalar'], 'auto', {
-    meaning: 'Instructions that searches compute with; auto takes the fastest that this processor has',
+    meaning: 'SIMD instruction set of the search engine; auto selects the fastest one available',
   }),
   searchRecall: integerSetting(500, 999, 990, {
     unit: 'per mille',
-    meaning: 'Share of the nearest snippets that a search by vector should find; more is slower',
+    meaning: 'Target recall of vector search; higher is slower',
   }),
   parseSecondsMax: secondsSetting(1, 86_400, 600, {
-    meaning: 'Longest time parsing of one document may take',
+    meaning: 'Timeout for parsing one document',
   }),
   parseStallSeconds: secondsSetting(1, 86_400, 20, {
-    meaning: 'Longest time parsing of one document may go without a new page',
+    meaning: 'Timeout for parsing one document without a new page',
   }),
   ocrEngine: enumSetting(['auto', 'tesseract', 'embedded', 'off'], 'auto', {
     meaning:
-      'What reads text in images: the installed tesseract, the embedded engine, the first of them that has the languages, or nothing',
+      'OCR engine: the installed tesseract, the embedded engine, the first of them that has the languages (auto), or none (off)',
   }),
   ocrLanguages: textSetting('eng', {
     pattern: /^[A-Za-z][A-Za-z0-9_/-]*(\+[A-Za-z][A-Za-z0-9_/-]*)*$/,
-    meaning: 'Languages of text in images; the start fails when one is not installed',
-    allowed: "names of Tesseract's language data with + between, such as eng+deu",
+    meaning: 'Languages for OCR; the server does not start if one is not installed',
+    allowed: 'names of Tesseract language data joined with +, such as eng+deu',
   }),
   ocrDataFolder: optionalSetting({
-    meaning:
-      'Folder of Tesseract language data for the embedded engine, besides that of installed npm packages',
+    meaning: 'Folder of additional Tesseract language data for the embedded engine',
     allowed: 'a folder with files such as deu.traineddata or deu.traineddata.gz',
     defaultMeaning: 'none',
   }),
   ocrPagesMax: integerSetting(0, 5_000, 200, {
-    meaning: 'Pages of one document whose text is read from their image',
+    meaning: 'Maximum pages per document that are read by OCR',
     unit: 'pages',
   }),
-  ocrPageSecondsMax: secondsSetting(1, 3_600, 60, { meaning: 'Longest time for the text of one such page' }),
+  ocrPageSecondsMax: secondsSetting(1, 3_600, 60, { meaning: 'Timeout for OCR of one page' }),
   ocrSecondsMax: secondsSetting(1, 86_400, 480, {
     meaning:
-      'Longest time for all such pages of a document, at most four fifths of parseSecondsMax; those that are done are kept',
+      'Time limit for OCR per document, at most four fifths of parseSecondsMax; finished pages are kept',
   }),
   toolsIsolation: enumSetting(['required', 'preferred', 'off'], 'preferred', {
     meaning:
-      'Isolation of LibreOffice, tesseract and the like, and of parser processes, from data and network: the strongest that the host allows; with required, programs do not run without full isolation',
+      'Sandbox for parser processes and external tools, without access to data and network: the strongest that the host supports; with required, tools do not run without full isolation',
   }),
   office: enumSetting(['auto', 'off'], 'auto', {
-    meaning: 'Whether LibreOffice is used where it is installed',
+    meaning: 'LibreOffice: used if installed (auto), or not (off)',
   }),
   officeSecondsMax: secondsSetting(1, 3_600, 120, {
-    meaning: 'Longest time LibreOffice may take for one file',
+    meaning: 'Timeout for converting one file with LibreOffice',
   }),
 
   // models
   reranker: optionalSetting({
-    meaning: 'Reranker of queries that name none',
-    allowed: 'zerank-2, zerank-1, zerank-1-small, or the name of a reranker of your own',
+    meaning: 'Reranker of queries that do not specify one',
+    allowed: 'zerank-2, zerank-1, zerank-1-small, or the name of a custom reranker',
     defaultMeaning: 'none',
   }),
   embeddingModel: optionalSetting({
-    meaning: 'Embedding model of new collections; with embeddingUrl the name its service knows it by',
-    allowed: 'zembed-1, or the name of a model of your own',
-    defaultMeaning: 'zembed-1, which is built in',
+    meaning: 'Embedding model of new collections; with embeddingUrl, the model name at that service',
+    allowed: 'zembed-1, or the name of a custom model',
+    defaultMeaning: 'zembed-1, the built-in model',
   }),
   embeddingUrl: optionalSetting({
     pattern: serviceUrlPattern,
-    meaning: 'Service that embeds instead of the built-in model, with the embeddings API of OpenAI',
+    meaning: 'URL of an embedding service with the API of OpenAI, used instead of the built-in model',
     allowed: serviceUrlAllowed,
     defaultMeaning: 'none',
   }),
   embeddingKey: optionalSetting({
-    meaning: 'Key that is sent to embeddingUrl as a bearer token',
+    meaning: 'API key for embeddingUrl, sent as a bearer token',
     secret: true,
     defaultMeaning: 'none',
   }),
   embeddingDimensions: integerSetting(0, 8_192, 0, {
-    meaning: 'How many of the first components of its vectors are used; 0 uses all',
+    meaning: 'Dimensions to keep of the vectors of embeddingUrl; 0 keeps all',
   }),
   embeddingQueryPrefix: optionalSetting({
-    meaning: 'What is put before every query that is embedded',
+    meaning: 'Prefix added to each query before embedding',
     defaultMeaning: 'nothing',
   }),
   embeddingDocumentPrefix: optionalSetting({
-    meaning: 'What is put before every text of a document that is embedded',
+    meaning: 'Prefix added to each document text before embedding',
     defaultMeaning: 'nothing',
   }),
   embeddingInputType: enumSetting(['none', 'voyage', 'cohere', 'jina'], 'none', {
-    meaning: 'Whose field tells the service whether a text is a query or a document',
+    meaning: 'API dialect of the field that distinguishes queries from documents',
   }),
   embeddingEncoding: enumSetting(['float', 'base64'], 'float', {
-    meaning: 'How vectors are asked for; base64 is a quarter of the size where the service knows it',
+    meaning: 'Requested encoding of vectors; base64 is a quarter of the size, if the service supports it',
   }),
   rerankUrl: optionalSetting({
     pattern: serviceUrlPattern,
-    meaning: 'Service that reranks, with the rerank API of Cohere, Jina or TEI',
+    meaning: 'URL of a rerank service with the API of Cohere, Jina or TEI',
     allowed: serviceUrlAllowed,
     defaultMeaning: 'none',
   }),
   rerankModel: optionalSetting({
-    meaning: 'Name of the reranker at rerankUrl, for its service and for queries',
+    meaning: 'Name of the reranker at rerankUrl, in requests to the service and in queries',
     defaultMeaning: 'none',
   }),
   rerankKey: optionalSetting({
-    meaning: 'Key that is sent to rerankUrl as a bearer token',
+    meaning: 'API key for rerankUrl, sent as a bearer token',
     secret: true,
     defaultMeaning: 'none',
   }),
   rerankDialect: enumSetting(['cohere', 'tei'], 'cohere', {
-    meaning: 'Fields of its requests and replies: those of Cohere and Jina, or those of TEI',
+    meaning: 'API dialect of rerankUrl: Cohere (also Jina), or TEI',
   }),
   rerankScores: enumSetting(['probability', 'logit'], 'probability', {
-    meaning: 'What its scores are: numbers from 0 to 1, or log-odds',
+    meaning: 'Scale of the scores of rerankUrl: probabilities from 0 to 1, or logits',
   }),
   modelAliases: optionalSetting({
     pattern: /^[^\s,=]+=[^\s,=]+(,[^\s,=]+=[^\s,=]+)*$/,
-    meaning: 'Further names of models, so that clients need not change',
+    meaning: 'Aliases of models, for clients that use other names',
     allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
     defaultMeaning: 'none',
   }),
   typoTolerance: enumSetting(['on', 'off'], 'on', {
-    meaning:
-      'Whether words of a query that no document has are looked for in spellings that differ by a letter or two',
+    meaning: 'Typo tolerance for query words that no document contains (edit distance 1 or 2)',
   }),
   withoutModel: enumSetting(['degrade', 'refuse'], 'degrade', {
-    meaning: 'Queries whose model does not answer: do without it and say so, or are answered 503',
+    meaning:
+      'Queries whose model is unavailable: answered without it and with a warning (degrade), or rejected with status 503 (refuse)',
   }),
   modelThreads: integerSetting(1, 256, 1, {
-    meaning:
-      'Threads of one run of an added model, beside the threads of the pools that run several at a time',
+    meaning: 'Threads per run of a custom model; several runs can be active at the same time',
     unit: 'threads',
   }),
   modelBatchTokens: integerSetting(128, 1_000_000, 2_048, {
-    meaning: 'Tokens that an added model reads in one run, padding included, unless a single text is longer',
+    meaning: 'Maximum tokens per run of a custom model, padding included; a longer single text runs alone',
   }),
   modelExecutionProviders: textSetting('cpu', {
     pattern: /^[a-z]+(,[a-z]+)*$/,
-    meaning: 'Execution providers of onnxruntime for added models, the preferred one first',
-    allowed: 'names with commas between, such as cuda,cpu or coreml,cpu',
+    meaning: 'Execution providers of onnxruntime for custom models, in order of preference',
+    allowed: 'names separated by commas, such as cuda,cpu or coreml,cpu',
   }),
   providerSecondsMax: secondsSetting(1, 600, 30, {
-    meaning: 'Longest time one request to a model service may take',
+    meaning: 'Timeout for one request to a model service',
   }),
   providerQueryMsMax: integerSetting(50, 50_000, 3_000, {
-    meaning: 'Longest time a query waits for a model service, all attempts together',
+    meaning: 'Timeout for a query at a model service, over all attempts',
     unit: 'milliseconds',
   }),
   providerRequestsMax: integerSetting(1, 256, 4, {
-    meaning: 'Requests to one model service at the same time; of several, one is kept for queries',
+    meaning: 'Concurrent requests to one model service; if more than one, one is reserved for queries',
   }),
-  providerTextsMax: integerSetting(1, 2_048, 32, { meaning: 'Texts in one request to a model service' }),
+  providerTextsMax: integerSetting(1, 2_048, 32, { meaning: 'Maximum texts per request to a model service' }),
   providerCharactersMax: integerSetting(1_000, 10_000_000, 64_000, {
-    meaning: 'Characters in one request to a model service, unless a single text is longer',
+    meaning: 'Maximum characters per request to a model service; a longer single text is sent alone',
   }),
   providerTextCharactersMax: integerSetting(100, 1_000_000, 16_000, {
-    meaning: 'What of one text is sent to a model service; the rest of a longer one is left out',
+    meaning: 'Maximum characters per text for a model service; longer texts are truncated',
   }),
 
   // tiers
@@ -360,13 +361,10 @@ const settingTable = {
   freeRerankRequestsPerMinute: perMinuteLimit(1_000, 'requests/minute', 'Tier free: rerank requests'),
   freeRequestsPerMinute: optionalLimit('requests/minute', 'Tier free: requests of any kind'),
   freeQueriesPerMinute: optionalLimit('queries/minute', 'Tier free: queries'),
-  freeDocumentBytesPerMinute: optionalLimit('bytes/minute', 'Tier free: raw bytes of documents that come in'),
-  freeDocumentsMax: optionalLimit('documents', 'Tier free: documents that are stored', 10_000),
+  freeDocumentBytesPerMinute: optionalLimit('bytes/minute', 'Tier free: raw bytes of received documents'),
+  freeDocumentsMax: optionalLimit('documents', 'Tier free: stored documents', 10_000),
   freeStorageBytesMax: optionalLimit('bytes', 'Tier free: raw bytes of stored documents', gigabyte),
-  freeIngestDocumentsMax: optionalLimit(
-    'documents',
-    'Tier free: documents that wait for parsing and indexing at one time',
-  ),
+  freeIngestDocumentsMax: optionalLimit('documents', 'Tier free: documents in the ingest queue'),
   starterBytesPerMinuteFast: perMinuteLimit(2_500_000, 'bytes/minute', 'Tier starter: fast model calls'),
   starterBytesPerMinuteSlow: perMinuteLimit(20_000_000, 'bytes/minute', 'Tier starter: slow model calls'),
   starterRerankRequestsPerMinute: perMinuteLimit(5_000, 'requests/minute', 'Tier starter: rerank requests'),
@@ -374,29 +372,20 @@ const settingTable = {
   starterQueriesPerMinute: optionalLimit('queries/minute', 'Tier starter: queries'),
   starterDocumentBytesPerMinute: optionalLimit(
     'bytes/minute',
-    'Tier starter: raw bytes of documents that come in',
+    'Tier starter: raw bytes of received documents',
   ),
-  starterDocumentsMax: optionalLimit('documents', 'Tier starter: documents that are stored'),
+  starterDocumentsMax: optionalLimit('documents', 'Tier starter: stored documents'),
   starterStorageBytesMax: optionalLimit('bytes', 'Tier starter: raw bytes of stored documents'),
-  starterIngestDocumentsMax: optionalLimit(
-    'documents',
-    'Tier starter: documents that wait for parsing and indexing at one time',
-  ),
+  starterIngestDocumentsMax: optionalLimit('documents', 'Tier starter: documents in the ingest queue'),
   teamsBytesPerMinuteFast: perMinuteLimit(10_000_000, 'bytes/minute', 'Tier teams: fast model calls'),
   teamsBytesPerMinuteSlow: perMinuteLimit(100_000_000, 'bytes/minute', 'Tier teams: slow model calls'),
   teamsRerankRequestsPerMinute: perMinuteLimit(20_000, 'requests/minute', 'Tier teams: rerank requests'),
   teamsRequestsPerMinute: optionalLimit('requests/minute', 'Tier teams: requests of any kind'),
   teamsQueriesPerMinute: optionalLimit('queries/minute', 'Tier teams: queries'),
-  teamsDocumentBytesPerMinute: optionalLimit(
-    'bytes/minute',
-    'Tier teams: raw bytes of documents that come in',
-  ),
-  teamsDocumentsMax: optionalLimit('documents', 'Tier teams: documents that are stored'),
+  teamsDocumentBytesPerMinute: optionalLimit('bytes/minute', 'Tier teams: raw bytes of received documents'),
+  teamsDocumentsMax: optionalLimit('documents', 'Tier teams: stored documents'),
   teamsStorageBytesMax: optionalLimit('bytes', 'Tier teams: raw bytes of stored documents'),
-  teamsIngestDocumentsMax: optionalLimit(
-    'documents',
-    'Tier teams: documents that wait for parsing and indexing at one time',
-  ),
+  teamsIngestDocumentsMax: optionalLimit('documents', 'Tier teams: documents in the ingest queue'),
 
   // payments
   stripeSecretKey: optionalSetting({
@@ -404,35 +393,35 @@ const settingTable = {
     meaning: 'Secret or restricted key of the Stripe account that takes payments',
     allowed: 'a key that begins with sk_test_, sk_live_, rk_test_ or rk_live_',
     secret: true,
-    defaultMeaning: 'none: nobody pays, and administrators choose tiers',
+    defaultMeaning: 'none: payments are disabled; administrators set the tiers',
   }),
   stripeWebhookSecret: optionalSetting({
     pattern: /^[\x21-\x7e]{8,512}$/,
     meaning: 'Signing secret of the webhook at /api/billing/webhook',
-    allowed: 'what `quarry billing setup` prints, such as whsec_...',
+    allowed: 'the output of `quarry billing setup`, such as whsec_...',
     secret: true,
-    defaultMeaning: 'none: events are not taken, and changes are seen when somebody asks, or within the hour',
+    defaultMeaning: 'none: webhooks are disabled; changes are detected on demand or within an hour',
   }),
   stripeApiBase: textSetting('https://api.stripe.com', {
     pattern: /^https?:\/\/[^\s?#@/]+\/?$/,
-    meaning: 'Where Stripe answers; tests point it at an emulator',
-    allowed: 'an http:// or https:// address without path; a live key only with https://',
+    meaning: 'Base URL of the Stripe API; for tests with an emulator',
+    allowed: 'an http:// or https:// URL without path; a live key requires https://',
   }),
   stripeSecondsMax: secondsSetting(1, 60, 10, {
-    meaning: 'Longest time one call to Stripe may take, each attempt',
+    meaning: 'Timeout for one attempt of a call to Stripe',
   }),
   stripeAnswerSecondsMax: secondsSetting(1, 50, 25, {
-    meaning: 'Longest time that billing keeps a caller waiting; a change goes on after that',
+    meaning: 'Timeout for the reply to a billing call; the change continues in the background',
   }),
   plansFile: optionalSetting({
     meaning: 'JSON file with prices and limits of the tiers',
-    allowed: 'a file as docs/guides/payments.md describes it',
+    allowed: 'a file in the format of docs/guides/payments.md',
     defaultMeaning: 'none: the prices in docs/guides/payments.md, and the limits of the settings above',
   }),
 
   // marketplaces
   awsMarketplace: booleanSetting(false, {
-    meaning: 'Take people who buy at AWS Marketplace, at /api/marketplaces/aws',
+    meaning: 'Accept subscriptions from AWS Marketplace at /api/marketplaces/aws',
   }),
   awsRegion: textSetting('us-east-1', {
     pattern: /^[a-z]{2}(-[a-z]+)+-\d$/,
@@ -441,56 +430,56 @@ const settingTable = {
   }),
   awsEndpoint: optionalSetting({
     pattern: serviceUrlPattern,
-    meaning: 'Address of the services of AWS Marketplace instead of their own',
+    meaning: 'URL that replaces the endpoints of AWS Marketplace, for tests',
     allowed: serviceUrlAllowed,
-    defaultMeaning: 'where AWS has them',
+    defaultMeaning: 'the endpoints of the region',
   }),
   awsAccessKeyId: optionalSetting({
     meaning: 'Access key of the seller at AWS',
-    defaultMeaning: 'where the SDK of AWS finds one, such as the role of the machine',
+    defaultMeaning: 'the credentials that the AWS SDK finds, such as the role of the instance',
   }),
   awsSecretAccessKey: optionalSetting({
     meaning: 'Secret of awsAccessKeyId',
     secret: true,
-    defaultMeaning: 'the same',
+    defaultMeaning: 'as for awsAccessKeyId',
   }),
   awsProductCodes: optionalSetting({
     pattern: /^[^\s,]+(,[^\s,]+)*$/,
-    meaning: 'Products of the seller that this server is',
-    allowed: 'product codes with commas between',
-    defaultMeaning: 'all of them',
+    meaning: 'Product codes of this server at AWS Marketplace',
+    allowed: 'product codes separated by commas',
+    defaultMeaning: 'all products of the seller',
   }),
   awsTier: enumSetting(['starter', 'teams', 'enterprise'], 'teams', {
-    meaning: 'Tier of whoever bought a product without contract dimensions',
+    meaning: 'Tier of subscriptions without contract dimensions',
   }),
   awsTiers: optionalSetting({
     pattern: /^[^\s,=]+=(starter|teams|enterprise)(,[^\s,=]+=(starter|teams|enterprise))*$/,
-    meaning: 'Tiers by contract dimension, which AWS is asked for',
+    meaning: 'Tiers by contract dimension',
     allowed: 'pairs such as small=starter,large=teams',
-    defaultMeaning: 'none: awsTier for everybody',
+    defaultMeaning: 'none: awsTier for all subscriptions',
   }),
   awsDimensions: optionalSetting({
     pattern: meteredPairsPattern,
-    meaning: 'Metered dimensions: what is counted, by how many, and what bills it',
+    meaning: 'Usage reported to AWS: metric, units per metered unit, and metering dimension',
     allowed:
-      'pairs such as queries/1000=queries_1k,embed_tokens/1000000=embed_1m; of documents, pages, queries, embed_tokens, rerank_tokens',
-    defaultMeaning: 'none: nothing is metered',
+      'pairs such as queries/1000=queries_1k,embed_tokens/1000000=embed_1m; metrics are documents, pages, queries, embed_tokens and rerank_tokens',
+    defaultMeaning: 'none: no usage is reported',
   }),
   awsTopicArns: optionalSetting({
     pattern: topicListPattern,
-    meaning: 'SNS topics whose messages are believed, at /api/marketplaces/aws/events',
-    allowed: 'arn:aws:sns:us-east-1:123456789012:name, several with commas between',
-    defaultMeaning: 'none: messages are answered 503',
+    meaning: 'SNS topics accepted at /api/marketplaces/aws/events',
+    allowed: 'ARNs such as arn:aws:sns:us-east-1:123456789012:name, separated by commas',
+    defaultMeaning: 'none: messages get status 503',
   }),
   awsSnsUrl: optionalSetting({
     pattern: /^https?:\/\/[^\s/?#@]+$/,
-    meaning: 'Where certificates and confirmations of SNS are instead of at SNS',
+    meaning: 'Origin that replaces SNS for certificates and confirmations, for tests',
     allowed: 'an origin such as https://sns.us-east-1.amazonaws.com',
     defaultMeaning: 'SNS in the region of the topic',
   }),
   vercelClientId: optionalSetting({
-    meaning: 'Client id of the integration at Vercel, for /api/marketplaces/vercel',
-    defaultMeaning: 'none: nobody comes from there',
+    meaning: 'Client id of the Vercel integration, for /api/marketplaces/vercel',
+    defaultMeaning: 'none: the Vercel integration is disabled',
   }),
   vercelClientSecret: optionalSetting({
     meaning: 'Secret of vercelClientId, which also signs webhooks',
@@ -499,30 +488,30 @@ const settingTable = {
   }),
   vercelApiUrl: textSetting('https://api.vercel.com', {
     pattern: issuerUrlPattern,
-    meaning: 'The API of Vercel',
+    meaning: 'URL of the Vercel API',
     allowed: issuerUrlAllowed,
   }),
   vercelNextHosts: textSetting('vercel.com', {
     pattern: /^[a-z0-9.-]+(,[a-z0-9.-]+)*$/,
-    meaning: 'Hosts that Vercel may want the browser back at',
-    allowed: 'host names with commas between',
+    meaning: 'Hosts to which the browser may be redirected after an installation',
+    allowed: 'host names separated by commas',
   }),
   vercelTier: enumSetting(['none', 'starter', 'teams', 'enterprise'], 'none', {
-    meaning: 'Tier that an installation at Vercel entitles to',
+    meaning: 'Tier granted by a Vercel installation',
   }),
 
   // command-line client
   url: textSetting('http://127.0.0.1:8720', {
     pattern: /^https?:\/\/[^\s?#]+$/,
-    meaning: 'Server that the commands talk to',
-    allowed: 'an http:// or https:// address without query or fragment',
+    meaning: 'URL of the server for client commands',
+    allowed: 'an http:// or https:// URL without query or fragment',
   }),
   organization: optionalSetting({
     pattern: uuidPattern,
     meaning:
-      'Organization that `quarry keys`, `audit` and `doctor` concern, and other commands whose key is a session',
+      'Organization for `quarry keys`, `audit` and `doctor`, and for other commands with a session token as key',
     allowed: 'a UUID',
-    defaultMeaning: 'none: the server prints the id of its first organization when it starts',
+    defaultMeaning: 'none: the server prints the id of its first organization at startup',
   }),
 } satisfies Record<string, Setting>;
 

@@ -135,7 +135,7 @@ function readSettingsFile(path: string): Record<string, unknown> {
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw invalidSettingsError([
-      `The settings file ${path} must hold one JSON object, for example {"port": 8720}.`,
+      `The settings file ${path} must contain one JSON object, for example {"port": 8720}.`,
     ]);
   }
   return content as Record<string, unknown>;
@@ -162,7 +162,7 @@ function quote(name: string | null): string | null {
 
 function unknownNameMessage(label: string, nearest: string | null): string {
   const suggestion = nearest === null ? '' : ` Did you mean ${nearest}?`;
-  return `${label} is not a setting.${suggestion} \`quarry config\` lists them all.`;
+  return `${label} is not a setting.${suggestion} Run \`quarry config\` for a list of all settings.`;
 }
 
 function invalidValueMessage(name: SettingName, rawSetting: RawSetting): string {
@@ -178,28 +178,30 @@ function findConflicts(settings: Settings): string[] {
   const problems: string[] = [];
   if (settings.parseStallSeconds > settings.parseSecondsMax) {
     problems.push(
-      `QUARRY_PARSE_STALL_SECONDS is ${settings.parseStallSeconds}; allowed is at most QUARRY_PARSE_SECONDS_MAX, which is ${settings.parseSecondsMax}.`,
+      `QUARRY_PARSE_STALL_SECONDS is ${settings.parseStallSeconds}; it must be at most QUARRY_PARSE_SECONDS_MAX, which is ${settings.parseSecondsMax}.`,
     );
   }
   if (settings.apiKey !== null && settings.apiKey === settings.adminKey) {
     problems.push(
-      'QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY (not shown); allowed is another one, because the administrator key opens no documents.',
+      'QUARRY_ADMIN_KEY must differ from QUARRY_API_KEY (not shown), because the administrator key gives no access to documents.',
     );
   }
   if (settings.mailUrl?.startsWith('smtp') === true && settings.baseUrl === null) {
     problems.push(
-      'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the address under which people reach the server, for the links in mails.',
+      'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the public URL of the server, for the links in mails.',
     );
   }
   problems.push(...findPaymentConflicts(settings));
   for (const provider of ['google', 'github'] as const) {
     const [id, secret] = [`${provider}ClientId`, `${provider}ClientSecret`] as const;
     if ((settings[id] === null) !== (settings[secret] === null)) {
-      problems.push(`${variableName(id)} and ${variableName(secret)} belong together; set both or neither.`);
+      problems.push(
+        `${variableName(id)} and ${variableName(secret)} must be set together; set both or neither.`,
+      );
     }
     if (settings[id] !== null && settings.baseUrl === null) {
       problems.push(
-        `${variableName(id)} is set without QUARRY_BASE_URL; set it to the address that the provider sends people back to.`,
+        `${variableName(id)} is set without QUARRY_BASE_URL; set it to the public URL of the server, to which the provider redirects users.`,
       );
     }
   }
@@ -207,7 +209,7 @@ function findConflicts(settings: Settings): string[] {
   for (const kind of ['embedding', 'rerank'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(
-        `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the name the service knows the model by.`,
+        `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the model name at the service.`,
       );
     }
   }
@@ -216,7 +218,7 @@ function findConflicts(settings: Settings): string[] {
     const slow = settings[`${tier}BytesPerMinuteSlow`];
     if (slow < fast) {
       problems.push(
-        `${variableName(`${tier}BytesPerMinuteSlow`)} is ${slow}; allowed is at least ${variableName(`${tier}BytesPerMinuteFast`)}, which is ${fast}.`,
+        `${variableName(`${tier}BytesPerMinuteSlow`)} is ${slow}; it must be at least ${variableName(`${tier}BytesPerMinuteFast`)}, which is ${fast}.`,
       );
     }
   }
@@ -233,12 +235,12 @@ function findPaymentConflicts(settings: Settings): string[] {
   }
   if (/^[rs]k_live_/.test(stripeSecretKey ?? '') && !stripeApiBase.startsWith('https:')) {
     problems.push(
-      `QUARRY_STRIPE_API_BASE is ${stripeApiBase}; allowed is an https:// address, because QUARRY_STRIPE_SECRET_KEY is a live key.`,
+      `QUARRY_STRIPE_API_BASE is ${stripeApiBase}; a live key in QUARRY_STRIPE_SECRET_KEY requires an https:// URL.`,
     );
   }
   if (/^[rs]k_live_/.test(stripeSecretKey ?? '') && baseUrl === null) {
     problems.push(
-      'QUARRY_STRIPE_SECRET_KEY is a live key without QUARRY_BASE_URL; set it to the address that Stripe sends people back to.',
+      'QUARRY_STRIPE_SECRET_KEY is a live key without QUARRY_BASE_URL; set it to the public URL of the server, to which Stripe redirects users.',
     );
   }
   return problems;
@@ -256,10 +258,10 @@ function findMarketplaceConflicts(settings: Settings): string[] {
   return [
     ...incompletePairs.map(
       ([first, second]) =>
-        `${variableName(first)} and ${variableName(second)} belong together; set both or neither.`,
+        `${variableName(first)} and ${variableName(second)} must be set together; set both or neither.`,
     ),
     ...(isOn && settings.baseUrl === null
-      ? ['A marketplace is set up without QUARRY_BASE_URL; set it to the address that buyers are sent to.']
+      ? ['A marketplace is configured without QUARRY_BASE_URL; set it to the public URL of the server.']
       : []),
   ];
 }

@@ -36,7 +36,7 @@ export function describeAllowedValues(name: SettingName): string {
   if (setting.kind === 'whole') return describeIntegerRange(setting);
   if (setting.kind === 'switch') return 'true or false';
   if (setting.kind === 'choice') return joinAlternatives(setting.values);
-  return 'a text that is not empty';
+  return 'a non-empty text';
 }
 
 function isUrlSetting(name: SettingName): boolean {
@@ -64,7 +64,9 @@ function parseInteger(text: string, allowByteUnits: boolean): unknown {
 function describeIntegerRange({ minimum, maximum, unit }: IntegerSetting): string {
   const range = `a whole number from ${minimum} to ${maximum}`;
   if (unit === undefined) return range;
-  return unit === 'bytes' ? `${range} (bytes), also as 200MB or 200MiB` : `${range} (${unit})`;
+  return unit === 'bytes'
+    ? `${range} (bytes); units such as 200MB or 200MiB are accepted`
+    : `${range} (${unit})`;
 }
 
 function joinAlternatives(alternatives: readonly string[]): string {

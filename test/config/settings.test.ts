@@ -112,12 +112,12 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
   [
     'QUARRY_BASE_URL',
     'example.com',
-    'QUARRY_BASE_URL is "example.com"; allowed is an http:// or https:// address without query or fragment.',
+    'QUARRY_BASE_URL is "example.com"; allowed is an http:// or https:// URL without query or fragment.',
   ],
   [
     'QUARRY_BASE_URL',
     'https://a/?b',
-    'QUARRY_BASE_URL is "https://a/?b"; allowed is an http:// or https:// address without query or fragment.',
+    'QUARRY_BASE_URL is "https://a/?b"; allowed is an http:// or https:// URL without query or fragment.',
   ],
   [
     'QUARRY_API_KEY',
@@ -132,7 +132,7 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
   [
     'QUARRY_UPLOAD_BYTES_MAX',
     '1XB',
-    'QUARRY_UPLOAD_BYTES_MAX is "1XB"; allowed is a whole number from 1000 to 100000000000 (bytes), also as 200MB or 200MiB.',
+    'QUARRY_UPLOAD_BYTES_MAX is "1XB"; allowed is a whole number from 1000 to 100000000000 (bytes); units such as 200MB or 200MiB are accepted.',
   ],
   [
     'QUARRY_PARSE_SECONDS_MAX',
@@ -142,7 +142,7 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
   [
     'QUARRY_EMBEDDING_URL',
     'http://me:secret@models.test/v1',
-    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; allowed is an http:// or https:// address without user, query or fragment.',
+    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; allowed is an http:// or https:// URL without user, query or fragment.',
   ],
   [
     'QUARRY_EMBED_THREADS',
@@ -152,13 +152,13 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
   ['QUARRY_ORGANIZATION', 'first', 'QUARRY_ORGANIZATION is "first"; allowed is a UUID.'],
 ];
 
-for (const [variable, value, sentence] of wrongValues) {
-  t.test(`${variable}=${value} stops the start with a sentence that says what is allowed`, async (t) => {
-    t.same(problems({ variables: { [variable]: value } }), [sentence]);
+for (const [variable, value, message] of wrongValues) {
+  t.test(`${variable}=${value} fails with the allowed values`, async (t) => {
+    t.same(problems({ variables: { [variable]: value } }), [message]);
   });
 }
 
-t.test('a secret that is wrong never appears in the sentence', async (t) => {
+t.test('an invalid secret is not part of the error message', async (t) => {
   t.notOk(
     problems({ variables: { QUARRY_API_KEY: 'pässword-pässword' } })
       .join()
@@ -166,7 +166,7 @@ t.test('a secret that is wrong never appears in the sentence', async (t) => {
   );
 });
 
-t.test('all faults are told at once, each with the name the operator used', async (t) => {
+t.test('all problems are reported together, each by the name of its source', async (t) => {
   const folder = t.testdir({ 'q.json': '{"port": "x", "prot": 1, "http": 7}' });
   const found = problems({
     flags: { host: '', config: 'q.json' },
@@ -175,46 +175,43 @@ t.test('all faults are told at once, each with the name the operator used', asyn
   });
   const file = join(folder, 'q.json');
   t.same(found, [
-    'QUARRY_UPLOADS_BYTES_MAX is not a setting. Did you mean QUARRY_UPLOAD_BYTES_MAX? `quarry config` lists them all.',
-    `"prot" in ${file} is not a setting. Did you mean "port"? \`quarry config\` lists them all.`,
+    'QUARRY_UPLOADS_BYTES_MAX is not a setting. Did you mean QUARRY_UPLOAD_BYTES_MAX? Run `quarry config` for a list of all settings.',
+    `"prot" in ${file} is not a setting. Did you mean "port"? Run \`quarry config\` for a list of all settings.`,
     `"port" in ${file} is "x"; allowed is a whole number from 0 to 65535.`,
-    '--host is ""; allowed is a text that is not empty.',
+    '--host is ""; allowed is a non-empty text.',
     `"http" in ${file} is 7; allowed is auto, uws or node.`,
   ]);
 });
 
-t.test('a settings file that is missing, no JSON or no object is refused by name', async (t) => {
+t.test('a settings file that is missing, not JSON or not an object is rejected with its path', async (t) => {
   const folder = t.testdir({ 'text.json': 'port = 1', 'list.json': '[]' });
   const load = (config: string) => problems({ flags: { config }, workingFolder: folder });
   t.match(load('none.json'), [/^The settings file .*none\.json cannot be read: ENOENT/]);
   t.match(load('text.json'), [/^The settings file .*text\.json is not JSON: /]);
-  t.match(load('list.json'), [/^The settings file .*list\.json must hold one JSON object/]);
+  t.match(load('list.json'), [/^The settings file .*list\.json must contain one JSON object/]);
 });
 
-t.test('settings that do not go together are refused', async (t) => {
+t.test('conflicting settings are rejected', async (t) => {
   t.same(problems({ variables: { QUARRY_PARSE_SECONDS_MAX: '10' } }), [
-    'QUARRY_PARSE_STALL_SECONDS is 20; allowed is at most QUARRY_PARSE_SECONDS_MAX, which is 10.',
+    'QUARRY_PARSE_STALL_SECONDS is 20; it must be at most QUARRY_PARSE_SECONDS_MAX, which is 10.',
   ]);
   const key = 'one-key-for-everything';
   t.match(problems({ variables: { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: key } }), [
-    /^QUARRY_ADMIN_KEY is the same as QUARRY_API_KEY \(not shown\); allowed is another one/,
+    /^QUARRY_ADMIN_KEY must differ from QUARRY_API_KEY \(not shown\)/,
   ]);
   t.same(problems({ variables: { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: `${key}!` } }), []);
   t.same(problems({ variables: { QUARRY_FREE_BYTES_PER_MINUTE_SLOW: '10' } }), [
-    'QUARRY_FREE_BYTES_PER_MINUTE_SLOW is 10; allowed is at least QUARRY_FREE_BYTES_PER_MINUTE_FAST, which is 500000.',
+    'QUARRY_FREE_BYTES_PER_MINUTE_SLOW is 10; it must be at least QUARRY_FREE_BYTES_PER_MINUTE_FAST, which is 500000.',
   ]);
 });
 
-t.test(
-  'an empty variable counts as absent, and variables of other programs are nobody’s business',
-  async (t) => {
-    const { settings, origins } = loadSettings(
-      sources({ variables: { QUARRY_API_KEY: '', QUARRY_PORT: '', PATH: 'x', QUARRYMAN: 'y' } }),
-    );
-    t.equal(settings.port, 8720);
-    t.equal(origins.apiKey, 'default');
-  },
-);
+t.test('empty variables count as absent, and variables of other programs are ignored', async (t) => {
+  const { settings, origins } = loadSettings(
+    sources({ variables: { QUARRY_API_KEY: '', QUARRY_PORT: '', PATH: 'x', QUARRYMAN: 'y' } }),
+  );
+  t.equal(settings.port, 8720);
+  t.equal(origins.apiKey, 'default');
+});
 
 t.test('bytes may carry a unit, switches may stand alone, addresses lose their last slash', async (t) => {
   const { settings } = loadSettings(
