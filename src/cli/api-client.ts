@@ -134,7 +134,7 @@ function messageOf(response: Response, text: string): string {
       .map((issue: { loc?: string[]; msg?: string }) => `${(issue.loc ?? []).join('.')}: ${issue.msg ?? ''}`)
       .join('; ');
   }
-  return `${response.url} answered ${response.status} ${response.statusText}.`;
+  return `${response.url} returned ${response.status} ${response.statusText}.`;
 }
 
 function parseDetail(text: string): unknown {
@@ -156,7 +156,7 @@ function parseRetryAfterMs(headers: Headers): number | null {
 function serverUnreachable(url: string, cause: unknown): AppError {
   return new AppError(
     'unavailable',
-    `No Quarry server answers at ${url} (${reasonOf(cause)}). Start one with \`quarry serve\`, or name its address with --url or QUARRY_URL.`,
+    `Cannot connect to a Quarry server at ${url} (${reasonOf(cause)}). Start one with \`quarry serve\`, or set --url or QUARRY_URL.`,
     { cause },
   );
 }

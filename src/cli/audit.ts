@@ -16,15 +16,15 @@ export const auditCommands: readonly CommandSpec[] = [
       { flags: '--installation', meaning: 'entries without an organization, such as sign-ins (admin key)' },
       {
         flags: '--format <format>',
-        meaning: 'a JSON object or a row a line',
+        meaning: 'output format: one JSON object or one CSV row per line',
         choices: ['jsonl', 'csv'],
         default: 'jsonl',
       },
       {
         flags: '--since <time>',
-        meaning: 'only from then on, for example 2026-11-01 or 2026-11-01T08:00:00Z',
+        meaning: 'only entries from this time on, for example 2026-11-01 or 2026-11-01T08:00:00Z',
       },
-      { flags: '--until <time>', meaning: 'only before then' },
+      { flags: '--until <time>', meaning: 'only entries before this time' },
     ],
     examples: [
       'quarry audit export --organization 3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10 > audit.jsonl',
@@ -64,7 +64,7 @@ function selectSource(context: CommandContext, options: CommandOptions): AuditLo
   if (organization === null && !isInstallation) {
     throw new AppError(
       'bad_request',
-      'Say whose log: --organization or QUARRY_ORGANIZATION, or --installation for what belongs to none.',
+      'No organization selected. Set --organization or QUARRY_ORGANIZATION, or use --installation for entries without an organization.',
     );
   }
   const scope = isInstallation ? {} : { organization_id: organization };

@@ -10,19 +10,19 @@ export const billingCommands: readonly CommandSpec[] = [
   {
     usage: 'billing setup',
     settings: 'server',
-    summary: 'make the prices, meters, portal and webhook of the plans in an account at Stripe',
+    summary: 'create the prices, meters, portal and webhook of the plans in a Stripe account',
     options: [jsonOption],
     examples: [
       'QUARRY_STRIPE_SECRET_KEY=sk_test_... QUARRY_BASE_URL=https://quarry.example.com quarry billing setup',
       'quarry billing setup --plans-file plans.json',
     ],
-    interrupted: 'what was made stays; setup again goes on',
+    interrupted: 'created objects are kept; run setup again to continue',
     run: setup,
   },
   {
     usage: 'billing check',
     settings: 'server',
-    summary: 'compare an account at Stripe with the plans; fails where they differ',
+    summary: 'compare a Stripe account with the plans; exit code 1 if they differ',
     options: [jsonOption],
     examples: ['QUARRY_STRIPE_SECRET_KEY=sk_test_... quarry billing check'],
     run: check,
@@ -34,8 +34,8 @@ interface SetupResult {
   readonly done: string;
 }
 
-/** Returns the Stripe resources that the plans require; prints a note if the webhook is left out. */
-async function loadFixtures({ loaded, terminal }: CommandContext): Promise<StripeResource[]> {
+/** Returns the Stripe resources that the plans require; prints a note if the webhook is skipped. */
+async function loadResources({ loaded, terminal }: CommandContext): Promise<StripeResource[]> {
   const {
     stripeSecretKey: secretKey,
     stripeApiBase: apiBase,
@@ -46,28 +46,21 @@ async function loadFixtures({ loaded, terminal }: CommandContext): Promise<Strip
   if (secretKey === null) {
     throw new AppError(
       'bad_request',
-      'QUARRY_STRIPE_SECRET_KEY is not set: name the secret key of the account at Stripe.',
+      'QUARRY_STRIPE_SECRET_KEY is not set. Set it to the secret key of the Stripe account.',
     );
   }
-  const [
-    { stripeResources: fixturesOf },
-    { loadPlans },
-    { createStripeClient: openStripe },
-    { createEgress: openEgress },
-  ] = await Promise.all([
+  const [{ stripeResources }, { loadPlans }, { createStripeClient }, { createEgress }] = await Promise.all([
     import('../billing/stripe-setup.ts'),
     import('../billing/plans.ts'),
     import('../billing/stripe.ts'),
     import('../egress/create-egress.ts'),
   ]);
   const plans = loadPlans(plansFile);
-  const egress = openEgress(loaded.settings);
-  const stripe = await openStripe({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000, egress });
+  const egress = createEgress(loaded.settings);
+  const stripe = await createStripeClient({ secretKey, apiBase, msMax: stripeSecondsMax * 1_000, egress });
   if (baseUrl === null)
-    terminal.note(
-      'QUARRY_BASE_URL is not set: the webhook is left out, because Stripe needs an address to send to.\n',
-    );
-  return fixturesOf(stripe, plans, baseUrl === null ? null : `${baseUrl}/api/billing/webhook`);
+    terminal.note('QUARRY_BASE_URL is not set. Skipping the webhook, which needs a public URL.\n');
+  return stripeResources(stripe, plans, baseUrl === null ? null : `${baseUrl}/api/billing/webhook`);
 }
 
 async function setup(
@@ -77,10 +70,10 @@ async function setup(
 ): Promise<number> {
   const { terminal, signal } = context;
   const all: SetupResult[] = [];
-  for (const { name, check: look, apply: mend } of await loadFixtures(context)) {
+  for (const { name, check: findDifference, apply } of await loadResources(context)) {
     signal.throwIfAborted();
-    const difference = await withStripeErrors(name, look);
-    const outcome = difference === null ? 'is there already' : await withStripeErrors(name, mend);
+    const difference = await withStripeErrors(name, findDifference);
+    const outcome = difference === null ? 'already exists' : await withStripeErrors(name, apply);
     all.push({ name, done: outcome });
     if (options.json !== true) terminal.out(`${name}: ${outcome}`);
   }
@@ -95,16 +88,16 @@ async function check(
 ): Promise<number> {
   const { terminal, signal } = context;
   const all: { readonly name: string; readonly trouble: string | null }[] = [];
-  for (const { name, check: look } of await loadFixtures(context)) {
+  for (const { name, check: findDifference } of await loadResources(context)) {
     signal.throwIfAborted();
-    const difference = await withStripeErrors(name, look);
+    const difference = await withStripeErrors(name, findDifference);
     all.push({ name, trouble: difference });
-    if (options.json !== true) terminal.out(`${name}: ${difference ?? 'as it should be'}`);
+    if (options.json !== true) terminal.out(`${name}: ${difference ?? 'ok'}`);
   }
   const hasDifferences = all.some(({ trouble }) => trouble !== null);
   if (options.json === true) terminal.out(JSON.stringify({ matches: !hasDifferences, fixtures: all }));
   else if (hasDifferences)
-    terminal.note('quarry: the account differs from the plans; `quarry billing setup` changes it\n');
+    terminal.note('quarry: the account differs from the plans; run `quarry billing setup` to update it\n');
   return hasDifferences ? exitCodes.failed : exitCodes.done;
 }
 
@@ -114,6 +107,6 @@ async function withStripeErrors<T>(name: string, work: () => Promise<T>): Promis
     return await work();
   } catch (error) {
     if (!(error instanceof AppError) || !(error.cause instanceof Error)) throw error;
-    throw new AppError(error.code, `${name}: Stripe says: ${error.cause.message}`, { cause: error });
+    throw new AppError(error.code, `${name}: error from Stripe: ${error.cause.message}`, { cause: error });
   }
 }

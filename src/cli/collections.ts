@@ -27,11 +27,11 @@ export const collectionCommands: readonly CommandSpec[] = [
     options: [
       {
         flags: '--shards <count>',
-        meaning: `one of ${shardCounts.join(', ')}; it cannot change later`,
+        meaning: `one of ${shardCounts.join(', ')}; cannot be changed later`,
         default: '1',
       },
-      { flags: '--model <name>', meaning: 'its embedding model; own: you send the vectors yourself' },
-      { flags: '--dimensions <count>', meaning: 'with --model own: how many numbers each vector has' },
+      { flags: '--model <name>', meaning: 'embedding model; own: you supply the vectors' },
+      { flags: '--dimensions <count>', meaning: 'dimensions of the vectors, with --model own' },
       jsonOption,
     ],
     examples: [
@@ -44,7 +44,7 @@ export const collectionCommands: readonly CommandSpec[] = [
   {
     usage: 'collections update <name>',
     settings: 'client',
-    summary: 'change what queries of a collection ask when they say nothing else; without options: nothing',
+    summary: 'set the query defaults of a collection; without options, remove them',
     options: [...controlOptions, jsonOption],
     examples: ['quarry collections update handbook --max-per-document 1 --weights 1:0.8'],
     run: update,
@@ -52,10 +52,10 @@ export const collectionCommands: readonly CommandSpec[] = [
   {
     usage: 'collections change-model <name> <model>',
     settings: 'client',
-    summary: 'make the vectors of a collection with another embedding model; the old ones serve until then',
-    options: [{ flags: '--no-wait', meaning: 'leave it to the server' }, jsonOption],
+    summary: 're-embed a collection with another model; the old vectors are used until it completes',
+    options: [{ flags: '--no-wait', meaning: 'do not wait for completion' }, jsonOption],
     examples: ['quarry collections change-model handbook bge-small-en-v1.5'],
-    interrupted: 'the server goes on, and `quarry status` shows how far it is',
+    interrupted: 'the server continues; run `quarry status` for progress',
     run: changeModel,
   },
   {
@@ -81,23 +81,22 @@ async function changeModel(
   const body = { collection_name: name, embedding_model: model };
   const reply = await api.call('collections/change-model', body);
   if (options.wait === false) {
-    const message = `The new vectors of ${toPrintable(name)} are being made; \`quarry status\` shows how far they are.`;
+    const message = `Re-embedding of ${toPrintable(name)} started. Run \`quarry status\` for progress.`;
     terminal.out(options.json === true ? JSON.stringify(reply) : message);
     return exitCodes.done;
   }
-  const progress = new ProgressBar('Making vectors', terminal, clock);
+  const progress = new ProgressBar('Re-embedding', terminal, clock);
   let lastReason: string | undefined;
   for (;;) {
     const status = await api.call<StatusResponse>('status/get-status', { collection_name: name });
     const change = status.model_changes?.[0];
     if (change === undefined) {
-      progress.finish(toPrintable(`The vectors of ${name} are those of ${status.embedding_model}.`));
+      progress.finish(toPrintable(`${name} now uses the model ${status.embedding_model}.`));
       if (options.json === true) terminal.out(JSON.stringify(status));
       return exitCodes.done;
     }
     const { num_documents_done: done, num_documents: total, waiting_for: reason } = change;
-    if (reason !== undefined && reason !== lastReason)
-      terminal.note(`${toPrintable(`It waits. ${reason}`)}\n`);
+    if (reason !== undefined && reason !== lastReason) terminal.note(`${toPrintable(`Paused. ${reason}`)}\n`);
     lastReason = reason;
     progress.update({ done, total, label: `${done}/${pluralize(total, 'document')}` });
     await sleep(pollMs, undefined, { signal: api.signal });
@@ -139,7 +138,7 @@ async function add(
         }),
   });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} exists now.`,
+    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} created.`,
   );
   return exitCodes.done;
 }
@@ -155,11 +154,11 @@ async function update(
     collection_name: name,
     query_defaults: defaults,
   });
-  const description = Object.keys(defaults).length === 0 ? 'nothing of their own' : JSON.stringify(defaults);
+  const description = Object.keys(defaults).length === 0 ? 'none' : JSON.stringify(defaults);
   context.terminal.out(
     options.json === true
       ? JSON.stringify(reply)
-      : `Queries of ${toPrintable(name)} ask ${toPrintable(description)} unless they say otherwise.`,
+      : `Query defaults of ${toPrintable(name)}: ${toPrintable(description)}`,
   );
   return exitCodes.done;
 }
@@ -174,7 +173,7 @@ async function remove(
     await confirmOrRefuse(context, `Delete the collection ${toPrintable(name)} with all its documents?`);
   const reply = await context.api.call('collections/delete-collection', { collection_name: name });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} is deleted.`,
+    options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} deleted.`,
   );
   return exitCodes.done;
 }
@@ -183,6 +182,9 @@ async function remove(
 export async function confirmOrRefuse(context: CommandContext, question: string): Promise<void> {
   const answer = await context.terminal.confirm(question);
   if (answer === null)
-    throw new AppError('bad_request', 'Nobody is here to confirm; say --yes to go on without asking.');
+    throw new AppError(
+      'bad_request',
+      'Cannot ask for confirmation without a terminal. Use --yes to skip it.',
+    );
   if (!answer) throw new AppError('bad_request', 'Nothing was deleted.');
 }

@@ -51,5 +51,5 @@ export const collectionOption: OptionSpec = {
   meaning: 'collection',
   default: 'default',
 };
-export const jsonOption: OptionSpec = { flags: '--json', meaning: 'print JSON for programs' };
-export const yesOption: OptionSpec = { flags: '-y, --yes', meaning: 'do not ask' };
+export const jsonOption: OptionSpec = { flags: '--json', meaning: 'print JSON' };
+export const yesOption: OptionSpec = { flags: '-y, --yes', meaning: 'do not ask for confirmation' };

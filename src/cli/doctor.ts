@@ -22,7 +22,7 @@ async function inspect(
 ): Promise<number> {
   const { organization } = context.loaded.settings;
   if (organization === null)
-    throw new AppError('bad_request', 'Say which organization: --organization or QUARRY_ORGANIZATION.');
+    throw new AppError('bad_request', 'No organization selected. Set --organization or QUARRY_ORGANIZATION.');
   const found = await context.administration.call<InspectOrganizationResponse>('admin/inspect-organization', {
     organization_id: organization,
   });
@@ -34,20 +34,20 @@ async function inspect(
 
 const stateLabels: Readonly<Record<InspectOrganizationResponse['state'], string>> = {
   exists: 'exists',
-  deleting: 'is deleted, and its data are being removed',
+  deleting: 'is deleted, and its data is being removed',
   gone: 'does not exist',
 };
 
 function formatReport({ organization_id, state, removed_at, remains, orphans }: InspectOrganizationResponse) {
-  const since = removed_at === null ? '' : `; the last of it was removed at ${removed_at}`;
+  const since = removed_at === null ? '' : `; its data was removed at ${removed_at}`;
   const rows = (found: typeof remains) => found.map(({ place, count }) => [place, String(count)]);
   return [
     `The organization ${organization_id} ${stateLabels[state]}${since}.`,
     ...(remains.length === 0
-      ? ['Nothing in the store names it.']
-      : formatTable(['Left of it', '>Rows'], rows(remains))),
+      ? ['No rows in the store refer to it.']
+      : formatTable(['Remaining rows', '>Rows'], rows(remains))),
     ...(orphans.length === 0
-      ? ['No collection, document, file or image is left that nobody owns.']
-      : formatTable(['Left of what is gone, whoever’s', '>Count'], rows(orphans))),
+      ? ['No orphaned collections, documents, files or images.']
+      : formatTable(['Orphans of all organizations', '>Count'], rows(orphans))),
   ];
 }

@@ -20,7 +20,7 @@ export const documentCommands: readonly CommandSpec[] = [
     summary: 'list the documents of a collection',
     options: [
       collectionOption,
-      { flags: '--prefix <text>', meaning: 'only paths that start with it' },
+      { flags: '--prefix <text>', meaning: 'only paths with this prefix' },
       { flags: '--failed', meaning: 'only documents that could not be parsed or indexed, with the reason' },
       { flags: '--json', meaning: 'print one JSON object per line' },
     ],
@@ -33,15 +33,15 @@ export const documentCommands: readonly CommandSpec[] = [
     summary: 'add documents from a file with one JSON object per line; - reads the standard input',
     options: [
       collectionOption,
-      { flags: '--overwrite', meaning: 'replace documents that exist' },
-      { flags: '--no-wait', meaning: 'end when all are taken in' },
+      { flags: '--overwrite', meaning: 'replace existing documents' },
+      { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
       jsonOption,
     ],
     examples: [
       'quarry documents add passages.jsonl --collection vectors',
       'echo \'{"path": "a.txt", "text": "Salted herring.", "vector": [0.1, 0.9], "metadata": {"year": "2025"}}\' | quarry documents add -',
     ],
-    interrupted: 'what was taken in stays; --overwrite begins again',
+    interrupted: 'added documents are kept; use --overwrite to start over',
     run: importLines,
   },
   {
@@ -50,8 +50,8 @@ export const documentCommands: readonly CommandSpec[] = [
     summary: 'show one document',
     options: [
       collectionOption,
-      { flags: '--content', meaning: 'print its text and nothing else', conflicts: ['output'] },
-      { flags: '-o, --output <file>', meaning: 'save the raw file there' },
+      { flags: '--content', meaning: 'print only the text', conflicts: ['output'] },
+      { flags: '-o, --output <file>', meaning: 'save the raw file to this path' },
       jsonOption,
     ],
     examples: [
@@ -74,7 +74,7 @@ export const documentCommands: readonly CommandSpec[] = [
     summary: 'replace the metadata of an indexed document',
     options: [
       collectionOption,
-      { flags: '--metadata <json>', meaning: 'the whole new metadata' },
+      { flags: '--metadata <json>', meaning: 'new metadata; replaces all existing metadata' },
       jsonOption,
     ],
     examples: [
@@ -85,7 +85,7 @@ export const documentCommands: readonly CommandSpec[] = [
   {
     usage: 'documents retry [paths...]',
     settings: 'client',
-    summary: 'try failed documents again; without paths all of the collection',
+    summary: 'retry failed documents; without paths, all of the collection',
     options: [collectionOption, jsonOption],
     examples: ['quarry documents retry --collection handbook', 'quarry documents retry guides/refunds.pdf'],
     run: retry,
@@ -108,7 +108,7 @@ async function list(
     else rows.push([document.path, document.index_status, ...formatFacts(document)]);
   }
   if (options.json === true) return exitCodes.done;
-  if (rows.length === 0) context.terminal.out('There is no such document.');
+  if (rows.length === 0) context.terminal.out('No documents found.');
   else formatTable(['Path', 'Status', '>Size', '>Pages', 'Error'], rows).forEach(context.terminal.out);
   return exitCodes.done;
 }
@@ -139,7 +139,7 @@ async function get(
     if (document.content === null || document.content === undefined) {
       throw new AppError(
         'not_found',
-        `The text of ${toPrintable(document.path)} is not known: it is ${document.index_status}.`,
+        `The text of ${toPrintable(document.path)} is not available: the document is ${document.index_status}.`,
       );
     }
     context.terminal.out(document.content);
@@ -150,7 +150,9 @@ async function get(
     ['Id', document.id],
     ['Status', document.index_status],
     ['Error', document.error ?? '-'],
-    ...(document.waiting_for === undefined ? [] : [['Waits for', document.waiting_for] as [string, string]]),
+    ...(document.waiting_for === undefined
+      ? []
+      : [['Waiting for', document.waiting_for] as [string, string]]),
     ['Size', formatBytes(document.size)],
     ['Pages', String(document.num_pages ?? '-')],
     ['Metadata', JSON.stringify(document.metadata)],
@@ -162,14 +164,14 @@ async function get(
 
 async function download(context: CommandContext, url: string, file: string): Promise<void> {
   const response = await context.api.send(url, {});
-  if (response.body === null) throw new AppError('unavailable', `${url} sent nothing.`);
+  if (response.body === null) throw new AppError('unavailable', `${url} returned an empty reply.`);
   try {
     await pipeline(Readable.fromWeb(response.body), createWriteStream(file, { flags: 'wx' }), {
       signal: context.signal,
     });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-    throw new AppError('conflict', `${file} exists already; name another file.`, { cause });
+    throw new AppError('conflict', `${file} already exists. Choose another file.`, { cause });
   }
 }
 
@@ -188,7 +190,7 @@ async function remove(
     deleted.push(...reply.deleted_paths);
   }
   if (options.json === true) context.terminal.out(JSON.stringify({ deleted_paths: deleted }));
-  else deleted.map((path) => `${toPrintable(path)} is deleted.`).forEach(context.terminal.out);
+  else deleted.map((path) => `${toPrintable(path)} deleted.`).forEach(context.terminal.out);
   const missing = new Set(args).size - new Set(deleted).size;
   if (missing > 0) context.terminal.note(`${pluralize(missing, 'document')} did not exist.\n`);
   return missing > 0 ? exitCodes.failed : exitCodes.done;
@@ -200,14 +202,14 @@ async function update(
   options: CommandOptions,
 ): Promise<number> {
   const metadata = jsonObjectOption(options, 'metadata');
-  if (metadata === null) throw new AppError('bad_request', 'Say what to change: --metadata <json>.');
+  if (metadata === null) throw new AppError('bad_request', 'Nothing to update. Set --metadata <json>.');
   const reply = await context.api.call('documents/update-document', {
     collection_name: String(options.collection),
     path: args[0]!,
     metadata,
   });
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `${toPrintable(args[0]!)} has new metadata.`,
+    options.json === true ? JSON.stringify(reply) : `Metadata of ${toPrintable(args[0]!)} updated.`,
   );
   return exitCodes.done;
 }
@@ -228,7 +230,7 @@ async function retry(
     retried.push(document.path);
   }
   if (options.json === true) context.terminal.out(JSON.stringify({ retried_paths: retried }));
-  else context.terminal.out(`${pluralize(retried.length, 'document')} will be tried again.`);
+  else context.terminal.out(`${pluralize(retried.length, 'document')} queued for retry.`);
   return exitCodes.done;
 }
 
@@ -247,7 +249,7 @@ async function failedDocuments(context: CommandContext, collection: string, path
     if (!hasFailed(document)) {
       throw new AppError(
         'conflict',
-        `${toPrintable(path)} is ${document.index_status}; only failed documents can be tried again.`,
+        `${toPrintable(path)} is ${document.index_status}; only failed documents can be retried.`,
       );
     }
     failed.push(document);

@@ -115,7 +115,7 @@ async function addDocuments(
     const status = await api.call<StatusResponse>('status/get-status', { collection_name: collection });
     const reasons = (status.waiting_for ?? []).join(' ');
     if (reasons !== '' && reasons !== waiting)
-      terminal.note(`quarry: documents wait. ${toPrintable(reasons)}\n`);
+      terminal.note(`quarry: documents are waiting. ${toPrintable(reasons)}\n`);
     waiting = reasons;
     if (status.num_failed_documents > 0) {
       throw new AppError(
@@ -143,7 +143,7 @@ async function addBatch(
   if (rejected === undefined) return;
   throw new AppError(
     'conflict',
-    `The document ${rejected.path} was refused: ${rejected.detail ?? rejected.status}`,
+    `The document ${rejected.path} was rejected: ${rejected.detail ?? rejected.status}`,
   );
 }
 
@@ -179,7 +179,7 @@ async function evaluateVariant(
       label: `${done}/${pluralize(questions.length, 'question')}`,
     });
   });
-  progress.finish(`${title} ${pluralize(questions.length, 'question')} asked`);
+  progress.finish(`${title} ${pluralize(questions.length, 'question')} evaluated`);
   return {
     variant,
     ndcg: values.map((value) => value.ndcg),

@@ -11,23 +11,27 @@ import { formatTable } from './text-layout.ts';
 export const evalCommand: CommandSpec = {
   usage: 'eval <folder>',
   settings: 'client',
-  summary: 'measure the answers on questions that people judged: nDCG, MRR and recall',
+  summary: 'evaluate the search quality on a judged set: nDCG, MRR and recall',
   options: [
     {
       flags: '--reranker <model>',
       meaning: 'reorder the best results with this model, for example zerank-2',
     },
-    { flags: '--latency-mode <mode>', meaning: 'high searches wider and later', choices: ['low', 'high'] },
-    { flags: '--compare', meaning: 'ask in other ways too, and show what each gains over the first' },
+    {
+      flags: '--latency-mode <mode>',
+      meaning: 'high: better results at a higher latency',
+      choices: ['low', 'high'],
+    },
+    { flags: '--compare', meaning: 'also evaluate other configurations and compare them with the first' },
     {
       flags: '--queries <count>',
-      meaning: 'at most so many questions of a set, evenly spaced',
+      meaning: 'maximum questions per set, evenly sampled',
       default: '1000',
     },
     { flags: '--split <name>', meaning: 'judgments of qrels/<name>.tsv', default: 'test' },
     {
       flags: '-c, --collection <name>',
-      meaning: 'keep the documents of the set in this collection; ask it as it is if it is there',
+      meaning: 'collection for the documents of the set; an existing collection is used unchanged',
     },
     jsonOption,
   ],
@@ -54,7 +58,10 @@ async function evaluate(
   const folders = await findJudgedFolders(folder);
   const collection = options.collection === undefined ? null : String(options.collection);
   if (collection !== null && folders.length > 1) {
-    throw new AppError('bad_request', `--collection goes with one set, and ${folder} has ${folders.length}.`);
+    throw new AppError(
+      'bad_request',
+      `--collection requires a single set, but ${folder} has ${folders.length}.`,
+    );
   }
   const questionsMax = integerOption(options, 'queries', { minimum: 1, maximum: 1_000_000 });
   const variants = variantsOf(options);
@@ -106,9 +113,9 @@ function toJson({ set, scores }: EvaluatedSet) {
     name: set.name,
     documents: set.documents.length,
     questions: set.questions.length,
-    ways: scores.map(({ variant: way, ...values }) => ({
-      name: way.name,
-      parameters: way.parameters,
+    ways: scores.map(({ variant, ...values }) => ({
+      name: variant.name,
+      parameters: variant.parameters,
       ndcg_at_10: estimateMean(values.ndcg),
       mrr_at_10: estimateMean(values.mrr),
       recall_at_100: estimateMean(values.recall),
@@ -119,7 +126,7 @@ function toJson({ set, scores }: EvaluatedSet) {
 
 function printResults({ terminal }: CommandContext, evaluated: readonly EvaluatedSet[]): void {
   const hasComparison = (evaluated[0]?.scores.length ?? 0) > 1;
-  const headings = ['Set', '>Documents', '>Questions', 'Asked with', '>nDCG@10', '>MRR@10', '>Recall@100'];
+  const headings = ['Set', '>Documents', '>Questions', 'Configuration', '>nDCG@10', '>MRR@10', '>Recall@100'];
   const rows = evaluated.flatMap(({ set, scores }) =>
     scores.map((one, i) => [
       ...(i > 0 ? ['', '', ''] : [set.name, String(set.documents.length), String(set.questions.length)]),
@@ -129,11 +136,11 @@ function printResults({ terminal }: CommandContext, evaluated: readonly Evaluate
     ]),
   );
   const means = evaluated.length === 1 ? [] : meanRows(evaluated, hasComparison);
-  formatTable([...headings, ...(hasComparison ? ['>nDCG gained'] : [])], [...rows, ...means]).forEach(
+  formatTable([...headings, ...(hasComparison ? ['>nDCG gain'] : [])], [...rows, ...means]).forEach(
     terminal.out,
   );
   terminal.out('');
-  terminal.out('Behind ±: half of the 95 % confidence interval over the questions of the set.');
+  terminal.out('±: half of the 95 % confidence interval over the questions of the set.');
 }
 
 /** Returns unweighted means over the sets, independent of their numbers of questions. */
@@ -141,12 +148,12 @@ function meanRows(evaluated: readonly EvaluatedSet[], hasComparison: boolean): s
   const meanOver = (valuesOf: (one: EvaluatedSet) => readonly number[]) =>
     evaluated.reduce((sum, one) => sum + estimateMean(valuesOf(one)).mean, 0) / evaluated.length;
   const first = meanOver(({ scores }) => scores[0]!.ndcg);
-  return (evaluated[0]?.scores ?? []).map(({ variant: way }, i) => {
+  return (evaluated[0]?.scores ?? []).map(({ variant }, i) => {
     const mean = (['ndcg', 'mrr', 'recall'] as const).map((name) =>
       meanOver(({ scores }) => scores[i]![name]),
     );
     return [
-      ...[i > 0 ? '' : 'mean', '', '', way.name],
+      ...[i > 0 ? '' : 'mean', '', '', variant.name],
       ...mean.map((value) => value.toFixed(4)),
       ...(hasComparison ? [i === 0 ? '' : formatGain({ mean: mean[0]! - first, margin: null })] : []),
     ];

@@ -12,16 +12,16 @@ export const exitCodes = {
 
 export const exitCodeMeanings: readonly (readonly [number, string])[] = [
   [exitCodes.done, 'done'],
-  [exitCodes.failed, 'the server refused something, or a file could not be read or uploaded'],
-  [exitCodes.usage, 'wrong usage or a wrong setting; nothing was done'],
-  [exitCodes.unreachable, 'no server answered'],
+  [exitCodes.failed, 'the server rejected a request, or a file could not be read or uploaded'],
+  [exitCodes.usage, 'invalid usage or invalid setting; nothing was changed'],
+  [exitCodes.unreachable, 'server not reachable'],
   [exitCodes.interrupted, 'interrupted by Ctrl-C'],
 ];
 
 /** Returns the exit code and message of an error that ends a command; null for a bug. */
 export function toExitOutcome(error: unknown): { exitCode: number; message: string } | null {
   if (error instanceof ApiResponseError) {
-    const hint = error.status === 401 ? ' Name a key with --key or QUARRY_API_KEY.' : '';
+    const hint = error.status === 401 ? ' Set an API key with --key or QUARRY_API_KEY.' : '';
     return { exitCode: exitCodes.failed, message: `${error.message}${hint}` };
   }
   if (!(error instanceof AppError)) return null;

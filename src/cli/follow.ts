@@ -17,8 +17,8 @@ const listIntervalMs = 20_000;
 const shownAfterMs = 1_000;
 
 const stageLabels: Readonly<Record<string, string>> = {
-  waiting: 'waits for a parser',
-  reading: 'is read',
+  waiting: 'waiting for a parser',
+  reading: 'reading',
   converting: 'LibreOffice',
   recognising: 'OCR',
 };

@@ -50,7 +50,7 @@ export async function importLines(
     if (total !== null)
       progress.update({ done: Math.min(unitsRead, total), total, label: pluralize(tally.added, 'document') });
   }
-  const rejectedNote = tally.rejected === 0 ? '' : `, ${tally.rejected} refused`;
+  const rejectedNote = tally.rejected === 0 ? '' : `, ${tally.rejected} rejected`;
   progress.finish(`${pluralize(tally.added, 'document')} added${rejectedNote}.`);
   if (options.json === true) terminal.out(JSON.stringify({ added: tally.added, refused: tally.reasons }));
   else
@@ -77,7 +77,7 @@ async function sendBatch(
       return;
     }
     tally.rejected += 1;
-    const reason = detail ?? `it is ${indexStatus}; \`quarry documents get\` says why`;
+    const reason = detail ?? `it is ${indexStatus}; run \`quarry documents get\` for the reason`;
     tally.reasons.push(`line ${lines[i]!.number}, ${path ?? 'without a path'}: ${reason}`);
   });
 }
@@ -115,7 +115,7 @@ async function readFileSize(file: string): Promise<number> {
   } catch (cause) {
     throw new AppError('bad_request', `${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  throw new AppError('bad_request', `${file} is no file.`);
+  throw new AppError('bad_request', `${file} is not a file.`);
 }
 
 function parseDocument(line: string, number: number): Record<string, unknown> {
@@ -126,7 +126,7 @@ function parseDocument(line: string, number: number): Record<string, unknown> {
     throw new AppError('bad_request', `Line ${number} is not JSON: ${(cause as Error).message}`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new AppError('bad_request', `Line ${number} is no JSON object.`);
+    throw new AppError('bad_request', `Line ${number} is not a JSON object.`);
   const { text, pages, ...document } = value as Record<string, unknown>;
   if ('content' in document) return document;
   if (text !== undefined) return { ...document, content: { type: 'text', text } };

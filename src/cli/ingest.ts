@@ -44,7 +44,7 @@ interface IngestPlan {
 export const ingestCommand: CommandSpec = {
   usage: 'ingest <paths...>',
   settings: 'client',
-  summary: 'add files and whole folders to a collection and wait until they can be found',
+  summary: 'add files and folders to a collection and wait until they are searchable',
   options: [
     collectionOption,
     {
@@ -54,14 +54,17 @@ export const ingestCommand: CommandSpec = {
     },
     {
       flags: '--prefix <text>',
-      meaning: 'put in front of every document path, for example handbook/',
+      meaning: 'prefix of every document path, for example handbook/',
       default: '',
     },
-    { flags: '--metadata <json>', meaning: 'metadata of the documents; without it they keep what they have' },
-    { flags: '--hidden', meaning: 'also take files and folders that start with a dot' },
-    { flags: '--parallel <count>', meaning: 'uploads at a time, 1 to 64', default: '4' },
-    { flags: '--no-wait', meaning: 'end when everything is uploaded' },
-    { flags: '--strict', meaning: 'end with 1 also when a document could not be parsed or indexed' },
+    {
+      flags: '--metadata <json>',
+      meaning: 'metadata of the documents; existing documents keep theirs if omitted',
+    },
+    { flags: '--hidden', meaning: 'include files and folders whose name starts with a dot' },
+    { flags: '--parallel <count>', meaning: 'concurrent uploads, 1 to 64', default: '4' },
+    { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
+    { flags: '--strict', meaning: 'exit code 1 also if a document could not be parsed or indexed' },
     jsonOption,
   ],
   examples: [
@@ -69,7 +72,7 @@ export const ingestCommand: CommandSpec = {
     'quarry ingest report.pdf notes/ --collection research --shards 8',
     'quarry ingest handbook --prefix handbook/ --metadata \'{"team": "support"}\'',
   ],
-  interrupted: 'what was uploaded stays, and the same command goes on from there',
+  interrupted: 'uploaded files are kept; run the same command again to continue',
   run: ingest,
 };
 
@@ -87,10 +90,7 @@ async function ingest(
 
   const found = await findFiles({ paths: args, hidden: options.hidden === true, prefix });
   if (found.files.length === 0 && found.unreadable.length === 0) {
-    throw new AppError(
-      'bad_request',
-      'There is no file to ingest there; hidden ones are taken with --hidden.',
-    );
+    throw new AppError('bad_request', 'No files to ingest. Use --hidden to include hidden files.');
   }
   const isNew = await createIfMissing(context, collection, shards);
   const known = isNew ? new Map<string, ListedDocument>() : await knownDocuments(context, collection, prefix);
@@ -166,7 +166,7 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
     if (errors.length > 0) throw errors[0];
   } finally {
     progress.finish(
-      `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.rejected.length} refused`,
+      `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.rejected.length} rejected`,
     );
   }
 }
@@ -222,7 +222,7 @@ async function follow(
     progress.finish(`${result.indexed} indexed, ${result.failed.length} failed`);
     return result;
   } finally {
-    progress.finish('indexing goes on at the server');
+    progress.finish('indexing continues on the server');
   }
 }
 
@@ -272,7 +272,7 @@ function printReport(context: CommandContext, report: IngestReport): void {
   const foundText =
     followed === null
       ? ''
-      : `; ${followed.indexed} of ${pluralize(tally.followed.size, 'document')} can be found`;
+      : `; ${followed.indexed} of ${pluralize(tally.followed.size, 'document')} searchable`;
   context.terminal.out(
     `${plan.collection}: ${tally.added + tally.overwritten} uploaded, ${tally.unchanged} unchanged (${uploadedText})${foundText}`,
   );
@@ -295,6 +295,6 @@ function formatReasons(title: string, entries: readonly RejectedFile[]): string[
   return [
     `${title}: ${entries.length}`,
     ...lines.slice(0, reasonsShownMax),
-    ...(rest > 0 ? [`  and ${rest} more reasons; --json shows all`] : []),
+    ...(rest > 0 ? [`  and ${rest} more reasons; use --json for all`] : []),
   ];
 }

@@ -19,12 +19,12 @@ export const keyCommands: readonly CommandSpec[] = [
   {
     usage: 'keys add <name>',
     settings: 'client',
-    summary: 'issue an API key and print it, this once (needs the admin key)',
+    summary: 'create an API key and print it once (needs the admin key)',
     options: [
-      { flags: '--read-only', meaning: 'the key can search and read, not add, change or delete' },
-      { flags: '--collections <names...>', meaning: 'there are only these collections for the key' },
-      { flags: '--filter <json>', meaning: 'there are only documents for it whose metadata match' },
-      { flags: '--expires <time>', meaning: 'it ends by itself then, for example 2027-01-01' },
+      { flags: '--read-only', meaning: 'the key can search and read, but not write' },
+      { flags: '--collections <names...>', meaning: 'restrict the key to these collections' },
+      { flags: '--filter <json>', meaning: 'restrict the key to documents with matching metadata' },
+      { flags: '--expires <time>', meaning: 'expiry time of the key, for example 2027-01-01' },
       jsonOption,
     ],
     examples: [
@@ -49,7 +49,7 @@ function requireOrganization(context: CommandContext): { organization_id: string
   if (id !== null) return { organization_id: id };
   throw new AppError(
     'bad_request',
-    'Say whose keys: --organization or QUARRY_ORGANIZATION. The server prints the id of its first organization when it starts.',
+    'No organization selected. Set --organization or QUARRY_ORGANIZATION. The server prints the id of its first organization at startup.',
   );
 }
 
@@ -88,7 +88,7 @@ async function list(
     key.expires_at ?? 'never',
     key.last_used_at ?? 'never',
   ]);
-  formatTable(['Id', 'Name', 'Permission', 'Sees', 'Key', 'Created', 'Ends', 'Used'], rows).forEach(
+  formatTable(['Id', 'Name', 'Permission', 'Access', 'Key', 'Created', 'Expires', 'Last used'], rows).forEach(
     context.terminal.out,
   );
   return exitCodes.done;
@@ -111,7 +111,7 @@ async function add(
     return exitCodes.done;
   }
   context.terminal.out(reply.api_key);
-  context.terminal.note('This is the only time the key is shown.\n');
+  context.terminal.note('Save the key now; it is not shown again.\n');
   return exitCodes.done;
 }
 
@@ -122,11 +122,11 @@ async function remove(
 ): Promise<number> {
   const id = args[0]!;
   if (options.yes !== true)
-    await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it stop working.`);
+    await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it will stop working.`);
   const reply = await context.administration.call('admin/delete-api-key', {
     ...requireOrganization(context),
     api_key_id: id,
   });
-  context.terminal.out(options.json === true ? JSON.stringify(reply) : `The key ${id} is revoked.`);
+  context.terminal.out(options.json === true ? JSON.stringify(reply) : `Key ${id} revoked.`);
   return exitCodes.done;
 }

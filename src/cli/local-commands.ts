@@ -28,7 +28,7 @@ export const serveCommand: CommandSpec = {
 export const configCommand: CommandSpec = {
   usage: 'config',
   settings: 'server',
-  summary: 'show every setting with its value, where it comes from and what it means',
+  summary: 'show all settings with value, source and description',
   options: [jsonOption],
   examples: ['quarry config', 'QUARRY_PORT=9000 quarry config --json'],
   run: showSettings,
@@ -53,9 +53,7 @@ async function showSettings(
     context.terminal.out(JSON.stringify({ file: context.loaded.file, settings }));
     return exitCodes.done;
   }
-  context.terminal.out(
-    `Settings file: ${context.loaded.file ?? 'none (QUARRY_CONFIG or --config names one)'}`,
-  );
+  context.terminal.out(`Settings file: ${context.loaded.file ?? 'none (set QUARRY_CONFIG or --config)'}`);
   for (const setting of settings)
     settingLines(setting, context.terminal.columns).forEach(context.terminal.out);
   return exitCodes.done;
@@ -68,7 +66,8 @@ function settingLines(setting: SettingDescription, columns: number): string[] {
     setting.source === 'default' || setting.default === undefined
       ? ''
       : ` Default: ${setting.default ?? 'not set'}.`;
-  const fallback = setting.value === null && setting.default !== null ? ` (then: ${setting.default})` : '';
+  const fallback =
+    setting.value === null && setting.default !== null ? ` (effective: ${setting.default})` : '';
   const meaning = `${setting.meaning}. Allowed: ${setting.allowed}.${defaultText}`;
   return [
     '',

@@ -8,13 +8,13 @@ import { formatTable, toPrintable } from './text-layout.ts';
 
 /** Commands for added models in the data directory. They need no server; a running server reloads the models. */
 
-const reloadNote = 'A server that runs knows it in a second.';
+const reloadNote = 'A running server reloads its models within a second.';
 
 export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models list',
     settings: 'server',
-    summary: 'list the models that were added',
+    summary: 'list the custom models',
     options: [jsonOption],
     examples: ['quarry models list'],
     run: list,
@@ -22,27 +22,27 @@ export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models add <folder>',
     settings: 'server',
-    summary: 'try out an ONNX model from a Hugging Face folder and add it to the data directory',
+    summary: 'test an ONNX model from a Hugging Face folder and add it to the data directory',
     options: [
-      { flags: '--name <name>', meaning: 'its name for callers; the name of the folder unless given' },
+      { flags: '--name <name>', meaning: 'name of the model; default: the name of the folder' },
       {
         flags: '--kind <kind>',
-        meaning: 'what it is, where the folder leaves doubt',
+        meaning: 'kind of the model, if the folder does not tell',
         choices: ['embedding', 'reranker'],
       },
-      { flags: '--graph <file>', meaning: 'the graph, for example onnx/model_int8.onnx' },
+      { flags: '--graph <file>', meaning: 'file of the graph, for example onnx/model_int8.onnx' },
       {
-        flags: '--pooling <how>',
-        meaning: 'how token vectors become one',
+        flags: '--pooling <method>',
+        meaning: 'pooling of the token vectors',
         choices: ['mean', 'cls', 'last', 'max', 'mean-sqrt-length', 'weighted-mean'],
       },
-      { flags: '--dimensions <count>', meaning: 'use only the first so many components (Matryoshka models)' },
-      { flags: '--tokens <count>', meaning: 'longest input in tokens; longer texts are cut' },
-      { flags: '--query-prompt <text>', meaning: 'what is put before queries' },
-      { flags: '--document-prompt <text>', meaning: 'what is put before texts of documents' },
+      { flags: '--dimensions <count>', meaning: 'truncate the vectors to this length (Matryoshka models)' },
+      { flags: '--tokens <count>', meaning: 'maximum input in tokens; longer texts are truncated' },
+      { flags: '--query-prompt <text>', meaning: 'prefix of queries' },
+      { flags: '--document-prompt <text>', meaning: 'prefix of document texts' },
       {
         flags: '--template <text>',
-        meaning: 'for rerankers that answer yes or no: the text around {query} and {document}',
+        meaning: 'prompt of yes/no rerankers, with {query} and {document}',
       },
       jsonOption,
     ],
@@ -55,10 +55,13 @@ export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models remove <name>',
     settings: 'server',
-    summary: 'remove an added model that nothing uses',
+    summary: 'remove an unused custom model',
     options: [
       yesOption,
-      { flags: '--force', meaning: 'also one in use: collections made with it answer by words alone' },
+      {
+        flags: '--force',
+        meaning: 'also remove a model in use; its collections fall back to lexical search',
+      },
       jsonOption,
     ],
     examples: ['quarry models remove bge-small-en-v1.5 --yes'],
@@ -67,7 +70,7 @@ export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models test <name> [texts...]',
     settings: 'server',
-    summary: 'run an added model: how near each text is to a query, and how long it takes',
+    summary: 'run a custom model: score texts against a query and measure the time',
     options: [
       { flags: '--query <text>', meaning: 'the query', default: 'How long do refunds take?' },
       jsonOption,
@@ -90,7 +93,7 @@ async function list(
   const models = await listModels(context.loaded.settings.data);
   if (options.json === true) context.terminal.out(JSON.stringify({ models }));
   else if (models.length === 0)
-    context.terminal.note('No model was added; the built-in ones need nothing.\n');
+    context.terminal.note('No custom models. The built-in models are always available.\n');
   else {
     const rows = models.map((model) => [
       toPrintable(model.id),
@@ -100,7 +103,7 @@ async function list(
       String(model.tokensMax),
       model.version,
     ]);
-    formatTable(['name', 'kind', '>dimensions', 'reads', '>tokens', 'version'], rows).forEach(
+    formatTable(['name', 'kind', '>dimensions', 'input', '>tokens', 'version'], rows).forEach(
       context.terminal.out,
     );
   }
@@ -140,7 +143,7 @@ async function add(
   context.terminal.out(
     `Added the ${model.kind} model ${toPrintable(model.id)}: ${description}, ${model.tokensMax} tokens.`,
   );
-  context.terminal.out(`${reloadNote} ${settingName}=${toPrintable(model.id)} makes it the usual one.`);
+  context.terminal.out(`${reloadNote} ${settingName}=${toPrintable(model.id)} makes it the default.`);
   return exitCodes.done;
 }
 
@@ -156,7 +159,9 @@ async function remove(
     const isConfirmed = await context.terminal.confirm(`Remove the model ${toPrintable(id)}?`);
     if (isConfirmed !== true) {
       context.terminal.note(
-        isConfirmed === null ? 'quarry: nobody to ask; --yes removes it\n' : 'Nothing was removed.\n',
+        isConfirmed === null
+          ? 'quarry: cannot ask for confirmation without a terminal; use --yes to skip it\n'
+          : 'Nothing was removed.\n',
       );
       return isConfirmed === null ? exitCodes.usage : exitCodes.failed;
     }

@@ -46,7 +46,7 @@ export function weightsOption(options: CommandOptions): { lexical: number; vecto
   if (lexical >= 0 && vector >= 0 && lexical + vector > 0 && more.length === 0) return { lexical, vector };
   throw new AppError(
     'bad_request',
-    `--weights is ${JSON.stringify(text)}; allowed are two numbers, for words and for meaning, as in 1:0.6; not both 0.`,
+    `--weights is ${JSON.stringify(text)}; allowed are two numbers, lexical:vector, such as 1:0.6; not both 0.`,
   );
 }
 
@@ -115,14 +115,17 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
 export const controlOptions: readonly OptionSpec[] = [
   {
     flags: '--syntax <syntax>',
-    meaning: 'operators: "phrases" must stand in the text, -words must not',
+    meaning: 'operators: require "phrases" and exclude -words',
     choices: ['natural', 'operators'],
   },
-  { flags: '--weights <words:meaning>', meaning: 'what words and meaning count, for example 1:0.6' },
-  { flags: '--min-score <score>', meaning: 'leave out what scores less, 0 to 1' },
+  {
+    flags: '--weights <lexical:vector>',
+    meaning: 'weights of the lexical and the vector score, for example 1:0.6',
+  },
+  { flags: '--min-score <score>', meaning: 'minimum score of a result, 0 to 1' },
   {
     flags: '--max-per-document <count>',
-    meaning: 'of one document at most so many snippets or pages',
+    meaning: 'maximum snippets or pages per document',
     conflicts: ['documents'],
   },
 ];

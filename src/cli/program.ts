@@ -50,12 +50,12 @@ export const commands: readonly CommandSpec[] = [
 /** Descriptions of command groups by the first word of their two-word commands. */
 export const commandGroups: Readonly<Record<string, string>> = {
   collections: 'list, add and delete collections',
-  documents: 'list, show, delete, change and retry documents',
-  keys: 'list, issue and revoke API keys, with the admin key',
-  users: 'list people, end their sessions, disable or delete them, with the admin key',
-  audit: 'who did what, and who tried',
-  billing: 'prepare an account at Stripe for payments, or compare it with the plans',
-  models: 'list, add, remove and try models of your own',
+  documents: 'list, add, show, update, delete and retry documents',
+  keys: 'list, create and revoke API keys (needs the admin key)',
+  users: 'list, disable and delete users, and end their sessions (needs the admin key)',
+  audit: 'export the audit log',
+  billing: 'set up or check a Stripe account for payments',
+  models: 'list, add, remove and test custom models',
 };
 
 const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'organization'];
@@ -83,13 +83,13 @@ export async function parseCommandLine(
 }
 
 function usageMessage(error: CommanderError): string {
-  if (error.code === 'commander.help') return 'Say what to do; the commands are listed above.';
+  if (error.code === 'commander.help') return 'No command given; see the list above.';
   return `${error.message.replace(/^error: /, '')} (see \`quarry --help\`)`;
 }
 
 function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text: string) => void): Command {
   const program = new Command('quarry')
-    .description('Quarry keeps documents and finds the passages that answer a question.')
+    .description('Quarry stores documents and retrieves the passages that answer a question.')
     .version(versionLine(), '-V, --version', 'show the version')
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: out, outputError: () => undefined })
@@ -155,13 +155,13 @@ function generalHelp(): string {
   const codes = exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`);
   return [
     'Start:',
-    '  quarry serve                              run the server (npm start does the same)',
+    '  quarry serve                              run the server (like npm start)',
     '  quarry ingest docs/                       add a folder',
     '  quarry search "how long do refunds take?"',
     '',
-    'The commands talk to the server at --url or QUARRY_URL with the key in --key or QUARRY_API_KEY.',
+    'Client commands use the server at --url or QUARRY_URL and the key in --key or QUARRY_API_KEY.',
     '`quarry <command> --help` shows flags and examples; `quarry config` shows all settings.',
-    '`quarry build` installs and builds what is missing, without starting anything.',
+    '`quarry build` installs and builds missing parts without starting the server.',
     '',
     'Exit codes:',
     ...codes,

@@ -31,25 +31,29 @@ export const searchCommand: CommandSpec = {
     collectionOption,
     {
       flags: '-k, --k <count>',
-      meaning: 'how many results: up to 128 snippets, 1024 pages, 2048 documents',
+      meaning: 'number of results, up to 128 snippets, 1024 pages or 2048 documents',
       default: '5',
     },
-    { flags: '--pages', meaning: 'find pages instead of snippets', conflicts: ['documents', 'precise'] },
-    { flags: '--documents', meaning: 'find documents instead of snippets', conflicts: ['precise'] },
+    { flags: '--pages', meaning: 'return pages instead of snippets', conflicts: ['documents', 'precise'] },
+    { flags: '--documents', meaning: 'return documents instead of snippets', conflicts: ['precise'] },
     { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2000' },
-    { flags: '--filter <json>', meaning: 'only documents whose metadata match' },
+    { flags: '--filter <json>', meaning: 'only documents with matching metadata' },
     {
       flags: '--reranker <model>',
       meaning: 'reorder the best results with this model, for example zerank-2',
     },
-    { flags: '--latency-mode <mode>', meaning: 'high searches wider and later', choices: ['low', 'high'] },
+    {
+      flags: '--latency-mode <mode>',
+      meaning: 'high: better results at a higher latency',
+      choices: ['low', 'high'],
+    },
     ...controlOptions,
     {
       flags: '--vector <numbers>',
-      meaning: 'the vector of the question, for collections with vectors of your own: JSON or base64',
+      meaning: 'vector of the question, for collections with --model own: JSON or base64',
     },
-    { flags: '--explain', meaning: 'show how each result was found and what took how long' },
-    { flags: '--full', meaning: 'print snippets and pages whole instead of their first 8 lines' },
+    { flags: '--explain', meaning: 'show the scores and timings of each result' },
+    { flags: '--full', meaning: 'print whole snippets and pages instead of their first 8 lines' },
     jsonOption,
   ],
   examples: [
@@ -101,7 +105,7 @@ async function search(
     return exitCodes.done;
   }
   for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${toPrintable(warning)}\n`);
-  if (reply.results.length === 0) context.terminal.out('Nothing was found.');
+  if (reply.results.length === 0) context.terminal.out('No results.');
   const printableResults = (reply.results as readonly Result[]).map(toPrintableResult);
   const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
   const columns = Math.min(textColumnsMax, context.terminal.columns);
@@ -176,9 +180,9 @@ function explanationLines(explain: NonNullable<QueryReply['explain']>): string[]
     `Milliseconds: ${times.join(', ')}, read ${read.toFixed(1)}`,
     ...shards,
     ...explain.spelling.map(
-      ({ typed, read_as }) => `  ${toPrintable(typed)} was read as ${toPrintable(read_as)}`,
+      ({ typed, read_as }) => `  ${toPrintable(typed)} corrected to ${toPrintable(read_as)}`,
     ),
-    ...(explain.looked_at > 0 ? [`  ${explain.looked_at} passages were looked at twice`] : []),
+    ...(explain.looked_at > 0 ? [`  ${explain.looked_at} chunks rescored by term proximity`] : []),
     controlLine(explain.control),
   ];
 }
@@ -197,9 +201,9 @@ function controlLine(control: NonNullable<QueryReply['explain']>['control']): st
   return [
     `Weights: lexical ${weights.lexical}, vector ${weights.vector}`,
     ...(minScore === null ? [] : [`score at least ${minScore}`]),
-    ...(maxPerDocument === null ? [] : [`at most ${maxPerDocument} of a document`]),
+    ...(maxPerDocument === null ? [] : [`at most ${maxPerDocument} per document`]),
     ...(phrases.length === 0 ? [] : [`with ${quoted(phrases)}`]),
     ...(excluded.length === 0 ? [] : [`without ${quoted(excluded)}`]),
-    ...(checked === 0 ? [] : [`${checked} passages checked`]),
+    ...(checked === 0 ? [] : [`${checked} chunks checked`]),
   ].join('; ');
 }

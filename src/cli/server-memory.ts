@@ -39,8 +39,8 @@ export function formatMemory(memory: ServerMemory): string[] {
       bytes,
     ]),
     ...Object.entries(memory.query_cache_bytes).map(([part, bytes]) => [`queries: ${part}`, bytes]),
-    ['held, of everything', memory.held_bytes],
-    ['held at most', memory.limit_bytes],
+    ['total', memory.held_bytes],
+    ['limit', memory.limit_bytes],
   ] as const;
   return [
     '',

@@ -16,7 +16,7 @@ export const signInCommands: readonly CommandSpec[] = [
     usage: 'login-link',
     settings: 'client',
     summary:
-      'print a link that signs in as an owner of the first organization, once (on the machine of the server)',
+      'print a one-time sign-in link for an owner of the first organization (run on the machine of the server)',
     options: [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       jsonOption,
@@ -28,12 +28,12 @@ export const signInCommands: readonly CommandSpec[] = [
     usage: 'rotate-secret',
     settings: 'client',
     summary:
-      'replace the secret of the installation (stop the server first); what earlier ones opened stays open',
+      'rotate the installation secret (stop the server first); earlier secrets stay valid for existing data',
     options: [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       {
         flags: '--forget-earlier',
-        meaning: 'end what earlier secrets still open: invitations, file addresses, grants',
+        meaning: 'invalidate everything issued with earlier secrets: invitations, file URLs, grants',
       },
     ],
     examples: ['quarry rotate-secret', 'quarry rotate-secret --forget-earlier --data /srv/quarry'],
@@ -42,7 +42,7 @@ export const signInCommands: readonly CommandSpec[] = [
   {
     usage: 'hash-password',
     settings: 'none',
-    summary: 'hash a password for QUARRY_ADMIN_PASSWORD_HASH; it is asked for, or read from standard input',
+    summary: 'hash a password for QUARRY_ADMIN_PASSWORD_HASH; prompts for it, or reads standard input',
     examples: ['quarry hash-password', 'quarry hash-password < password.txt'],
     run: hashPasswordCommand,
   },
@@ -65,7 +65,7 @@ async function loginLink(
     return exitCodes.done;
   }
   context.terminal.out(reply.url);
-  context.terminal.note(`It works once, until ${reply.expires_at}.\n`);
+  context.terminal.note(`The link works once, until ${reply.expires_at}.\n`);
   return exitCodes.done;
 }
 
@@ -80,9 +80,9 @@ async function rotateSecret(
   writeInstallationSecrets(data, [systemRandom.bytes(32), ...earlierSecrets]);
   const note =
     earlierSecrets.length === 0
-      ? 'Nothing that an earlier secret signed or sealed counts any more.'
-      : 'Earlier ones still open what they made.';
-  context.terminal.out('The secret of the installation is replaced. Start the server again.');
+      ? 'Everything signed or encrypted with earlier secrets is now invalid.'
+      : 'Data signed or encrypted with earlier secrets stays valid.';
+  context.terminal.out('The installation secret was rotated. Start the server again.');
   context.terminal.note(`${note}\n`);
   return exitCodes.done;
 }
@@ -95,7 +95,7 @@ function readSecrets(data: string): readonly Uint8Array[] {
   } catch (cause) {
     throw new AppError(
       'bad_request',
-      `The secret of the installation cannot be read in ${data}: run this as the user of the server, with --data or QUARRY_DATA naming its data directory.`,
+      `Cannot read the installation secret in ${data}. Run this command as the user of the server and set --data or QUARRY_DATA to its data directory.`,
       { cause },
     );
   }
@@ -107,7 +107,7 @@ async function hashPasswordCommand(context: CommandContext): Promise<number> {
   // Imported on demand: the dictionaries of this module are large, and no other command needs them.
   const { findWeakness: weaknessOf } = await import('../accounts/password-strength.ts');
   const weakness = weaknessOf(password);
-  if (weakness !== null) throw new AppError('bad_request', `The password is refused: ${weakness}.`);
+  if (weakness !== null) throw new AppError('bad_request', `Password rejected: ${weakness}.`);
   context.terminal.out(await hashPassword(password));
   context.terminal.note('Set it as QUARRY_ADMIN_PASSWORD_HASH, in single quotes, and restart the server.\n');
   return exitCodes.done;

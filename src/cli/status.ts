@@ -44,7 +44,7 @@ function printCollections(
   collections: readonly { readonly name: string; readonly status: StatusResponse }[],
 ): void {
   if (collections.length === 0) {
-    context.terminal.out('There is no collection yet. `quarry ingest <folder>` makes one.');
+    context.terminal.out('No collections. Create one with `quarry ingest <folder>`.');
     return;
   }
   const headings = ['Collection', '>Documents', '>Parsing', '>Indexing', '>Indexed', '>Failed', '>Text'];
@@ -61,7 +61,7 @@ function printCollections(
   for (const { name, status } of collections) {
     formatModelChanges(status).forEach(context.terminal.out);
     for (const reason of status.waiting_for ?? [])
-      context.terminal.out(toPrintable(`Documents of ${name} wait. ${reason}`));
+      context.terminal.out(toPrintable(`Documents of ${name} are waiting. ${reason}`));
   }
 }
 
@@ -69,9 +69,9 @@ function printCollections(
 export function formatModelChanges({ model_changes: changes = [] }: StatusResponse): string[] {
   return changes.map((change) => {
     const { collection_name: name, embedding_model: model, num_documents_done: done } = change;
-    const reason = change.waiting_for === undefined ? '' : ` It waits. ${change.waiting_for}`;
+    const reason = change.waiting_for === undefined ? '' : ` Paused. ${change.waiting_for}`;
     const all = pluralize(change.num_documents, 'document');
-    return toPrintable(`${name} gets the vectors of ${model}: ${done} of ${all} done.${reason}`);
+    return toPrintable(`${name}: changing the model to ${model}, ${done} of ${all} done.${reason}`);
   });
 }
 

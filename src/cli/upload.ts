@@ -82,8 +82,7 @@ export class Uploader {
       this.#pause(backOffMs(error.retryAfterMs, attempt));
       return null;
     }
-    if (isFileChangedError(error))
-      return { kind: 'refused', reason: 'the file changed while it was uploaded' };
+    if (isFileChangedError(error)) return { kind: 'refused', reason: 'the file changed during the upload' };
     if (!(error instanceof AppError) || this.#hasTimedOut(giveUpAfterMs.unreachable)) throw error;
     this.#pause(backOffMs(null, attempt));
     return null;

@@ -17,16 +17,18 @@ import { formatBytes, formatTable } from './text-layout.ts';
 export const usageCommand: CommandSpec = {
   usage: 'usage [collections...]',
   settings: 'client',
-  summary:
-    'show the usage of the organization of the key: in total, or with --by for each minute, hour or day',
+  summary: 'show the usage of the organization of the key: in total, or per minute, hour or day with --by',
   options: [
-    { flags: '--by <window>', meaning: 'a row a window', choices: ['minute', 'hour', 'day'] },
+    {
+      flags: '--by <window>',
+      meaning: 'length of the windows, one row each',
+      choices: ['minute', 'hour', 'day'],
+    },
     {
       flags: '--since <time>',
-      meaning:
-        'first moment, for example 2026-11-01 or 2026-11-01T08:00:00Z; 60 windows before the end unless given',
+      meaning: 'start, for example 2026-11-01 or 2026-11-01T08:00:00Z; default: 60 windows before the end',
     },
-    { flags: '--until <time>', meaning: 'last moment; now unless given' },
+    { flags: '--until <time>', meaning: 'end; default: now' },
     jsonOption,
   ],
   examples: [
@@ -63,8 +65,8 @@ async function showTotals({ api, terminal }: CommandContext, options: CommandOpt
     terminal.out(JSON.stringify({ counters, models }));
     return exitCodes.done;
   }
-  const row = (what: string, month: UsageMetric, all: UsageMetric) => [
-    what,
+  const row = (name: string, month: UsageMetric, all: UsageMetric) => [
+    name,
     ...formatMetric(month),
     ...formatMetric(all),
   ];
@@ -81,7 +83,7 @@ async function showTotals({ api, terminal }: CommandContext, options: CommandOpt
           row('Embed calls', models.billing_cycle.embed, models.all_time.embed),
         ]),
   ];
-  const headings = ['What', '>This month', '>Bytes', '>Units', '>In all', '>Bytes', '>Units'];
+  const headings = ['Metric', '>This month', '>Bytes', '>Units', '>All time', '>Bytes', '>Units'];
   formatTable(headings, rows).forEach(terminal.out);
   if (models === null) terminal.note(modelsHidden);
   return exitCodes.done;
@@ -100,7 +102,7 @@ async function nullIfRefused<Reply>(call: Promise<Reply>): Promise<Reply | null>
   }
 }
 
-const modelsHidden = 'The calls of models are not shown: this key is restricted.\n';
+const modelsHidden = 'Model usage is not shown, because this key is restricted.\n';
 
 function formatMetric({ count, bytes, billable_units }: UsageMetric): string[] {
   return [String(count), formatBytes(bytes), String(billable_units)];
@@ -148,7 +150,7 @@ async function showWindows(
         ...(hasModels ? [String(sumEvents(at(calls.rerank))), String(sumEvents(at(calls.embed)))] : []),
       ];
     });
-  if (rows.length === 0) terminal.note('Nothing was used in that time.\n');
+  if (rows.length === 0) terminal.note('No usage in this time range.\n');
   const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
   formatTable([...headings, ...(hasModels ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
   if (collections.length === 0 && models === null) terminal.note(modelsHidden);

@@ -20,50 +20,50 @@ const actions: readonly UserAction[] = [
   {
     verb: 'end-sessions',
     operation: 'end-user-sessions',
-    summary: 'sign a user out everywhere (needs the admin key)',
+    summary: 'end all sessions of a user (needs the admin key)',
     question: null,
-    message: (email) => `${email} is signed out everywhere.`,
+    message: (email) => `All sessions of ${email} ended.`,
   },
   {
     verb: 'disable',
     operation: 'disable-user',
-    summary: 'end the sessions of a user and refuse every sign-in (needs the admin key)',
-    question: (email) => `Disable ${email}? All sessions end, and no sign-in is accepted.`,
-    message: (email) => `${email} is disabled.`,
+    summary: 'end the sessions of a user and block sign-in (needs the admin key)',
+    question: (email) => `Disable ${email}? All sessions end, and sign-in is blocked.`,
+    message: (email) => `${email} disabled.`,
   },
   {
     verb: 'enable',
     operation: 'enable-user',
-    summary: 'accept sign-ins of a user again (needs the admin key)',
+    summary: 'allow a disabled user to sign in again (needs the admin key)',
     question: null,
-    message: (email) => `${email} is enabled.`,
+    message: (email) => `${email} enabled.`,
   },
   {
     verb: 'reset-second-factor',
     operation: 'reset-second-factor',
-    summary: 'turn off the second factor of a user who lost it (needs the admin key)',
-    question: (email) => `Turn off the second factor of ${email}?`,
-    message: (email) => `${email} signs in without a second factor.`,
+    summary: 'remove the second factor of a user (needs the admin key)',
+    question: (email) => `Remove the second factor of ${email}?`,
+    message: (email) => `Second factor of ${email} removed.`,
   },
   {
     verb: 'delete',
     operation: 'delete-user',
-    summary: 'delete a user for good (needs the admin key)',
+    summary: 'delete a user permanently (needs the admin key)',
     question: (email) => `Delete ${email} with profile, sessions and memberships?`,
-    message: (email) => `${email} is deleted.`,
+    message: (email) => `${email} deleted.`,
   },
 ];
 
 const searchOption = {
   flags: '--search <text>',
-  meaning: 'only users whose address or name contains this',
+  meaning: 'only users whose email address or name contains this text',
 };
 
 export const userCommands: readonly CommandSpec[] = [
   {
     usage: 'users list',
     settings: 'client',
-    summary: 'list the people of the installation (needs the admin key)',
+    summary: 'list all users (needs the admin key)',
     options: [searchOption, jsonOption],
     examples: ['QUARRY_ADMIN_KEY=... quarry users list', 'quarry users list --search ada'],
     run: list,
@@ -107,7 +107,7 @@ async function list(
     user.last_login_at,
     user.disabled_at === null ? '' : 'disabled',
   ]);
-  const headings = ['Address', 'Name', 'Organizations', 'Sessions', 'Second factor', 'Last sign-in', 'State'];
+  const headings = ['Email', 'Name', 'Organizations', 'Sessions', 'Second factor', 'Last sign-in', 'State'];
   formatTable(headings, rows).forEach(context.terminal.out);
   return exitCodes.done;
 }

@@ -97,7 +97,7 @@ function rejectDuplicatePaths(files: readonly LocalFile[]): void {
     if (other !== undefined) {
       throw new AppError(
         'bad_request',
-        `${other} and ${file.absolute} would both become the document ${file.path}; ingest them in two runs with different --prefix values.`,
+        `${other} and ${file.absolute} have the same document path ${file.path}. Ingest them in separate runs with different --prefix values.`,
       );
     }
     firstByPath.set(file.path, file.absolute);

@@ -65,7 +65,7 @@ t.test('every flag of search reaches the operation it belongs to', async (t) => 
   for (const [flags, granularity, fields] of cases) {
     server.requests.length = 0;
     const ended = await runQuarry(['search', 'q', ...flags], { variables });
-    t.equal(ended.out, 'Nothing was found.\n', ended.err);
+    t.equal(ended.out, 'No results.\n', ended.err);
     const expected = { collection_name: 'default', query: 'q', k: 5, ...fields };
     t.same(server.bodies(`queries/top-${granularity}`), [expected], flags.join(' '));
   }
@@ -83,7 +83,7 @@ t.test('usage with a restricted key shows what the key may read, and says what i
   for (const words of [['usage'], ['usage', '--by', 'day']]) {
     const ended = await runQuarry(words, { variables });
     t.equal(ended.code, 0, ended.err);
-    t.match(ended.err, /calls of models are not shown: this key is restricted/);
+    t.match(ended.err, /Model usage is not shown, because this key is restricted/);
     t.notMatch(ended.out, /Rerank|Embed/);
   }
 });
@@ -112,9 +112,9 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
   );
   t.match(
     printed,
-    /Weights: lexical 1, vector 0\.6; at most 2 of a document; with "salted herring"; without .*red"; 32 passages/,
+    /Weights: lexical 1, vector 0\.6; at most 2 per document; with "salted herring"; without .*red"; 32 chunks/,
   );
-  t.match(printed, /refnud was read as refunds\n {2}100 passages were looked at twice/);
+  t.match(printed, /refnud corrected to refunds\n {2}100 chunks rescored by term proximity/);
   t.notOk(printed.includes('\u001b'));
 });
 
@@ -141,10 +141,16 @@ t.test('search refuses flags that contradict each other and filters that are not
 
 t.test('what an answer had to do without is said beside it', async (t) => {
   const { server, variables } = await open(t);
-  const warnings = ['Only words were compared: the embedding model \u001b[31m"mine" does not answer.'];
+  const warnings = [
+    'The results are from lexical search only, because the embedding model \u001b[31m"mine" is unavailable.',
+  ];
   server.fixedReplies.set('queries/top-snippets', { results: [snippet], warnings });
   const ended = await runQuarry(['search', 'how'], { variables });
-  t.match(ended, { code: 0, out: /refunds\.pdf/, err: /^quarry: Only words were compared.*"mine"/ });
+  t.match(ended, {
+    code: 0,
+    out: /refunds\.pdf/,
+    err: /^quarry: The results are from lexical search only.*"mine"/,
+  });
   t.notOk(ended.err.includes('\u001b'));
   server.fixedReplies.set('status/get-status', {
     num_documents: 1,
@@ -152,7 +158,7 @@ t.test('what an answer had to do without is said beside it', async (t) => {
     waiting_for: ['Mine is away.'],
   });
   const status = await runQuarry(['status', '-c', 'one'], { variables });
-  t.match(status.out, /Documents of one wait\. Mine is away\./);
+  t.match(status.out, /Documents of one are waiting\. Mine is away\./);
 });
 
 t.test('status shows each collection as a line', async (t) => {
@@ -193,7 +199,7 @@ quarry_memory_held_bytes_max 8e9
     printed.out,
     /\nMemory of the server +Bytes\nindex: codes +384 MB\nindex: vectors in file +1\.5 GB\n/,
   );
-  t.match(printed.out, /\nqueries: texts +12 B\nheld, of everything +700 MB\nheld at most +8\.0 GB\n/);
+  t.match(printed.out, /\nqueries: texts +12 B\ntotal +700 MB\nlimit +8\.0 GB\n/);
   const json = JSON.parse((await runQuarry(['status', '--json'], { variables: asAdministrator })).out);
   t.same(json.memory, {
     held_bytes: 700_000_000,
@@ -216,7 +222,7 @@ t.test(
     t.equal((await runQuarry(['collections', 'list'], { variables })).out, 'archive\n');
     const unconfirmed = await runQuarry(['collections', 'delete', 'archive'], { variables });
     t.equal(unconfirmed.code, 2);
-    t.match(unconfirmed.err, /say --yes/);
+    t.match(unconfirmed.err, /Use --yes/);
     t.ok(server.collections.has('archive'));
     t.equal((await runQuarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
     t.notOk(server.collections.has('archive'));
@@ -263,7 +269,7 @@ t.test('a document shows its facts, its text, or is saved raw without the key', 
   t.equal(server.requests.at(-1)?.headers.authorization, undefined);
   const again = await runQuarry(['documents', 'get', 'a.txt', '-o', file], { variables });
   t.equal(again.code, 1);
-  t.match(again.err, /exists already/);
+  t.match(again.err, /already exists/);
 });
 
 t.test('deleting more than 64 documents takes several requests, and missing ones are told', async (t) => {
@@ -291,7 +297,7 @@ t.test('update replaces metadata, and retry asks for the step that failed', asyn
     ]),
   );
   await runQuarry(['documents', 'update', 'c', '--metadata', '{"x":"y"}'], { variables });
-  t.equal((await runQuarry(['documents', 'retry'], { variables })).out, '2 documents will be tried again.\n');
+  t.equal((await runQuarry(['documents', 'retry'], { variables })).out, '2 documents queued for retry.\n');
   t.same(server.bodies('documents/update-document'), [
     { collection_name: 'default', path: 'c', metadata: { x: 'y' } },
     { collection_name: 'default', path: 'a', index_status: 'not_parsed' },
@@ -299,7 +305,7 @@ t.test('update replaces metadata, and retry asks for the step that failed', asyn
   ]);
   const fine = await runQuarry(['documents', 'retry', 'c'], { variables });
   t.equal(fine.code, 1);
-  t.match(fine.err, /c is indexed; only failed documents can be tried again/);
+  t.match(fine.err, /c is indexed; only failed documents can be retried/);
 });
 
 t.test(

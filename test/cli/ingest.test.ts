@@ -36,7 +36,7 @@ t.test(
       t.ok(Number(request.headers['content-length']) > 0, 'the length is known before the body');
     }
     t.match(ended.out, /2 uploaded, 0 unchanged/);
-    t.match(ended.out, /2 of 2 documents can be found/);
+    t.match(ended.out, /2 of 2 documents searchable/);
   },
 );
 
@@ -182,7 +182,7 @@ t.test('a wrong key ends the run at once with the sentence of the server', async
   server.intercept = () => ({ status: 401, body: { detail: 'The API key is not known.' } });
   const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
-  t.match(ended.err, /The API key is not known\. Name a key with --key or QUARRY_API_KEY\./);
+  t.match(ended.err, /The API key is not known\. Set an API key with --key or QUARRY_API_KEY\./);
 });
 
 t.test('no server is exit code 3, with the address and what to do', async (t) => {
@@ -192,7 +192,7 @@ t.test('no server is exit code 3, with the address and what to do', async (t) =>
   const folder = t.testdir({ 'a.txt': 'a' });
   const ended = await runQuarry(['ingest', folder, '--url', url]);
   t.equal(ended.code, 3);
-  t.ok(ended.err.includes(`No Quarry server answers at ${url} (ECONNREFUSED).`), ended.err);
+  t.ok(ended.err.includes(`Cannot connect to a Quarry server at ${url} (ECONNREFUSED).`), ended.err);
 });
 
 t.test('wrong usage is exit code 2 and sends nothing', async (t) => {
@@ -200,8 +200,8 @@ t.test('wrong usage is exit code 2 and sends nothing', async (t) => {
   const folder = t.testdir({ one: { 'a.txt': '1' }, two: { 'a.txt': '2' }, empty: {} });
   const cases: [string[], RegExp][] = [
     [[join(folder, 'missing')], /cannot be read/],
-    [[join(folder, 'one'), join(folder, 'two')], /would both become the document a\.txt/],
-    [[join(folder, 'empty')], /There is no file to ingest/],
+    [[join(folder, 'one'), join(folder, 'two')], /have the same document path a\.txt/],
+    [[join(folder, 'empty')], /No files to ingest/],
     [[folder, '--parallel', '0'], /--parallel is "0"; allowed is a whole number from 1 to 64/],
     [[folder, '--metadata', '[1]'], /--metadata must be a JSON object/],
     [[folder, '--metadata', '{'], /--metadata is not JSON/],
@@ -236,7 +236,7 @@ t.test('Ctrl-C stops cleanly with 130 and says how to go on', async (t) => {
     },
   });
   t.equal(ended.code, 130);
-  t.match(ended.err, /interrupted; what was uploaded stays/);
+  t.match(ended.err, /interrupted; uploaded files are kept/);
 });
 
 t.test('more documents than fit one page of the list are all known', async (t) => {

@@ -150,7 +150,7 @@ await t.test('problems are reported in plain text', async (t) => {
   });
   t.match(await runBilling('check', { QUARRY_STRIPE_SECRET_KEY: 'sk_test_of_somebody' }), {
     code: 1,
-    note: /product quarry_starter: Stripe says: Invalid API Key/,
+    note: /product quarry_starter: error from Stripe: Invalid API Key/,
   });
   const path = join(folder, 'wrong.json');
   writeFileSync(path, '{"currency": "usd"}');
@@ -160,6 +160,6 @@ await t.test('problems are reported in plain text', async (t) => {
   });
   t.match(await runBilling('check', { QUARRY_STRIPE_API_BASE: 'http://127.0.0.1:1' }), {
     code: 3,
-    note: /Stripe says: /,
+    note: /error from Stripe: /,
   });
 });

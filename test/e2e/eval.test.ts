@@ -61,7 +61,7 @@ await t.test(
     const folder = t.testdir({ one: set, two: structuredClone(set) });
     const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
     t.equal(ended.code, 0, ended.err);
-    t.match(ended.out, /Set +Documents +Questions +Asked with +nDCG@10 +MRR@10 +Recall@100 +nDCG gained/);
+    t.match(ended.out, /Set +Documents +Questions +Configuration +nDCG@10 +MRR@10 +Recall@100 +nDCG gain/);
     for (const variant of [
       ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
       ...['no reranker, latency high', 'zerank-2, latency high'],
@@ -92,7 +92,7 @@ await t.test('wrong usage is said before anything is done', async (t) => {
   const folder = t.testdir({ one: set, two: structuredClone(set) });
   const cases: readonly [readonly string[], RegExp][] = [
     [['eval', join(folder, 'gone')], /cannot be read: ENOENT/],
-    [['eval', folder, '-c', 'x'], /--collection goes with one set, and .* has 2/],
+    [['eval', folder, '-c', 'x'], /--collection requires a single set, but .* has 2/],
     [['eval', folder, '--queries', '0'], /--queries is "0"/],
     [['eval', folder, '--split', 'dev'], /dev\.tsv cannot be read/],
   ];

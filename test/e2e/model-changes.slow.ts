@@ -72,7 +72,7 @@ t.test('a document that the new model does not take keeps the change, is named, 
   );
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   t.match(await runQuarry(['collections', 'list'], { variables }), {
-    err: /notes gets the vectors of letters.*long\.txt/,
+    err: /notes: changing the model to letters.*long\.txt/,
   });
   await api.call('documents/delete-document', { collection_name: 'notes', path: 'long.txt' });
   const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);

@@ -39,7 +39,7 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   const shown = await runQuarry(['status'], {
     variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey },
   });
-  t.match(shown.out, /notes gets the vectors of letters: 0 of 60 documents done\. It waits\. .*letters/);
+  t.match(shown.out, /notes: changing the model to letters, 0 of 60 documents done\. Paused\. .*letters/);
 
   const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
   const put = async (path: string, text: string) => {
@@ -90,7 +90,7 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
 
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
-  t.match(back, { code: 0, err: /The vectors of notes are those of zembed-1\./ });
+  t.match(back, { code: 0, err: /notes now uses the model zembed-1\./ });
   const after = await querySnippets(api, 'the windlass');
   t.same(after.results.map(({ path }) => path).sort(), [...texts.keys()].sort());
   t.match(after, { results: [{ path: pathOf(3) }] });

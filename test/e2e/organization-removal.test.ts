@@ -71,7 +71,7 @@ const images = () => readdirSync(join(server.data, 'cache', 'pages'));
 await t.test('usage: totals, over time, of one collection, and as an export', async (t) => {
   const soFar = await runQuarry('usage', '--key', api_key);
   t.equal(soFar.code, 0);
-  t.match(soFar.out, /^What +This month +Bytes +Units +In all +Bytes +Units\n/);
+  t.match(soFar.out, /^Metric +This month +Bytes +Units +All time +Bytes +Units\n/);
   t.match(soFar.out, /\nDocuments added +62 .+ 62 +62 .+ 62\n/);
   t.match(soFar.out, /\nQueries +5 /);
   const byDay = await runQuarry('usage', '--by', 'day', '--key', api_key);
@@ -145,7 +145,7 @@ await t.test('a server killed during the removal of an organization leaves no da
     const ran = await runQuarry('doctor', '--organization', organization_id);
     return ran.out.includes('\nbuckets ') ? ran : null;
   });
-  t.match(before, { code: 1, out: /exists\.\n.*Left of it/s });
+  t.match(before, { code: 1, out: /exists\.\n.*Remaining rows/s });
   for (const file of [
     'organisations',
     'apiKeys',
@@ -174,7 +174,7 @@ await t.test('a server killed during the removal of an organization leaves no da
   t.same(images(), []);
   t.match(await runQuarry('doctor', '--organization', organization_id), {
     code: 0,
-    out: /does not exist; the last of it was removed at 20.*\.\nNothing in the store names it\./,
+    out: /does not exist; its data was removed at 20.*\.\nNo rows in the store refer to it\./,
   });
 });
 

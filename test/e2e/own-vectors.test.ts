@@ -319,7 +319,7 @@ t.test('the command line makes such a collection, fills it and asks it', async (
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n\n')}\n`);
   t.match(await run('documents', 'add', file, '-c', 'lines'), {
     code: 1,
-    err: /3 documents added, 2 refused\.[\s\S]*line 7, d\.txt: .*`vector` is missing[\s\S]*line 9, without a path: /,
+    err: /3 documents added, 2 rejected\.[\s\S]*line 7, d\.txt: .*`vector` is missing[\s\S]*line 9, without a path: /,
   });
   t.same(await api.paths('lines'), ['a.txt', 'b.txt', 'c.txt']);
   t.match(await run('documents', 'add', file, '-c', 'lines', '--json'), { code: 1, out: /"added":0/ });
@@ -344,7 +344,7 @@ t.test('the command line makes such a collection, fills it and asks it', async (
   t.match(await run('search', '-c', 'lines', 'herring'), { code: 1, err: /`query_vector` is missing/ });
   t.match(await run('collections', 'update', 'lines', '--weights', '1:0', '--max-per-document', '1'), {
     code: 0,
-    out: /Queries of lines ask .*"vector":0.*"max_per_document":1/,
+    out: /Query defaults of lines: .*"vector":0.*"max_per_document":1/,
   });
   t.match(await run('search', '-c', 'lines', '--documents', 'herring'), { code: 0, out: /^1\. +a\.txt/ });
 });

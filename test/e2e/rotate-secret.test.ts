@@ -149,7 +149,10 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   await sendRequest(`${server.url}/api/auth/magic-link/send`, linkRequest);
   const mailed = await link.link();
 
-  t.match(await rotate(), /is replaced\. Start the server again\.\s+Earlier ones still open what they made/);
+  t.match(
+    await rotate(),
+    /was rotated\. Start the server again\.\s+Data signed or encrypted with earlier secrets stays valid/,
+  );
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session');
   t.equal((await api.info('papers', 'a.txt')).path, 'a.txt', 'an API key');
@@ -178,7 +181,7 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
 
   t.match(
     await rotate('--forget-earlier'),
-    /Nothing that an earlier secret signed or sealed counts any more/,
+    /Everything signed or encrypted with earlier secrets is now invalid/,
   );
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session stays');

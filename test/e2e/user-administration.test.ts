@@ -192,7 +192,7 @@ t.test(
       });
     t.match((await command('list')).stdout, new RegExp(`${eva.email}.*off`));
     t.notMatch((await command('list', '--search', 'dan@')).stdout, eva.email);
-    t.match((await command('end-sessions', eva.email)).stdout, /signed out/);
+    t.match((await command('end-sessions', eva.email)).stdout, /All sessions of .* ended/);
     t.match(await eva.call('users/get-user'), { status: 401 });
     const missing = await command('delete', 'nobody@example.com', '--yes').catch((error) => error);
     t.match(missing.stderr, /no user with the address/);
