@@ -1,11 +1,11 @@
-// Lets only one launcher build at a time; others wait for the lock.
+// Lock of a checkout: only one launcher builds, others wait for it.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMs = 200;
 
-/** Runs `work` while no other launcher of the same checkout does. Takes over the lock of a dead process. */
+/** Runs `work` while holding the lock. A lock whose process has ended is replaced. */
 export async function withBuildLock(root, work) {
   const folder = join(root, 'build');
   mkdirSync(folder, { recursive: true });
@@ -37,7 +37,7 @@ async function acquire(lock) {
   }
 }
 
-/** Creates the file with its content atomically, by a link. */
+/** Creates the file with its content in one step (a link), so that other launchers never read a part of it. */
 function tryCreateLock(lock) {
   const temporaryLock = `${lock}.${process.pid}`;
   writeFileSync(
@@ -55,7 +55,7 @@ function tryCreateLock(lock) {
   }
 }
 
-/** Removes the lock of a dead launcher; restores it if another waiter has already replaced it. */
+/** Removes the lock of a dead launcher; restores it when another launcher has replaced it in the meantime. */
 function removeStaleLock(lock, staleText) {
   const staleLock = `${lock}.${process.pid}.dead`;
   try {
@@ -72,12 +72,12 @@ function removeStaleLock(lock, staleText) {
 }
 
 /**
- * Distinguishes a process from a later one with the same id: returns its start time from /proc, or 'alive' without /proc.
- * Null when the process does not exist.
+ * Distinguishes a process from a later one with the same id: its start time from /proc, or "alive" on systems without
+ * /proc. Null when there is no such process.
  */
 function processStartTime(pid) {
   const stat = readFileIfExists(`/proc/${pid}/stat`);
-  // The second field, the program name in parentheses, may contain spaces; the start time is field 22.
+  // Field 2, the program name in parentheses, can contain spaces; field 22 is the start time.
   if (stat !== null) return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   try {
     process.kill(pid, 0);

@@ -1,7 +1,7 @@
-// Builds the parts that Quarry needs to run: packages, native engine, compiled TypeScript, dashboard. Each step compares a
-// fingerprint of its sources with that of its last run, so a start without changes takes milliseconds.
+// Builds what Quarry needs to run: packages, native engine, compiled TypeScript, dashboard. Each step compares a
+// fingerprint of its sources with the one of its last run, so that a start without changes takes milliseconds.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { withBuildLock } from './build-lock.js';
@@ -13,11 +13,26 @@ const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
 
 /** Installs and builds what is missing or stale below `root`; rejects with a LaunchError that says what to do. */
 export async function ensureBuilt(root) {
-  const steps = [packagesStep(root), nativeStep(root), typescriptStep(root), dashboardStep(root)];
+  await runStaleSteps(root, [
+    packagesStep(root),
+    nativeStep(root),
+    typescriptStep(root),
+    dashboardStep(root),
+  ]);
+}
+
+/** Compiles TypeScript only; the native engine is built when it is missing, not when it is stale. */
+export async function ensureCompiled(root) {
+  const native = nativeStep(root);
+  const nativeOnce = { isCurrent: () => existsSync(addonPath(root)), run: native.run };
+  await runStaleSteps(root, [packagesStep(root), nativeOnce, typescriptStep(root)]);
+}
+
+async function runStaleSteps(root, steps) {
   if (steps.every((step) => step.isCurrent())) return;
   await withBuildLock(root, async () => {
     for (const step of steps) {
-      // Asked again: another launcher may have done the work while this one waited for the lock.
+      // Check again: another launcher may have done the work while this one waited for the lock.
       if (!step.isCurrent()) await step.run();
     }
   });
@@ -36,7 +51,7 @@ function packagesStep(root) {
         advice: 'Is the package registry reachable?',
       });
       if (!packagesAreInstalled(root)) {
-        throw new LaunchError('npm ci succeeded, but node_modules does not match package-lock.json.');
+        throw new LaunchError('npm ci succeeded, but node_modules lacks packages of package-lock.json.');
       }
     },
   };
@@ -44,7 +59,7 @@ function packagesStep(root) {
 
 function nativeStep(root) {
   const stamp = join(root, 'build', 'quarry.stamp');
-  const addon = join(root, 'build', 'Release', 'quarry.node');
+  const addon = addonPath(root);
   const fingerprint = () =>
     computeFingerprint(
       root,
@@ -56,7 +71,7 @@ function nativeStep(root) {
     async run() {
       const missing = missingTools();
       if (missing.length > 0) throw new LaunchError(missingToolsMessage(missing));
-      // Taken before the build: a source edited meanwhile makes the next start build again.
+      // Computed before the build: a source that is edited during the build is compiled by the next start.
       const built = fingerprint();
       const headers = findHeaders();
       for (const task of ['configure', 'build']) {
@@ -71,62 +86,41 @@ function nativeStep(root) {
             `--jobs=${availableParallelism()}`,
             ...(headers === null ? [] : [`--nodedir=${headers}`]),
           ],
-          advice: 'Quarry needs a C++20 compiler (g++ 11, clang 14, or newer).',
+          advice: 'Quarry needs a compiler that supports C++20 (g++ 11 or clang 14, or newer).',
         });
       }
       if (!existsSync(addon))
-        throw new LaunchError(`the native build did not create ${relative(root, addon)}.`);
+        throw new LaunchError(`The native build did not create ${relative(root, addon)}.`);
       writeFileSync(stamp, built);
     },
   };
 }
 
+/** Types are removed file by file and not checked: that takes a second, and `npm run check` reports type errors. */
 function typescriptStep(root) {
   const stamp = join(root, 'dist', 'quarry.stamp');
+  const compiler = join('bin', 'compile-typescript.js');
   const sources = () =>
     sourceFolders.flatMap((folder) => listFiles(root, folder, (name) => name.endsWith('.ts')));
-  const fingerprint = () =>
-    computeFingerprint(root, ['tsconfig.json', 'package-lock.json', ...sources()], []);
+  const fingerprint = () => computeFingerprint(root, ['package-lock.json', compiler, ...sources()], []);
   return {
     isCurrent: () => readFileIfExists(stamp) === fingerprint(),
     async run() {
       const built = fingerprint();
-      // The incremental compiler trusts its own record and would not recreate deleted files.
-      if (readFileIfExists(stamp) === null) rmSync(join(root, 'dist', 'tsbuildinfo'), { force: true });
       await runStep({
         root,
         title: 'compiling TypeScript',
         command: process.execPath,
-        arguments: [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'],
-        advice: 'The sources do not compile.',
+        arguments: [compiler, ...sourceFolders],
+        advice: 'Fix the syntax errors above.',
       });
-      await bundleTypeBox(root);
-      removeStaleOutputs(root);
       mkdirSync(dirname(stamp), { recursive: true });
       writeFileSync(stamp, built);
     },
   };
 }
 
-/** Every process of Quarry loads TypeBox; a single file loads in a tenth of the time of its 340 modules. */
-async function bundleTypeBox(root) {
-  const [source, compiled] = [
-    join('src', 'schemas', 'typebox.ts'),
-    join('dist', 'src', 'schemas', 'typebox.js'),
-  ];
-  await runStep({
-    root,
-    title: 'bundling TypeBox',
-    command: process.execPath,
-    arguments: [
-      join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs'),
-      ...[source, '--file', compiled, '--platform', 'node', '--logLevel', 'warn'],
-    ],
-    advice: 'The modules cannot be bundled.',
-  });
-}
-
-/** The dashboard, from web/ and the files of the server that it shares. */
+/** Bundles the dashboard from web/ and from the modules of the server that run in the browser too. */
 function dashboardStep(root) {
   const stamp = join(root, 'dist', 'dashboard.stamp');
   const page = join(root, 'dist', 'web', 'index.html');
@@ -153,21 +147,11 @@ function dashboardStep(root) {
         title: 'building the dashboard',
         command: process.execPath,
         arguments: [vite, 'build', '--config', config, '--configLoader', 'native', '--logLevel', 'warn'],
-        advice: 'The sources of the dashboard cannot be bundled.',
+        advice: 'The dashboard cannot be bundled.',
       });
       writeFileSync(stamp, built);
     },
   };
-}
-
-/** Removes compiled files without a source, which would still run as tests or workers. */
-function removeStaleOutputs(root) {
-  for (const folder of sourceFolders) {
-    for (const compiled of listFiles(join(root, 'dist'), folder, (name) => /\.js(\.map)?$/.test(name))) {
-      const source = join(root, compiled.replace(/\.js(\.map)?$/, '.ts'));
-      if (!existsSync(source)) rmSync(join(root, 'dist', compiled));
-    }
-  }
 }
 
 /**
@@ -187,7 +171,7 @@ function packagesAreInstalled(root) {
   });
 }
 
-/** Returns sorted paths relative to `root`; empty when the folder does not exist. */
+/** Paths relative to `root`, with the separator of this system, sorted; empty when the folder does not exist. */
 function listFiles(root, folder, matches) {
   const start = join(root, folder);
   if (!existsSync(start)) return [];
@@ -198,7 +182,7 @@ function listFiles(root, folder, matches) {
     .sort();
 }
 
-/** Returns a hash of `context` and of the names and contents of `paths`. */
+/** Hash over the names and contents of `paths` and over `context`. */
 function computeFingerprint(root, paths, context) {
   const hash = createHash('sha256').update(JSON.stringify(context));
   for (const path of paths) {
@@ -206,6 +190,10 @@ function computeFingerprint(root, paths, context) {
     hash.update(`\n${path} ${content.length}\n`).update(content);
   }
   return hash.digest('hex');
+}
+
+function addonPath(root) {
+  return join(root, 'build', 'Release', 'quarry.node');
 }
 
 function readFileIfExists(path) {
@@ -216,7 +204,7 @@ function requireNpm() {
   const npm = findNpm();
   if (npm === null) {
     throw new LaunchError(
-      'Quarry needs npm, which was not found on the PATH or beside Node.js. Install npm, then start again.',
+      'Quarry needs npm to install its packages and to build; there is none on the PATH or beside Node.js. Install npm, then start again.',
     );
   }
   return npm;

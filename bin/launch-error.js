@@ -1,4 +1,4 @@
-/** Quarry cannot start, and the user can fix the cause. The message is a whole sentence. */
+/** Reason why Quarry cannot start, with the remedy; the message is one or more sentences for the user. */
 export class LaunchError extends Error {
   constructor(message, exitCode = 1) {
     super(message);

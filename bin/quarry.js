@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The launcher: installs and builds missing parts, then starts the program. It uses only modules of Node.js, because a
-// fresh clone has no others.
+// The launcher: installs and builds what is missing, then runs the command line. It uses only modules of Node.js, because
+// a fresh clone has no others.
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBuilt } from './build.js';

@@ -1,4 +1,5 @@
-// Runs one step of the build. Shows the elapsed time on a terminal, and the output of the child only if it fails.
+// Runs one step of the build in a child process: shows its title and, on a terminal, the elapsed time; prints the output
+// of the child only when it fails.
 import { spawn } from 'node:child_process';
 import { LaunchError } from './launch-error.js';
 
@@ -6,7 +7,7 @@ const outputLinesShown = { first: 20, last: 40 };
 const outputUnitsMax = 64 * 1024;
 const signalNumbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Resolves when the child exits with code 0; rejects with a LaunchError otherwise, and after a signal. */
+/** Resolves when the child exits with 0; rejects with a LaunchError otherwise, and after a signal to this process. */
 export async function runStep(step) {
   const startedAt = performance.now();
   const seconds = () => Math.round((performance.now() - startedAt) / 1000);
@@ -29,10 +30,10 @@ export async function runStep(step) {
   }
   display.end('failed');
   process.stderr.write(`${truncateOutput(output()).join('\n')}\n`);
-  throw new LaunchError(`${step.title} failed (${result.reason}); see the output above. ${step.advice}`);
+  throw new LaunchError(`${step.title} failed (${result.reason}); its output is above. ${step.advice}`);
 }
 
-/** Keeps both ends: npm reports the error first and then its usage; a compiler reports the error last. */
+/** Keeps both ends: npm reports the error in its first lines, a compiler in its last ones. */
 function truncateOutput(output) {
   const lines = output.split('\n');
   const { first, last } = outputLinesShown;
@@ -68,7 +69,7 @@ function captureTail(child) {
   return () => text.trimEnd();
 }
 
-/** Forwards termination signals to the child, so that no build is left half-killed. */
+/** Forwards signals to the child, so that the launcher exits only after its build step has ended. */
 function forwardSignals(child) {
   let received = null;
   const listeners = Object.keys(signalNumbers).map((name) => {

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 /**
- * Returns npm's command line and its node-gyp, or null. Searches `npm_execpath` (set by `npm start`), the path, and the
- * folder of the Node.js at `node`.
+ * Command line of npm and its node-gyp, or null. Searches `npm_execpath` (set by `npm start`), the PATH, and the folder
+ * of the Node.js at `node`.
  */
 export function findNpm(variables = process.env, node = process.execPath) {
   const bundledNpm = join(dirname(node), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
@@ -19,7 +19,7 @@ export function findNpm(variables = process.env, node = process.execPath) {
   return null;
 }
 
-/** Returns the names of missing tools of the native build. */
+/** Descriptions of the tools of the native build that are missing on this machine. */
 export function missingTools() {
   const tools = [
     { title: 'a C++20 compiler', commands: [process.env.CXX, 'c++', 'g++', 'clang++'] },
@@ -29,7 +29,7 @@ export function missingTools() {
   return tools.filter((tool) => !tool.commands.some(isRunnable)).map((tool) => tool.title);
 }
 
-/** Returns the folder with the headers of the running Node.js; null: node-gyp downloads them. */
+/** Folder with the headers of the running Node.js in include/node, or null: then node-gyp downloads them. */
 export function findHeaders() {
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   const header = join(prefix, 'include', 'node', 'node_version.h');
@@ -43,7 +43,7 @@ export function findHeaders() {
 
 function isRunnable(command) {
   if (command === undefined || command === '') return false;
-  // The command may have arguments, as in CXX="ccache g++".
+  // The variable can contain arguments, as in CXX="ccache g++".
   const [program = '', ...first] = command.split(' ');
   return spawnSync(program, [...first, '--version'], { stdio: 'ignore' }).status === 0;
 }
