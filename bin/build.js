@@ -1,7 +1,7 @@
 // Builds what Quarry needs to run: packages, native engine, compiled TypeScript, dashboard. Each step compares a
 // fingerprint of its sources with the one of its last run, so that a start without changes takes milliseconds.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { withBuildLock } from './build-lock.js';
@@ -107,6 +107,8 @@ function typescriptStep(root) {
     isCurrent: () => readFileIfExists(stamp) === fingerprint(),
     async run() {
       const built = fingerprint();
+      // A failed compilation leaves new outputs of other files, which would not fit the old stamp.
+      rmSync(stamp, { force: true });
       await runStep({
         root,
         title: 'compiling TypeScript',

@@ -2,6 +2,7 @@
 // `npm run check` reports type errors. Unchanged outputs are not written, so that running tests never read a part of a file.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { build } from 'rolldown';
 import { transformSync } from 'rolldown/utils';
 
@@ -34,7 +35,7 @@ function listSources(folder) {
 function compile(source) {
   const output = outputOf(source);
   const { code, map, errors } = transformSync(source, readFileSync(source, 'utf8'), transformOptions);
-  if (errors.length > 0) return errors.map(({ message, codeframe }) => `${source}: ${codeframe ?? message}`);
+  if (errors.length > 0) return errors.map(({ message, codeframe }) => stripVTControlCharacters(`${source}: ${codeframe ?? message}`));
   const sourceMap = { ...map, sources: [relative(dirname(output), source)], sourcesContent: undefined };
   writeIfChanged(output, `${code}//# sourceMappingURL=${basename(output)}.map\n`);
   writeIfChanged(`${output}.map`, JSON.stringify(sourceMap));
