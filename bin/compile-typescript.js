@@ -35,7 +35,10 @@ function listSources(folder) {
 function compile(source) {
   const output = outputOf(source);
   const { code, map, errors } = transformSync(source, readFileSync(source, 'utf8'), transformOptions);
-  if (errors.length > 0) return errors.map(({ message, codeframe }) => stripVTControlCharacters(`${source}: ${codeframe ?? message}`));
+  if (errors.length > 0)
+    return errors.map(({ message, codeframe }) =>
+      stripVTControlCharacters(`${source}: ${codeframe ?? message}`),
+    );
   const sourceMap = { ...map, sources: [relative(dirname(output), source)], sourcesContent: undefined };
   writeIfChanged(output, `${code}//# sourceMappingURL=${basename(output)}.map\n`);
   writeIfChanged(`${output}.map`, JSON.stringify(sourceMap));

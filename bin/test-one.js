@@ -1,5 +1,5 @@
-// `npm run test:one -- test/x.test.ts [FLAGS]` compiles TypeScript and runs one test file. The native engine and the dashboard
-// are not rebuilt; `npm run build` does that.
+// `npm run test:one -- test/x.test.ts [FLAGS]` compiles TypeScript and runs one test file. It does not rebuild the native
+// engine and the dashboard; `npm run build` does. FLAGS are flags of Node.js, such as --inspect-brk.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

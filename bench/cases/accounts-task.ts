@@ -78,7 +78,7 @@ async function fill(store: Store, { keys, keysPerOrganization }: AccountsInput):
   let operations: WriteOperation[] = [];
   for (let organization = 0; organization * keysPerOrganization < keys; organization++) {
     const organizationId = systemRandom.uuid();
-    const name = `Organisation ${organization}`;
+    const name = `Organization ${organization}`;
     const common = { organizationId, name, createdAt: Date.UTC(2026, 0, 1) };
     operations.push(
       ...organizations.create({

@@ -20,7 +20,7 @@ interface AccountsMeasurement {
 /** Measures the cost of many organizations and keys, and of authenticating and counting a call. */
 export const accountsCase: BenchCase = {
   name: 'accounts',
-  summary: 'start and memory with many organisations and keys; CPU of a key check and of counting a query',
+  summary: 'start and memory with many organizations and keys; CPU of a key check and of counting a query',
   presets: {
     smoke: '--documents 40 --seconds 0.02 --rounds 1',
     usual: '--documents 100000 --seconds 1 --rounds 5',
@@ -75,9 +75,9 @@ function findingsOf(
   ];
   const organizations = formatNumber(Math.ceil(keys / keysPerOrganization), 0);
   return {
-    title: `${organizations} organisations with ${formatNumber(keys, 0)} API keys`,
+    title: `${organizations} organizations with ${formatNumber(keys, 0)} API keys`,
     method: [
-      `${organizations} organisations and ${formatNumber(keys, 0)} keys in one data directory. Opened by a process of its own each time, until keys can be checked; its memory then, Node.js included. CPU of the whole process per call, the measuring loop included. ${options.rounds} rounds.`,
+      `${organizations} organizations and ${formatNumber(keys, 0)} keys in one data directory. Opened by a process of its own each time, until keys can be checked; its memory then, Node.js included. CPU of the whole process per call, the measuring loop included. ${options.rounds} rounds.`,
     ],
     tables: [
       {
@@ -106,7 +106,7 @@ function findingsOf(
     ],
     charts: [],
     notes: [
-      'Wanted with 10,000 organisations and 100,000 keys: a start within 3 s, 200 MB more than empty, 2 us for a check that is remembered, 3 us for counting a query.',
+      'Wanted with 10,000 organizations and 100,000 keys: a start within 3 s, 200 MB more than empty, 2 us for a check that is remembered, 3 us for counting a query.',
       'The rest of a server (models, shards, the door) starts the same with and without them.',
     ],
     figures: [

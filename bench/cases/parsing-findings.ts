@@ -26,7 +26,7 @@ export function toParsingFindings(measurement: ParsingMeasurement): BenchFinding
     title: 'Documents: what is read in them, how fast, and how much of it is right',
     method: [
       'Each document goes through the parse pool of the server with one thread: its own restricted process, limits and second attempts included. CPU is that of the parser process and of the tools that were started for it.',
-      'Agreement is F1 of words, and of pairs of neighbouring words, which falls where the order differs. Wanted is the text that the manifest names; for PDFs also what poppler’s `pdftotext` finds in the same run, if it is on the path.',
+      'Agreement is F1 of words, and of pairs of neighboring words, which falls where the order differs. Wanted is the text that the manifest names; for PDFs also what poppler’s `pdftotext` finds in the same run, if it is on the path.',
       `Speeds are of files that the bench makes: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
       `Optional tools: ${measurement.tools.join('; ')}.`,
     ],

@@ -264,18 +264,18 @@ async function createSteps(
     parse('text'),
     parse('html'),
     {
-      name: 'chunk, analyse words and embed',
+      name: 'chunk, analyze words and embed',
       pool: 'chunk',
       textBytes,
       run: (pool) => pool.run({ tasks: [chunkTask] } satisfies ChunkBatch),
     },
     {
-      ...{ name: 'tokenise (calling thread)', pool: null, textBytes: bytesOf(embedded) },
+      ...{ name: 'tokenize (calling thread)', pool: null, textBytes: bytesOf(embedded) },
       mbPerCpuSecondLeast: 40,
       run: async () => tokenizer.encodeAll(embedded),
     },
     {
-      ...{ name: 'tokenise and embed', pool: 'embed', textBytes: bytesOf(embedded) },
+      ...{ name: 'tokenize and embed', pool: 'embed', textBytes: bytesOf(embedded) },
       run: (pool) => pool.run(embedTask),
     },
     { name: 'rerank', pool: 'rerank', textBytes: bytesOf(passages), run: (pool) => pool.run(rerankTask) },
