@@ -1,228 +1,44 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { projectRoot } from '../src/core/root.ts';
+import {
+  bannedIdentifiers,
+  bannedNames,
+  bannedWords,
+  columnsMax,
+  functionLinesMax,
+  importTable,
+  machineWords,
+  outgoingApis,
+  parallelFiles,
+  reservedWords,
+  schemaTablesOfPages,
+  sharedPackages,
+} from './tidy/rules.ts';
+import {
+  files,
+  type ImportEdge,
+  importsOf,
+  importsOnlyTypes,
+  lineOf,
+  native,
+  type SourceFile,
+  sources,
+  target,
+  visit,
+} from './tidy/sources.ts';
 import { testFileMsMax } from './timeouts.ts';
 
 t.setTimeout(testFileMsMax);
 
 /**
- * Reads the code and enforces the laws of the house, so that nobody has to remember them. The tables are data: a new
- * room or a new outside thing is a new line.
+ * Enforces the rules of CONTRIBUTING.md that a program can check. The tables are data: a new module or package is a new
+ * line.
  */
 
-/**
- * Module -> the modules that it may import. `module` allows all files of it, `module/file` one file, `type:module` only
- * its types.
- */
-const importTable: Readonly<Record<string, readonly string[]>> = {
-  core: [],
-  schemas: ['core'],
-  config: ['core'],
-  egress: ['core', 'type:config'],
-  eval: ['core'],
-  storage: ['core', 'schemas'],
-  text: ['core', 'index/addon'],
-  models: ['core', 'egress', 'text'],
-  parsing: ['core', 'schemas'],
-  chunking: ['core'],
-  index: ['core', 'storage', 'type:models'],
-  ingest: [
-    'core',
-    'schemas',
-    'storage',
-    'index',
-    'chunking/packed-chunks',
-    'type:chunking',
-    'type:models',
-    'type:parsing',
-  ],
-  search: ['core', 'storage', 'index', 'text'],
-  audit: ['core', 'schemas', 'storage'],
-  admission: ['core', 'schemas', 'storage'],
-  accounts: ['core', 'schemas', 'storage', 'audit', 'admission', 'egress'],
-  billing: ['core', 'schemas', 'storage', 'audit', 'egress'],
-  marketplaces: ['core', 'schemas', 'storage', 'audit', 'egress'],
-  usage: ['core', 'schemas', 'storage'],
-  auth: ['core', 'schemas', 'accounts'],
-  requests: ['core', 'schemas'],
-  services: [...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit']],
-  http: ['core', 'schemas', 'requests', 'admission', 'auth', 'services'],
-  // The account operations call their modules directly.
-  'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
-  // Commands that work on a data directory or on an account at Stripe without a server.
-  cli: [
-    ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
-    ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
-    ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
-  ],
-  // The dashboard checks a filter by the rules of the server while it is typed.
-  web: ['type:core', 'type:schemas', 'type:config', 'search/filter'],
-  main: ['config', 'app'],
-  app: ['*'],
-  workers: [
-    ...['core', 'parsing', 'chunking', 'models', 'text'],
-    ...['http/json-body', 'requests', 'egress/refuse-connections'],
-  ],
-  bench: [
-    ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],
-    ...['admission', 'accounts', 'audit', 'usage', 'models/train/onnx'],
-  ],
-  // The training recipes of the built-in models, next to their models.
-  recipes: ['core', 'eval', 'text', 'models', 'search/fuse'],
-  test: ['*'],
-  'test/e2e': ['test'],
-};
-
-/** Packages that are a language rather than an outside thing; every other one lives in a single file. */
-const sharedPackages: readonly string[] = ['msgpackr'];
-
-/** Second implementations of a contract that only the contract's suite builds. */
-const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
-
-/** Tables that only a page of the documentation is made from, by the test that compares them. */
-const schemaTablesOfPages: readonly string[] = ['src/admission/limit-table.ts'];
-
-/** What only one place may touch, because everybody else is handed it. */
-const reservedWords: readonly { readonly words: RegExp; readonly where: RegExp; readonly law: string }[] = [
-  {
-    words: /\bprocess\.env\b(?!\.\w+ = )/,
-    // The dashboard shows it inside of code that people copy.
-    where: /^(src\/config\/|web\/src\/pages\/code-samples\.ts$)/,
-    law: 'src/config is the only reader of variables',
-  },
-  {
-    words: /\bDate\.now\(|\bnew Date\(\)/,
-    where: /^(src\/core|web\/src\/browser)\/clock\.ts$/,
-    law: 'time arrives as an argument',
-  },
-  { words: /\bMath\.random\(/, where: /^src\/core\/ids\.ts$/, law: 'chance arrives as an argument' },
-  { words: /quarry\.node\b/, where: /^src\/index\/addon\.ts$/, law: 'one file loads the native engine' },
-];
-
-/**
- * What can open a connection to elsewhere. Servers only listen, the command line talks to the server that it is told, and
- * the watchdog of a parser reads a pipe that it has inherited.
- */
-const outgoingApis = {
-  modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
-  /** Names of these modules that connect to nothing. */
-  harmless: new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
-  where: /^src\/(egress\/|cli\/api-client\.ts$|parsing\/process\/watchdog\.ts$)/,
-  law: 'only src/egress opens outgoing connections',
-};
-
-/** Code is formatted to 110; a comment or a table in one may reach a little further. */
-const columnsMax = 125;
-const functionLinesMax = 70;
-const bannedWords = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`);
-const bannedNames = new Set([
-  'utils',
-  'util',
-  'common',
-  'helpers',
-  'helper',
-  'types',
-  'lib',
-  'misc',
-  'shared',
-]);
-const bannedIdentifiers = new Set(
-  'req res ctx cfg opts cb fn str arr obj val idx tmp mgr buf evt'.split(' '),
-);
-/** Machines and registries have names of their own; no file of the project knows one. */
-const machineWords = new RegExp(
-  [
-    `(^|[\\s"'\`(=:])/(${['home', 'root', 'Users', 'work', 'mnt'].join('|')})/\\w`,
-    `^\\s*(?:@[\\w-]+:)?registry\\s*=\\s*\\S+`,
-    `"resolved": "https?://(?!registry\\.npmjs\\.org/)`,
-    `https?://[\\w.:-]*(?:artifactory|nexus|verdaccio|proxy)[\\w.:-]*/`,
-  ].join('|'),
-);
-
-interface SourceFile {
-  /** Relative to the root, with slashes. */
-  readonly path: string;
-  readonly text: string;
-  readonly tree: ts.SourceFile;
-}
-
-interface ImportEdge {
-  readonly from: string;
-  readonly specifier: string;
-  /** True when nothing remains of it at run time. */
-  readonly typeOnly: boolean;
-}
-
-/** Where code lives; everything else is data, text or configuration. */
-const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin', 'web'];
-const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared|\.cache|\.peers|latest)$/;
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(join(projectRoot, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (skipped.test(entry.name)) return [];
-    if (entry.isDirectory()) return filesUnder(path);
-    return entry.isFile() ? [path] : [];
-  });
-}
-
-const files = filesUnder('');
-const sources: SourceFile[] = files
-  .filter((path) => /\.(tsx?|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
-  .map((path) => {
-    const text = readFileSync(join(projectRoot, path), 'utf8');
-    return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true) };
-  });
-const native = files.filter((path) => /^native\/.*\.(cc|h)$/.test(path));
-
-function visit(node: ts.Node, each: (node: ts.Node) => void): void {
-  each(node);
-  ts.forEachChild(node, (child) => visit(child, each));
-}
-
-function lineOf(file: SourceFile, position: number): number {
-  return file.tree.getLineAndCharacterOfPosition(position).line + 1;
-}
-
-/** Static imports, re-exports, `import()` and `import('x').Type`. */
-function importsOf(file: SourceFile): ImportEdge[] {
-  const edges: ImportEdge[] = [];
-  const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
-    if (specifier !== undefined && ts.isStringLiteral(specifier)) {
-      edges.push({ from: file.path, specifier: specifier.text, typeOnly });
-    }
-  };
-  visit(file.tree, (node) => {
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, importsOnlyTypes(node.importClause));
-    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
-    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
-      add(node.arguments[0], false);
-  });
-  return edges;
-}
-
-function importsOnlyTypes(clause: ts.ImportClause | undefined): boolean {
-  if (clause === undefined) return false;
-  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
-  const names = clause.namedBindings;
-  return clause.name === undefined &&
-    names !== undefined &&
-    ts.isNamedImports(names) &&
-    names.elements.length > 0
-    ? names.elements.every((element) => element.isTypeOnly)
-    : false;
-}
-
-/** Where a relative import leads, from the root, or null for a package. */
-function target(edge: ImportEdge): string | null {
-  if (!edge.specifier.startsWith('.')) return null;
-  return relative('.', join(dirname(edge.from), edge.specifier)).replaceAll('\\', '/');
-}
-
-/** The room of a file: "store", "cli", "app", "workers", "test"; "" for a place that is none. */
+/** Module of a file, as in `importTable`: "storage", "cli", "workers", "test". */
 function folderOf(path: string): string {
   const [top = '', second = ''] = path.split('/');
   if (top === 'models') return 'recipes';
@@ -249,18 +65,18 @@ function mayImport(edge: ImportEdge, to: string): boolean {
 
 const edges = sources.flatMap(importsOf);
 
-/** Fails with one line per offence, so that the report says where to look. */
+/** Fails with one line per violation. */
 function clean(t: Test, violations: string[]): void {
   t.same([...new Set(violations)].sort(), []);
 }
 
-t.test('this test reads the project it lives in', async (t) => {
+t.test('the test reads the project that contains it', async (t) => {
   t.ok(sources.some((file) => file.path === 'test/tidy.test.ts'));
   t.ok(sources.length > 50, `${sources.length} sources`);
   t.ok(edges.length > sources.length, `${edges.length} imports`);
 });
 
-t.test('the checks find what they look for', async (t) => {
+t.test('the checks find violations', async (t) => {
   const text = "import { a } from '../http/server.ts';\nimport type { b } from '../parsing/pages.ts';\n";
   const tree = ts.createSourceFile('src/ingest/x.ts', text, ts.ScriptTarget.ES2023, true);
   const found = importsOf({ path: 'src/ingest/x.ts', text, tree });
@@ -280,14 +96,15 @@ t.test('the checks find what they look for', async (t) => {
   t.match(`// ${'TO' + 'DO'}: later`, bannedWords);
 });
 
-t.test('every room imports only what its row of the table allows', async (t) => {
+t.test('every module imports only what its row of the table allows', async (t) => {
   const violations: string[] = [];
   for (const edge of edges) {
     const to = target(edge);
     if (folderOf(edge.from) === 'bin') {
+      // Runs in its own process after the packages are installed.
       if (edge.from === 'bin/compile-typescript.js') continue;
       if (!edge.specifier.startsWith('node:') && to?.startsWith('bin/') !== true) {
-        violations.push(`${edge.from} imports ${edge.specifier}: on a fresh clone there is only Node`);
+        violations.push(`${edge.from} imports ${edge.specifier}: a fresh clone has only Node.js`);
       }
     } else if (to !== null && !mayImport(edge, to)) {
       violations.push(`${edge.from} imports ${to}${edge.typeOnly ? ' (types)' : ''}`);
@@ -296,7 +113,7 @@ t.test('every room imports only what its row of the table allows', async (t) => 
   clean(t, violations);
 });
 
-t.test('every folder of src is a room of the table', async (t) => {
+t.test('every folder of src is a module of the table', async (t) => {
   const folders = sources.filter((file) => file.path.startsWith('src/')).map((file) => folderOf(file.path));
   clean(
     t,
@@ -325,27 +142,30 @@ t.test('every package is imported by one file only', async (t) => {
   );
 });
 
-t.test('variables, time, chance and the native engine are touched in one place each', async (t) => {
-  const violations: string[] = [];
-  for (const file of sources.filter((source) => /^(src|workers|web)\//.test(source.path))) {
-    const code = withoutComments(file);
-    for (const reserved of reservedWords) {
-      if (!reserved.where.test(file.path) && reserved.words.test(code))
-        violations.push(`${file.path}: ${reserved.law}`);
+t.test(
+  'environment variables, time, randomness and the native engine are used in one place each',
+  async (t) => {
+    const violations: string[] = [];
+    for (const file of sources.filter((source) => /^(src|workers|web)\//.test(source.path))) {
+      const code = withoutComments(file);
+      for (const reserved of reservedWords) {
+        if (!reserved.where.test(file.path) && reserved.words.test(code))
+          violations.push(`${file.path}: ${reserved.rule}`);
+      }
     }
-  }
-  clean(t, violations);
-});
+    clean(t, violations);
+  },
+);
 
 t.test('outgoing connections are opened by one module', async (t) => {
   const violations = sources
     .filter(({ path }) => /^(src|workers)\//.test(path) && !outgoingApis.where.test(path))
     .filter((file) => importsConnections(file) || callsFetch(file))
-    .map(({ path }) => `${path}: ${outgoingApis.law}`);
+    .map(({ path }) => `${path}: ${outgoingApis.rule}`);
   clean(t, violations);
 });
 
-/** Whether a file imports, as a value, what connects. */
+/** Whether a file imports a value that can open connections. */
 function importsConnections(file: SourceFile): boolean {
   let found = false;
   visit(file.tree, (node) => {
@@ -365,7 +185,7 @@ function importsConnections(file: SourceFile): boolean {
   return found;
 }
 
-/** Whether a file calls the global `fetch`, rather than one that it is given. */
+/** Whether a file calls the global `fetch` instead of a parameter. */
 function callsFetch(file: SourceFile): boolean {
   let [isGlobal, isGiven] = [false, false];
   visit(file.tree, (node) => {
@@ -382,7 +202,7 @@ function callsFetch(file: SourceFile): boolean {
   return isGlobal;
 }
 
-/** The text with comments blanked out, positions kept. */
+/** Text with comments replaced by spaces. */
 function withoutComments(file: SourceFile): string {
   let code = file.text;
   visit(file.tree, (node) => {
@@ -397,7 +217,7 @@ function withoutComments(file: SourceFile): string {
   return code;
 }
 
-t.test('no file only passes on what others export', async (t) => {
+t.test('no file only re-exports', async (t) => {
   const violations = sources.filter((file) => {
     const statements = file.tree.statements.filter((statement) => !ts.isImportDeclaration(statement));
     const passedOn = statements.filter((statement) => ts.isExportDeclaration(statement));
@@ -412,7 +232,7 @@ t.test('no file only passes on what others export', async (t) => {
   );
 });
 
-/** Files that something outside the code starts: the launcher, Piscina, a person. */
+/** Files that are started from outside the code: by the launcher, by Piscina, by hand. */
 function isEntry(path: string): boolean {
   return (
     /^(workers|bin)\//.test(path) ||
@@ -422,7 +242,7 @@ function isEntry(path: string): boolean {
   );
 }
 
-t.test('every source is reached from an entry that is no test', async (t) => {
+t.test('every source is reachable from an entry that is no test', async (t) => {
   const reached = new Set<string>();
   const waiting = sources.map((file) => file.path).filter(isEntry);
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -440,7 +260,7 @@ t.test('every source is reached from an entry that is no test', async (t) => {
   );
 });
 
-/** Files that a file imports, or starts by a relative address: new URL('./child.js', import.meta.url). */
+/** Files that a file imports, or starts by a relative URL: new URL('./child.js', import.meta.url). */
 function mentions(file: SourceFile): string[] {
   const found = importsOf(file)
     .map((edge) => target(edge))
@@ -452,33 +272,29 @@ function mentions(file: SourceFile): string[] {
   return found;
 }
 
-t.test(
-  `no line is longer than ${columnsMax} columns, unless a text that cannot be broken reaches over the edge`,
-  async (t) => {
-    const violations: string[] = [];
-    for (const file of sources) {
-      const long = longLines(file.text);
-      if (long.length === 0) continue;
-      const texts = unbreakable(file);
-      const starts = file.tree.getLineStarts();
-      for (const line of long) {
-        const edge = (starts[line - 1] ?? 0) + columnsMax;
-        if (!texts.some(([start, end]) => start < edge && edge <= end))
-          violations.push(`${file.path}:${line}`);
-      }
+t.test(`no line is longer than ${columnsMax} columns, unless a string crosses the edge`, async (t) => {
+  const violations: string[] = [];
+  for (const file of sources) {
+    const long = longLines(file.text);
+    if (long.length === 0) continue;
+    const texts = unbreakable(file);
+    const starts = file.tree.getLineStarts();
+    for (const line of long) {
+      const edge = (starts[line - 1] ?? 0) + columnsMax;
+      if (!texts.some(([start, end]) => start < edge && edge <= end)) violations.push(`${file.path}:${line}`);
     }
-    for (const path of native) {
-      const text = readFileSync(join(projectRoot, path), 'utf8');
-      const lines = text.split('\n');
-      violations.push(
-        ...longLines(text)
-          .filter((line) => !/"[^"]{20,}/.test(lines[line - 1] ?? ''))
-          .map((line) => `${path}:${line}`),
-      );
-    }
-    clean(t, violations);
-  },
-);
+  }
+  for (const path of native) {
+    const text = readFileSync(join(projectRoot, path), 'utf8');
+    const lines = text.split('\n');
+    violations.push(
+      ...longLines(text)
+        .filter((line) => !/"[^"]{20,}/.test(lines[line - 1] ?? ''))
+        .map((line) => `${path}:${line}`),
+    );
+  }
+  clean(t, violations);
+});
 
 function longLines(text: string): number[] {
   return text.split('\n').flatMap((line, index) => ([...line].length > columnsMax ? [index + 1] : []));
@@ -513,7 +329,7 @@ t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
   clean(t, violations);
 });
 
-/** A function starts at the left edge with a line that ends in "{" and ends with a "}" at the left edge. */
+/** A function starts with an unindented line that ends in "{" and ends with an unindented "}". */
 function longNativeFunctions(path: string): string[] {
   const violations: string[] = [];
   let start: number | null = null;
@@ -530,12 +346,12 @@ function longNativeFunctions(path: string): string[] {
   return violations;
 }
 
-t.test('no unfinished work, no nameless drawer, no abbreviation', async (t) => {
+t.test('no unfinished work, no vague file name, no abbreviation', async (t) => {
   const violations: string[] = [];
   for (const path of [...sources.map((file) => file.path), ...native]) {
     const parts = path.replace(/\.\w+$/, '').split('/');
     if (parts.some((part) => bannedNames.has(part)) || parts.at(-1) === 'index')
-      violations.push(`${path} needs a name of its own`);
+      violations.push(`${path} needs a specific name`);
     if (bannedWords.test(readFileSync(join(projectRoot, path), 'utf8')))
       violations.push(`${path} is unfinished`);
   }
@@ -550,7 +366,7 @@ t.test('no unfinished work, no nameless drawer, no abbreviation', async (t) => {
   clean(t, violations);
 });
 
-t.test('file names say their language: kebab-case, and snake_case in C++', async (t) => {
+t.test('file names are kebab-case, and snake_case in C++', async (t) => {
   const wrong = [
     ...sources
       .map((file) => file.path)
@@ -565,7 +381,7 @@ t.test('file names say their language: kebab-case, and snake_case in C++', async
   clean(t, wrong);
 });
 
-t.test('no file knows a machine or a private registry', async (t) => {
+t.test('no file contains a path of a machine or a private registry', async (t) => {
   const violations: string[] = [];
   for (const path of files) {
     if (statSync(join(projectRoot, path)).size > 4_000_000) continue;

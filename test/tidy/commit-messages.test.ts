@@ -1,0 +1,21 @@
+import t from 'tap';
+import { findMessageViolations } from './commit-messages.ts';
+
+t.test('a commit message has a short imperative subject with an area, and a body', async (t) => {
+  const body = '\n\nThe reason.\n';
+  t.same(findMessageViolations(`search: replace Map with array${body}`), []);
+  t.same(findMessageViolations(`ingest: process small files first${body}`), []);
+  t.same(findMessageViolations(`test/e2e: wait for the event${body}`), []);
+  t.match(findMessageViolations('search: replace Map'), ['there is no body with the reason']);
+  t.match(findMessageViolations('search: replace Map\nThe reason.'), [
+    'the second line is not empty',
+    'there is no body',
+  ]);
+  for (const verb of ['replaces', 'replaced', 'replacing']) {
+    t.same(findMessageViolations(`search: ${verb} Map${body}`), [`"${verb}" is not an imperative`]);
+  }
+  for (const subject of ['Replace Map', 'search: Replace Map', 'search: replace Map.']) {
+    t.match(findMessageViolations(`${subject}${body}`), [/is not "area: imperative"/]);
+  }
+  t.match(findMessageViolations(`search: ${'x'.repeat(70)}${body}`), [/has 78 characters/]);
+});

@@ -1,0 +1,134 @@
+/**
+ * Module -> the modules that it may import. `module` allows all files of it, `module/file` one file, `type:module` only
+ * its types.
+ */
+export const importTable: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  schemas: ['core'],
+  config: ['core'],
+  egress: ['core', 'type:config'],
+  eval: ['core'],
+  storage: ['core', 'schemas'],
+  text: ['core', 'index/addon'],
+  models: ['core', 'egress', 'text'],
+  parsing: ['core', 'schemas'],
+  chunking: ['core'],
+  index: ['core', 'storage', 'type:models'],
+  ingest: [
+    'core',
+    'schemas',
+    'storage',
+    'index',
+    'chunking/packed-chunks',
+    'type:chunking',
+    'type:models',
+    'type:parsing',
+  ],
+  search: ['core', 'storage', 'index', 'text'],
+  audit: ['core', 'schemas', 'storage'],
+  admission: ['core', 'schemas', 'storage'],
+  accounts: ['core', 'schemas', 'storage', 'audit', 'admission', 'egress'],
+  billing: ['core', 'schemas', 'storage', 'audit', 'egress'],
+  marketplaces: ['core', 'schemas', 'storage', 'audit', 'egress'],
+  usage: ['core', 'schemas', 'storage'],
+  auth: ['core', 'schemas', 'accounts'],
+  requests: ['core', 'schemas'],
+  services: [...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit']],
+  http: ['core', 'schemas', 'requests', 'admission', 'auth', 'services'],
+  // The account operations call their modules directly.
+  'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
+  // Commands that work on a data directory or on an account at Stripe without a server.
+  cli: [
+    ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
+    ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
+    ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
+  ],
+  // The dashboard checks a filter by the rules of the server while it is typed.
+  web: ['type:core', 'type:schemas', 'type:config', 'search/filter'],
+  main: ['config', 'app'],
+  app: ['*'],
+  workers: [
+    ...['core', 'parsing', 'chunking', 'models', 'text'],
+    ...['http/json-body', 'requests', 'egress/refuse-connections'],
+  ],
+  bench: [
+    ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],
+    ...['admission', 'accounts', 'audit', 'usage', 'models/train/onnx'],
+  ],
+  // The training recipes of the built-in models, next to their models.
+  recipes: ['core', 'eval', 'text', 'models', 'search/fuse'],
+  test: ['*'],
+  'test/e2e': ['test'],
+};
+
+/** Packages that several files may import. */
+export const sharedPackages: readonly string[] = ['msgpackr'];
+
+/** Second implementations of a contract, constructed only by its suite. */
+export const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
+
+/** Tables from which tests generate a page of the documentation. */
+export const schemaTablesOfPages: readonly string[] = ['src/admission/limit-table.ts'];
+
+/** Interfaces that only one place may use; all other code receives them as parameters. */
+export const reservedWords: readonly {
+  readonly words: RegExp;
+  readonly where: RegExp;
+  readonly rule: string;
+}[] = [
+  {
+    words: /\bprocess\.env\b(?!\.\w+ = )/,
+    // The dashboard shows it inside of code that people copy.
+    where: /^(src\/config\/|web\/src\/pages\/code-samples\.ts$)/,
+    rule: 'only src/config reads environment variables',
+  },
+  {
+    words: /\bDate\.now\(|\bnew Date\(\)/,
+    where: /^(src\/core|web\/src\/browser)\/clock\.ts$/,
+    rule: 'time arrives as a parameter',
+  },
+  { words: /\bMath\.random\(/, where: /^src\/core\/ids\.ts$/, rule: 'randomness arrives as a parameter' },
+  { words: /quarry\.node\b/, where: /^src\/index\/addon\.ts$/, rule: 'one file loads the native engine' },
+];
+
+/**
+ * Interfaces that open outgoing connections. Servers only listen, the command line connects to its configured server, and
+ * the watchdog of a parser reads an inherited pipe.
+ */
+export const outgoingApis = {
+  modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
+  /** Names of these modules that open no connection. */
+  harmless: new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
+  where: /^src\/(egress\/|cli\/api-client\.ts$|parsing\/process\/watchdog\.ts$)/,
+  rule: 'only src/egress opens outgoing connections',
+};
+
+/** Code is formatted to 110 columns; comments and tables in them may be longer. */
+export const columnsMax = 125;
+export const functionLinesMax = 70;
+export const bannedWords = new RegExp(
+  `\\b(${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`,
+);
+export const bannedNames = new Set([
+  'utils',
+  'util',
+  'common',
+  'helpers',
+  'helper',
+  'types',
+  'lib',
+  'misc',
+  'shared',
+]);
+export const bannedIdentifiers = new Set(
+  'req res ctx cfg opts cb fn str arr obj val idx tmp mgr buf evt'.split(' '),
+);
+/** Paths of a machine and private registries, which no file may contain. */
+export const machineWords = new RegExp(
+  [
+    `(^|[\\s"'\`(=:])/(${['home', 'root', 'Users', 'work', 'mnt'].join('|')})/\\w`,
+    `^\\s*(?:@[\\w-]+:)?registry\\s*=\\s*\\S+`,
+    `"resolved": "https?://(?!registry\\.npmjs\\.org/)`,
+    `https?://[\\w.:-]*(?:artifactory|nexus|verdaccio|proxy)[\\w.:-]*/`,
+  ].join('|'),
+);
