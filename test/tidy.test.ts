@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { projectRoot } from '../src/core/root.ts';
+import { findForbiddenWords, forbiddenWords } from './tidy/forbidden-words.ts';
 import {
   bannedIdentifiers,
   bannedNames,
@@ -396,4 +397,30 @@ t.test('no file contains a path of a machine or a private registry', async (t) =
       });
   }
   clean(t, violations);
+});
+
+/** Tables of replaced words, measured reports, and the history of releases. */
+const filesWithAnyWords =
+  /^(test\/tidy\/forbidden-words\.ts|docs\/glossary\.md|bench\/results\/.*|CHANGELOG\.md)$/;
+
+t.test('no file contains words that the glossary replaces', async (t) => {
+  const checked = files.filter(
+    (path) => /\.(tsx?|m?js|cc|h|md|css|html|yml)$/.test(path) && !filesWithAnyWords.test(path),
+  );
+  const violations = checked.flatMap((path) =>
+    findForbiddenWords(path, readFileSync(join(projectRoot, path), 'utf8')).map(
+      ({ line, word, instead }) => `${path}:${line}: "${word}"; use: ${instead}`,
+    ),
+  );
+  clean(t, violations);
+});
+
+t.test('forbidden words are found in names, texts and across lines', async (t) => {
+  const word = (text: string) => findForbiddenWords('src/x.ts', text).map((violation) => violation.word);
+  const sample = 'switch' + 'board';
+  t.same(word(`const my${sample[0]?.toUpperCase()}${sample.slice(1)} = 1;`), [sample]);
+  t.same(word(`${sample.toUpperCase()}_SIZE`), [sample]);
+  t.same(word(` * it is to\n * be ${'ha' + 'd'}`), [['is to be', 'had'].join(' ')]);
+  t.same(word(`class ${'Cro' + 'wds'}Only {}`).length, 1);
+  t.ok(forbiddenWords.length > 30);
 });
