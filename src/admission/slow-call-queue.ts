@@ -44,7 +44,7 @@ export class SlowCallQueue {
   #waitingCalls = 0;
 
   constructor(options: SlowCallQueueOptions) {
-    assert(options.runningMax > 0, 'a slow queue lets at least one call run');
+    assert(options.runningMax > 0, 'runningMax is positive');
     this.#options = options;
   }
 

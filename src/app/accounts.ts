@@ -42,9 +42,9 @@ import { deriveSecrets } from '../storage/installation-secrets.ts';
 import type { createStorageUsageReader } from './quotas.ts';
 import { clock, home, random } from './runtime.ts';
 
-/** People, organizations, keys, and what is swept away for them. */
+/** Components of users, organizations and API keys. */
 
-/** Everything that keeps people, organizations and keys. */
+/** Constructs the components that store users, organizations and API keys. */
 export function buildAccountComponents(
   settings: Settings,
   { store, secrets }: DataDirectory,
@@ -52,7 +52,7 @@ export function buildAccountComponents(
 ) {
   const audit = new AuditLog({ store, clock, random });
   const shared = { store, clock, random, audit };
-  // Only the current secret: what it seals lives for minutes, and a rotation has to end what an earlier one can forge.
+  // Only the current secret: sealed values are valid for minutes, and a rotation must invalidate forged ones.
   const sealer = new Sealer(deriveSecrets(secrets, 'sign-in').slice(0, 1), random);
   const memberships = new Memberships(shared);
   const invitations = new Invitations({
@@ -104,13 +104,13 @@ export function buildAccountComponents(
 
 export type AccountComponents = ReturnType<typeof buildAccountComponents>;
 
-/** Of one person: each leaves an entry in a log that is kept for long. */
+/** Limits of changes per user. Each change adds an entry to the audit log, which is kept for long. */
 const changesMax = [
   { ms: 60_000, max: 240 },
   { ms: 3_600_000, max: 2_000 },
 ] as const;
 
-/** Of one person, for what takes access away. */
+/** Limits per user of operations that revoke access. */
 const revocationsMax = [
   { ms: 60_000, max: 600 },
   { ms: 3_600_000, max: 6_000 },
@@ -189,7 +189,7 @@ export function buildAccounts(
   };
 }
 
-/** Null for those that are not configured. */
+/** Null for providers that are not configured. */
 function createIdentityProviders(settings: Settings, { fetch }: Egress) {
   const configured = (name: 'google' | 'github', baseUrl: string): ProviderSettings | null => {
     const [clientId, clientSecret] = [settings[`${name}ClientId`], settings[`${name}ClientSecret`]];

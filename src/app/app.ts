@@ -163,7 +163,7 @@ async function openAccountSide(
   resources: ResourceStack,
   { retrieval, plans, egress, logger, installation }: AccountSideDependencies,
 ) {
-  const { data, storage, pools, pipeline, images, derivedFiles, housekeeping } = retrieval;
+  const { data, storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
   const mergedTiers = mergePlanLimits(settings, plans);
   const components = buildAccountComponents(settings, data, { tiers: mergedTiers, egress, logger });
   registerClosers(resources, components);
@@ -176,7 +176,7 @@ async function openAccountSide(
   resources.add(() => persistedBuckets.close());
   const { services, removeData } = buildServices({
     ...{ ...components, settings, data, storage, pools, pipeline, modelAdmission, quotas, deleteLimits },
-    ...{ tiers, images, derivedFiles, sweep: () => housekeeping.sweep() },
+    ...{ tiers, images, derivedFiles, sweep: () => maintenance.sweep() },
     deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
   });
   const publicUrl = () => installation.url;
@@ -194,7 +194,7 @@ async function openAccountSide(
   const removal = new OrganizationRemoval({ ...components, deleteData, logger });
   resources.add(() => removal.close());
   // Closed before the removals, which wait for the sweep that they requested.
-  resources.add(() => housekeeping.close());
+  resources.add(() => maintenance.close());
   const accounts = buildAccounts(settings, {
     ...{ data, components, removal, installation, marketplaces, egress },
     ...{ storageOf: createStorageUsageReader(quotas, pipeline), billing: payments.billing },
@@ -208,13 +208,13 @@ type AccountSide = Awaited<ReturnType<typeof openAccountSide>>;
 async function startBackgroundWork(
   settings: Settings,
   {
-    retrieval: { modelWatcher, housekeeping },
+    retrieval: { modelWatcher, maintenance },
     accountSide: { components, payments, marketplaceComponents, removal },
     erasure,
   }: { readonly retrieval: Retrieval; readonly accountSide: AccountSide; readonly erasure: ErasureClock },
 ): Promise<void> {
   await modelWatcher.start();
-  housekeeping.start([
+  maintenance.start([
     ...accountMaintenanceTasks(settings, components, erasure),
     ...payments.maintenanceTasks,
     ...marketplaceComponents.maintenanceTasks,
@@ -244,12 +244,12 @@ function registerMetrics(
 
 function registerClosers(
   resources: ResourceStack,
-  { mail, sessions, keys, deniedAccessLog: refusals }: AccountComponents,
+  { mail, sessions, keys, deniedAccessLog }: AccountComponents,
 ): void {
   resources.add(() => mail.close());
   resources.add(() => sessions.close());
   resources.add(() => keys.flushUses());
-  resources.add(() => refusals.close());
+  resources.add(() => deniedAccessLog.close());
 }
 
 /** Cleans up the account state of earlier runs, before the first request is served. */
@@ -291,7 +291,7 @@ async function openRetrieval(
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     processes.killAll();
   });
-  // Replaced when the components exist that know the answers.
+  // Assigned when the components exist that provide the values.
   const hooks = { mayLogContent: () => false, resumeModel: (_model: string): void => {} };
   const mayLogContent = () => hooks.mayLogContent();
   const catalog = await openModelCatalog(settings, data, logger, {
@@ -315,11 +315,11 @@ async function openRetrieval(
   const snapshotMs = settings.snapshotSeconds * 1_000;
   const { memory } = pipeline;
   const shared = { ...storage, derivedFiles, memory, clock, logger, snapshotMs };
-  const housekeeping = new MaintenanceScheduler(shared);
-  resources.add(() => housekeeping.close());
+  const maintenance = new MaintenanceScheduler(shared);
+  resources.add(() => maintenance.close());
   const modelWatcher = createModelFolderWatcher(settings, { data, storage, pipeline, logger });
   resources.add(() => modelWatcher.close());
-  return { data, storage, pools, pipeline, hooks, images, derivedFiles, tools, housekeeping, modelWatcher };
+  return { data, storage, pools, pipeline, hooks, images, derivedFiles, tools, maintenance, modelWatcher };
 }
 
 type Retrieval = Awaited<ReturnType<typeof openRetrieval>>;

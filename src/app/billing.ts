@@ -27,17 +27,17 @@ import type { AccountComponents } from './accounts.ts';
 import { clock, home, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** Payments, or their absence. */
+/** Components of Stripe billing, or their replacements when billing is not configured. */
 
 export interface BillingComponents {
   readonly billing: Billing;
   readonly maintenanceTasks: readonly MaintenanceTask[];
-  /** Goes on with what the last run left. */
+  /** Resumes the work that the last run left unfinished. */
   readonly start: () => Promise<void>;
   readonly close: () => Promise<void>;
-  /** Null where no payments are taken. */
+  /** Null when billing is not configured. */
   readonly state: () => PaymentsReadiness | null;
-  /** Whether use is charged to cards. */
+  /** Whether metered usage is charged through Stripe. */
   readonly isUseCharged: boolean;
 }
 
@@ -51,7 +51,7 @@ interface BillingDependencies {
   readonly egress: Egress;
 }
 
-/** The limits of the settings, with those of the plans file in their place. */
+/** Limits of the tiers: those of the plans file override those of the settings. */
 export function mergePlanLimits(settings: Settings, plans: Plans): Tiers {
   const tiers = toTiers(settings);
   const merged = tierNames.map((tier) => [tier, { ...tiers[tier], ...plans.limits[tier] }]);
@@ -123,7 +123,7 @@ export async function buildBilling(
   return { ...createRunningBilling(billing, storage, logger), state: () => health.readiness, isUseCharged };
 }
 
-/** Of an organization, of a person, or whoever founds one organization after another would guess on, and from a host. */
+/** Limits attempts per organization, per user (who could create organizations to guess on) and per address. */
 function createPromoCodeLimiter(): PromoCodeLimiter {
   const hourlyLimiter = (max: number) =>
     new SlidingWindowLimiter('promo codes', [{ ms: 3_600_000, max }], clock);
@@ -139,7 +139,7 @@ function createPromoCodeLimiter(): PromoCodeLimiter {
   };
 }
 
-/** Whether use is reported to AWS Marketplace. */
+/** Checks whether usage of an organization is metered by AWS Marketplace. */
 function createMeteringCheck({ awsMarketplace, awsDimensions }: Settings, { store }: Pick<Storage, 'store'>) {
   const records = new MarketplaceRecords(store);
   return async (organizationId: string): Promise<boolean> => {
@@ -149,7 +149,7 @@ function createMeteringCheck({ awsMarketplace, awsDimensions }: Settings, { stor
   };
 }
 
-/** The owner who has been there longest. */
+/** Returns the email address of the owner who joined first; null if there is none. */
 function createContactReader({
   memberships,
   userAccounts,
@@ -217,7 +217,7 @@ function createDisplayedLimits(organizations: OrganizationDirectory, tiers: Tier
   };
 }
 
-/** Tokens per minute, as the ledger has them. */
+/** Tokens per minute, from the usage ledger. */
 function createUsedMinutesReader({ store }: Pick<Storage, 'store'>): UsedMinutesReader {
   const ledger = new UsageLedger({ store, clock });
   return async ({ organizationId, metric, from, to }) => {

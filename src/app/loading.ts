@@ -11,7 +11,7 @@ import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** Collections being loaded, and what /readyz says of it. */
+/** Loads collections at startup and reports readiness. */
 
 export interface LoadProgress {
   loaded: number;
@@ -19,13 +19,13 @@ export interface LoadProgress {
   isDone: boolean;
 }
 
-/** Counts what an earlier build did not, once, before anything is written. */
+/** Adds counters that earlier versions did not keep. Runs once, before the first write. */
 async function backfillCounts({ counts, store }: Storage, collectionId: string): Promise<void> {
   if (!counts.isIncomplete(collectionId)) return;
   await store.write([counts.put(collectionId, await counts.recount(collectionId))], { mayUseReserve: true });
 }
 
-/** Lists the failed documents that an earlier build did not, once, before anything is written. */
+/** Adds the list of failed documents that earlier versions did not keep. Runs once, before the first write. */
 async function backfillFailedDocuments(
   { counts, documents, store }: Storage,
   collectionId: string,
@@ -46,7 +46,7 @@ async function backfillFailedDocuments(
   if (group.length > 0) await store.write(group, { mayUseReserve: true });
 }
 
-/** Loads every collection, then lets the pipeline work. */
+/** Loads every collection, then starts the pipeline. */
 export async function loadCollections(
   storage: Storage,
   pipeline: Pipeline,
@@ -69,7 +69,7 @@ export async function loadCollections(
   logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
 }
 
-/** What `/readyz` says: the parts of the server, and which optional tools this machine has. */
+/** Content of `/readyz`: the state of each component and of the optional tools. */
 export function describeReadiness(
   isLoaded: boolean,
   {
@@ -86,12 +86,12 @@ export function describeReadiness(
     payments: PaymentsReadiness | null;
   },
 ): Readiness {
-  // None of them is needed, so what is missing leaves the server ready.
+  // Tools are optional: a missing tool leaves the server ready.
   const tools = states().map(({ name, detail }) => [name, { ready: true, detail }] as const);
-  // A service that is away leaves the server ready: documents wait, and queries say that they do without.
-  const services = catalog.listProviders().map(({ kind, model, state, lastError: trouble }) => {
-    const detail = `circuit breaker ${state}${trouble === null ? '' : `, ${trouble}`}`;
-    return [`${kind} service ${model}`, { ready: trouble === null, detail }] as const;
+  // An unavailable model service leaves the server ready: documents wait, and replies to queries have a warning.
+  const services = catalog.listProviders().map(({ kind, model, state, lastError }) => {
+    const detail = `circuit breaker ${state}${lastError === null ? '' : `, ${lastError}`}`;
+    return [`${kind} service ${model}`, { ready: lastError === null, detail }] as const;
   });
   return {
     ready: isLoaded,
@@ -101,7 +101,7 @@ export function describeReadiness(
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: describeModels(catalog) },
       egress: { ready: true, detail: describeEgress(egress) },
-      // Without payments the server still serves.
+      // The server is ready without Stripe, too.
       ...(payments === null ? {} : { payments }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
@@ -109,7 +109,7 @@ export function describeReadiness(
   };
 }
 
-/** Every host that the server may connect to. */
+/** Lists every host that the server may connect to. */
 function describeEgress({ mode, hosts }: Egress): string {
   if (mode === 'none') return 'none: all outgoing connections are blocked';
   if (hosts.length === 0) return 'configured: no hosts in the settings';

@@ -32,7 +32,7 @@ import type { AccountComponents } from './accounts.ts';
 import type { BillingComponents } from './billing.ts';
 import { clock, random } from './runtime.ts';
 
-/** The marketplaces that are set up. */
+/** Components of the marketplaces that are configured. */
 
 interface MarketplaceDependencies {
   readonly data: DataDirectory;
@@ -111,7 +111,10 @@ function createAwsMarketplace(
   return { client: awsMarket, metering, snsReceiver: inbox };
 }
 
-/** Until when the use of an organization was charged by card: Infinity while it is. */
+/**
+ * Returns a function: organization ID -> time until which Stripe charges its usage, in milliseconds since 1970; Infinity
+ * while a subscription runs.
+ */
 function chargedUntilIn(
   { store }: Pick<DataDirectory, 'store'>,
   { isUseCharged }: MarketplaceDependencies['payments'],
@@ -149,7 +152,7 @@ function createVercelMarketplace(
   return { api, variables, tier: vercelTier === 'none' ? null : vercelTier };
 }
 
-/** Who holds a key is written where others have who made it. */
+/** Keys of integrations: `createdBy` holds the integration instead of a user. */
 function createHeldKeys({ keys }: Pick<AccountComponents, 'keys'>): IntegrationKeys {
   const by = { actor: 'system', address: null } as const;
   const revokeKeys = async (organizationId: string, holder: string) => {
@@ -190,7 +193,7 @@ function marketplaceMaintenanceTasks(marketplaces: Marketplaces): MaintenanceTas
   ];
 }
 
-/** `a=b,c=d` */
+/** Parses `a=b,c=d`. */
 function parsePairs(list: string): [string, string][] {
   return list.split(',').map((pair) => {
     const [name = '', value = ''] = pair.split('=');
@@ -198,13 +201,13 @@ function parsePairs(list: string): [string, string][] {
   });
 }
 
-/** `queries/1000` and the dimension that bills them. */
+/** Parses `queries/1000`, the unit that `dimension` bills. */
 function parseBilledDimension([metric, dimension]: readonly [string, string]): BilledDimension {
   const [use = '', per = '1'] = metric.split('/');
   return { unit: use as UsageUnit, unitsPerQuantity: Number(per), dimension };
 }
 
-/** What the ledger has of some hours. Models count as they are called, not as documents and queries use them. */
+/** Reads the usage of some hours from the ledger. Model usage counts calls of the model operations only. */
 function createUsageReader(ledger: UsageLedger, meter: UsageMeter) {
   return async (organizationId: string, from: number, to: number): Promise<UsageCounts> => {
     await meter.tryFlush();

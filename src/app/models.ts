@@ -16,9 +16,9 @@ import type { Pipeline } from './pipeline.ts';
 import { clock, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** The models that there are, and the watch over added ones. */
+/** Model catalog, and detection of models that are added or removed while the server runs. */
 
-/** Models that are added or removed while the server runs. */
+/** Watches the model folder for models that are added or removed while the server runs. */
 export function createModelFolderWatcher(
   settings: Settings,
   {
@@ -55,7 +55,7 @@ export function createModelFolderWatcher(
   });
 }
 
-/** Upper bounds of the seconds that requests to model services take. */
+/** Histogram buckets of request durations of model services, in seconds. */
 const requestSecondsBuckets = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
 
 export async function openModelCatalog(

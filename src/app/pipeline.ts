@@ -34,7 +34,7 @@ import { getGeneration, hasOwnVectors, ownVectors, type VectorSet } from '../sto
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { type Pools, type Storage, toParseLimits } from './storage.ts';
 
-/** From a document to rows of the shards, and from a question to rows. */
+/** Components between the services and the shards: ingestion of documents, and search. */
 
 interface PipelineDependencies {
   readonly storage: Storage;
@@ -44,7 +44,7 @@ interface PipelineDependencies {
   readonly embedder: StaticEmbedder;
   readonly catalog: ModelCatalog;
   readonly logger: Logger;
-  /** Whether the log may hold what documents say. */
+  /** Whether log lines may contain texts of documents. */
   readonly mayLogContent: () => boolean;
 }
 
@@ -52,7 +52,7 @@ function isFileModel({ backend: runs }: EmbeddingCatalogEntry): boolean {
   return runs !== 'built-in' && !('provider' in runs);
 }
 
-/** What makes vectors of stored chunks. `ModelUnavailable` while a service is away. */
+/** Creates the embedder of stored chunks. Throws `ModelUnavailableError` while a model service is unavailable. */
 function createVectorMaker(
   { id, dimensions, backend: runs }: EmbeddingCatalogEntry,
   generation: number,
@@ -67,7 +67,7 @@ function createVectorMaker(
   return { id, dimensions, generation, embedChunks: make };
 }
 
-/** How the documents of a collection get their vectors; chunk workers know the built-in model. */
+/** Returns a function: collection ID -> model of its documents. Chunk workers run the built-in model themselves. */
 function createDocumentModelLookup(
   { collections }: Storage,
   catalog: ModelCatalog,
@@ -207,7 +207,7 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
   });
 }
 
-/** Why documents of a collection do not get their vectors just now, as a sentence; null when they do. */
+/** Returns a sentence with the reason why documents of a collection cannot be embedded now; null if they can. */
 export function describeModelOutage(
   storage: Storage,
   catalog: ModelCatalog,

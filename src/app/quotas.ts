@@ -9,9 +9,9 @@ import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** What each organization may use. */
+/** Quotas of organizations. */
 
-/** What an organization stores, as replies show it. */
+/** Reads the storage usage of an organization in the form of replies. */
 export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeline, 'ingest'>) {
   return async (organizationId: string) => ({
     ...(await quotas.storageUsage(organizationId)),
@@ -19,7 +19,7 @@ export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeli
   });
 }
 
-/** What the limits of organizations leave them, over restarts. */
+/** Constructs the quotas; their buckets are restored after a restart. */
 export function buildQuotas(
   { store, collections, counts }: Storage,
   { ingest }: Pick<Pipeline, 'ingest'>,

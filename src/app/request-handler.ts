@@ -26,17 +26,17 @@ import type { Pipeline } from './pipeline.ts';
 import { bodyScheduler, clock, home, random, scheduler } from './runtime.ts';
 import { jsonThreads, type Pools } from './storage.ts';
 
-/** What listens. */
+/** Constructs the request handler and the HTTP server. */
 
 /**
- * Memory of request bodies at one time: beside an organization with its whole share, which is half, the largest body of
- * another one still fits.
+ * Maximum bytes of request bodies in memory. The share of one organization is half, so the largest body of another one
+ * still fits.
  */
 function jsonBytesHeldMax({ bodyBytesMax }: Settings): number {
   return Math.max(1_000_000_000, 4 * bodyBytesMax);
 }
 
-/** Operations that bring documents in: refused before their body is read when there is no room. */
+/** Operations that add documents: rejected before their body is read when the server accepts no documents. */
 const documentOperations: ReadonlySet<OperationName> = new Set([
   'add-document',
   'add-documents',
@@ -117,7 +117,7 @@ export function buildRequestHandler(
   });
 }
 
-/** Large request bodies are read on as many threads as there are permits, organization by organization. */
+/** Reader of large request bodies: one permit per thread, shared fairly between organizations. */
 function createLargeBodyReader({ uploadBytesMax }: Settings, pool: Pools['json']): LargeBodyReader {
   const semaphore = createOrganizationSemaphore({
     permits: jsonThreads,
@@ -127,14 +127,14 @@ function createLargeBodyReader({ uploadBytesMax }: Settings, pool: Pools['json']
   return new LargeBodyReader({ pool, semaphore, fileBytesMax: uploadBytesMax });
 }
 
-/** What the build made of `web/`. */
+/** Opens the dashboard that the build created from `web/`. */
 function openDashboard(logger: Logger): Dashboard {
   const dashboard = new Dashboard(readBuiltFiles(join(projectRoot, 'dist', 'web')));
   if (!dashboard.isBuilt) logger.warn({}, 'dashboard assets not found; run "npm run build"');
   return dashboard;
 }
 
-/** What members may not do in their organization is noted where that is decided. */
+/** Records a denied request. Denials by the role of a member are recorded where they are decided. */
 function recordDeniedAccess({ deniedAccessLog }: AccountComponents, deniedAccess: DeniedAccess): void {
   const { principal, nonMember, operation, name, address } = deniedAccess;
   if (principal?.kind === 'user' && requiredAccessOf[operation] === 'user') return;
@@ -151,13 +151,13 @@ function recordDeniedAccess({ deniedAccessLog }: AccountComponents, deniedAccess
   deniedAccessLog.record({ ...auditEvent, organizationId, actor: actorOf(principal) });
 }
 
-/** Says where others could learn what signs people in. */
+/** Logs a warning for settings that could expose credentials of users. */
 export function warnAboutInsecureSettings(settings: Settings, logger: Logger): void {
   warnAboutPlainHttp(settings, logger);
   warnAboutConsoleMail(settings, logger);
 }
 
-/** Whoever can read the network between could take the sessions of people who sign in. */
+/** Without TLS, an attacker in the network path can take over sessions. */
 function warnAboutPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
   if (isLoopbackName(host) || baseUrl?.startsWith('https:')) return;
   const message =
@@ -165,7 +165,7 @@ function warnAboutPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
   logger.warn({ host, baseUrl }, message);
 }
 
-/** Whoever reads what the server prints could sign in as anybody: that is for trying it out on a machine of one's own. */
+/** Printed sign-in links let every reader of the output sign in as any user: acceptable on a local machine only. */
 function warnAboutConsoleMail({ mailUrl, host, baseUrl }: Settings, logger: Logger): void {
   if (mailUrl !== 'console:') return;
   if (isLoopbackName(host) && (baseUrl === null || isLoopbackName(new URL(baseUrl).hostname))) return;
@@ -178,7 +178,7 @@ function isLoopbackName(host: string): boolean {
   return host === 'localhost' || isLoopback(host.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** Where this machine itself reaches the server. */
+/** URL of the server as seen from this machine. */
 export function localUrl(host: string, port: number): string {
   const wildcardHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
   return `http://${wildcardHosts[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;

@@ -4,13 +4,13 @@ import { systemClock } from '../core/clock.ts';
 import { systemRandom } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 
-/** What every room is handed. */
+/** Singletons that are passed to all components. */
 
-/** Where `/` leads, and whoever signs in. */
+/** Target of the redirects of `/` and of sign-in. */
 export const home = '/app/';
 export const clock = systemClock;
 export const random = systemRandom;
 export const backgroundScheduler = new BackgroundScheduler(clock);
 export const scheduler = new EventLoopScheduler(clock);
-/** Of large request bodies, whose chunks are looked through: a query that arrives meanwhile waits for a short turn. */
+/** Shares the main thread between scans of large request bodies, in short slices: a query waits for one at most. */
 export const bodyScheduler = new EventLoopScheduler(clock, limits.bodyScanSliceMsMax);

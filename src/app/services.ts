@@ -39,7 +39,7 @@ import { createStorageUsageReader } from './quotas.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import type { Pools, Storage } from './storage.ts';
 
-/** The use cases, each bound to the rooms that it needs. */
+/** Constructs the services with their dependencies. */
 
 interface ServiceDependencies {
   readonly settings: Settings;
@@ -54,17 +54,17 @@ interface ServiceDependencies {
   readonly directory: UserDirectory;
   readonly secondFactors: SecondFactors;
   readonly deleteOrganization: OrganizationRemoval['deleteOrganization'];
-  /** Clears away the deleted collections that are due. */
+  /** Removes the data of deleted collections whose removal is due. */
   readonly sweep: () => Promise<void>;
   readonly modelAdmission: ModelAdmission;
   readonly quotas: Quotas;
-  /** What limits remember of an organization. */
+  /** Deletes the persisted state of the limits of an organization. */
   readonly deleteLimits: (organizationId: string) => Promise<void>;
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
 }
 
-/** The use cases of retrieval, and how everything that an organization stored is deleted. */
+/** Services of retrieval, and the function that deletes all documents of an organization. */
 interface RetrievalServices {
   readonly services: Services;
   readonly removeData: (organizationId: string) => Promise<boolean>;
@@ -227,7 +227,7 @@ function createQuerySemaphores(
   };
 }
 
-/** As many as the documents that are read to be stored: so each of both gets half of the parsers. */
+/** As many permits as parse threads of ingestion: each of both gets half of the parsers. */
 function createParserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
   return createOrganizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, noun: 'files' });
 }
@@ -261,7 +261,7 @@ function createModelService({
   });
 }
 
-/** The use cases, by the names of their operations. */
+/** Services by the names of their operations. */
 interface ServiceComponents {
   readonly collections: CollectionServices;
   readonly documents: DocumentServices;

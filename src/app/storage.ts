@@ -21,16 +21,16 @@ import { Versions } from '../storage/versions.ts';
 import { UsageMeter } from '../usage/meter.ts';
 import { clock } from './runtime.ts';
 
-/** What is on disk, and the pools of threads. */
+/** Storage components and thread pools. */
 
-/** Tasks that may wait for one of the pools. */
+/** Maximum number of tasks that wait for a pool. */
 const poolQueueTasksMax = 4_096;
 
-/** Everything that reads or writes one data directory. */
+/** Constructs the components that read and write a data directory. */
 export async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
   const { store } = data;
   const readers = { versions: new Versions(store), contents: new Contents(store) };
-  // What knows the answer is built later.
+  // Assigned later: the component that knows deleted organizations is constructed after storage.
   const hooks = { isGone: (_organizationId: string) => false };
   const components = {
     ...readers,
@@ -70,7 +70,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
 
 export type Storage = Awaited<ReturnType<typeof buildStorage>>;
 
-/** Threads that read large request bodies: a body of hundreds of megabytes must not keep all others waiting. */
+/** Threads that parse large request bodies: with two, a body of hundreds of megabytes does not delay all others. */
 export const jsonThreads = 2;
 
 export function buildPools(

@@ -2,9 +2,9 @@
  * Describes an error for the log. Messages can quote request content; where that must not be stored (zero
  * data retention), only the name and the stack locations remain.
  */
-export function describedError(error: unknown, mayQuote: boolean): Readonly<Record<string, unknown>> {
+export function describedError(error: unknown, mayLogContent: boolean): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { name: typeof error };
   const places = error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
-  const message = mayQuote ? { message: error.message } : {};
+  const message = mayLogContent ? { message: error.message } : {};
   return { name: error.name, ...message, stack: places.map((line) => line.trim()) };
 }
