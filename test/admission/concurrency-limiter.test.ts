@@ -24,7 +24,7 @@ function build(most: number) {
   return { ask, end, taken: () => acquired };
 }
 
-t.test('one organisation alone has all the room there is, and no more', async (t) => {
+t.test('one organization alone can use all permits, and no more', async (t) => {
   const { ask, end } = build(16);
   for (let i = 0; i < 16; i += 1) t.ok(ask('one'));
   t.notOk(ask('one'));
@@ -32,7 +32,7 @@ t.test('one organisation alone has all the room there is, and no more', async (t
   t.ok(ask('one'));
 });
 
-t.test('behind a door that one organisation fills there is still room for the others', async (t) => {
+t.test('when one organization uses its share, permits remain for the others', async (t) => {
   const { ask, taken: acquired } = build(80);
   while (ask('crowd'));
   t.equal(acquired(), 80);
@@ -42,7 +42,7 @@ t.test('behind a door that one organisation fills there is still room for the ot
   t.ok(acquired() <= 80 + 10 + 23, 'which has an end, too');
 });
 
-t.test('who left is not counted any more', async (t) => {
+t.test('released permits are no longer counted', async (t) => {
   const { ask, end, taken: acquired } = build(4);
   for (let i = 0; i < 100; i += 1) {
     t.ok(ask(`${i}`));

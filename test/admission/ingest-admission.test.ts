@@ -9,7 +9,7 @@ function queueOf(depth: number) {
   return { depth, countPendingOf: () => depth, organizationCount: 1 };
 }
 
-t.test('documents are refused at the limits, with the limit and the time to come back', async (t) => {
+t.test('documents above a limit are rejected with the limit and the retry time', async (t) => {
   const full = new AppError('reserve_reached', 'The disk is nearly full.', { retryAfterMs: 5_000 });
   const cases: readonly (readonly [AppError | null, depth: number, bytes: number, string | null, RegExp])[] =
     [
@@ -34,7 +34,7 @@ t.test('documents are refused at the limits, with the limit and the time to come
   }
 });
 
-t.test('memory that is free again is noticed, and not asked for at every document', async (t) => {
+t.test('freed memory is detected without reading the memory for each document', async (t) => {
   let now = 0;
   let checkCount = 0;
   let bytes = 100;
@@ -63,7 +63,7 @@ t.test('memory that is free again is noticed, and not asked for at every documen
 });
 
 t.test(
-  'at the memory limit adds get 429 and a reason over HTTP, all else goes on, and it heals by itself',
+  'at the memory limit adds get 429 with a reason, other requests continue, and adds recover',
   async (t) => {
     let bytes = 99;
     let now = 0;
@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-t.test('a queue that one organisation fills still takes a few documents of each other', async (t) => {
+t.test('a queue that one organization fills still accepts a few documents of others', async (t) => {
   const depths = new Map([['crowd', 80]]);
   const sum = () => [...depths.values()].reduce((total, depth) => total + depth, 0);
   const admission = new IngestAdmission({

@@ -13,11 +13,11 @@ const sources = readdirSync(join(projectRoot, 'src'), { recursive: true, encodin
   .filter((path) => path.endsWith('.ts') && !path.endsWith('limit-table.ts'))
   .map((path) => ({ path, text: readFileSync(join(projectRoot, 'src', path), 'utf8') }));
 
-t.test('the page of the documentation is what the table says', async (t) => {
+t.test('the page of the documentation matches the table', async (t) => {
   t.equal(readFileSync(page, 'utf8'), renderLimitsPage(), 'LIMITS_PAGE=write writes it anew');
 });
 
-t.test('what every row names enforces it', async (t) => {
+t.test('the symbol named in each row enforces the limit', async (t) => {
   for (const { limit, enforcedIn } of limitTable) {
     const [file = '', name = ''] = enforcedIn.split(' ');
     const source = sources.find(({ path }) => path === file);
@@ -37,7 +37,7 @@ t.test('every limit that a reply names in a header has a row', async (t) => {
   );
 });
 
-t.test('only operations that bring documents take large bodies', async (t) => {
+t.test('only operations that add documents accept large bodies', async (t) => {
   const operations = Object.keys(requiredAccessOf);
   const ofKind = (kind: string) =>
     operations.filter((operation) => bodyKindFor(operation, 'retrieval') === kind).sort();

@@ -80,19 +80,22 @@ t.test('without a latency a call runs fast while that fits, then slow, then gets
   t.equal(refusal.options.retryAfterMs, 60_000);
 });
 
-t.test('fast that does not fit gets 429 with the time and the limit, and never runs slow', async (t) => {
-  const { time, admission, call } = build(small);
-  await admission.admit(call(400, { latency: 'fast' }));
-  await time.advance(4_000);
-  const refusal = await refusalOf(admission.admit(call(150, { latency: 'fast' })));
-  t.equal(refusal.status, 429);
-  t.match(refusal.message, /400 bytes per minute of embed calls with latency "fast"/);
-  t.equal(refusal.options.retryAfterMs, 26_000);
-  await time.advance(26_000);
-  t.equal((await admission.admit(call(150, { latency: 'fast' }))).mode, 'fast');
-});
+t.test(
+  'a fast call that does not fit gets 429 with the time and the limit, and never runs slow',
+  async (t) => {
+    const { time, admission, call } = build(small);
+    await admission.admit(call(400, { latency: 'fast' }));
+    await time.advance(4_000);
+    const refusal = await refusalOf(admission.admit(call(150, { latency: 'fast' })));
+    t.equal(refusal.status, 429);
+    t.match(refusal.message, /400 bytes per minute of embed calls with latency "fast"/);
+    t.equal(refusal.options.retryAfterMs, 26_000);
+    await time.advance(26_000);
+    t.equal((await admission.admit(call(150, { latency: 'fast' }))).mode, 'fast');
+  },
+);
 
-t.test('slow runs slow although fast would fit', async (t) => {
+t.test('a slow call runs slow even if fast would fit', async (t) => {
   const { admission, call } = build(small);
   t.equal((await admission.admit(call(10, { latency: 'slow' }))).mode, 'slow');
   t.equal((await admission.admit(call(400, { latency: 'fast' }))).mode, 'fast');
@@ -106,7 +109,7 @@ t.test('rerank requests over the limit run slow', async (t) => {
   t.match(refusal.options.headers, { 'x-quarry-limit': 'rerank-requests' });
 });
 
-t.test('a slow call waits for the refill it needs and starts then', async (t) => {
+t.test('a slow call waits for the refill that it needs, then starts', async (t) => {
   const { time, admission, call } = build(small);
   (await admission.admit(call(4_000, { latency: 'slow' }))).release();
   const waiting = admission.admit(call(1_500, { latency: 'slow' }));
@@ -120,7 +123,7 @@ t.test('a slow call waits for the refill it needs and starts then', async (t) =>
   t.equal(time.timers, 0, 'no timer is left behind');
 });
 
-t.test('at most so many slow calls run at once; the next starts when one leaves', async (t) => {
+t.test('the number of concurrent slow calls is bounded; the next starts when one ends', async (t) => {
   const { admission, call } = build(unlimited, { running: 2 });
   const slow = () => admission.admit(call(10, { latency: 'slow' }));
   const first = await slow();
@@ -135,7 +138,7 @@ t.test('at most so many slow calls run at once; the next starts when one leaves'
   t.equal((await admission.admit(call(10))).mode, 'fast', 'fast calls pass them all');
 });
 
-t.test('whoever would wait more than 40 seconds for a turn gets 429 and is charged nothing', async (t) => {
+t.test('a call that would wait more than 40 seconds gets 429 and is not charged', async (t) => {
   const { time, admission, call } = build(small, { running: 1 });
   const running = await admission.admit(call(1_000, { latency: 'slow' }));
   const waiting = admission.admit(call(3_000, { latency: 'slow' }));
@@ -150,7 +153,7 @@ t.test('whoever would wait more than 40 seconds for a turn gets 429 and is charg
 });
 
 t.test(
-  'a started slow call that sees no thread for 40 seconds gets 429; one that does goes on',
+  'a started slow call without a thread for 40 seconds gets 429; one with a thread continues',
   async (t) => {
     const { time, admission, call } = build(small);
     const starved = await admission.admit(call(4_000, { latency: 'slow' }));
@@ -164,7 +167,7 @@ t.test(
   },
 );
 
-t.test('the memory of those who wait is bounded', async (t) => {
+t.test('the memory of waiting calls is bounded', async (t) => {
   const { admission, call } = build(unlimited, { running: 1, waitingBytes: 100 });
   const slow = (bytes: number) => admission.admit(call(bytes, { latency: 'slow' }));
   const running = await slow(1_000_000);
@@ -176,7 +179,7 @@ t.test('the memory of those who wait is bounded', async (t) => {
   t.equal(await stateOf(other), 'waiting');
 });
 
-t.test('a caller who leaves while waiting frees the place and the bytes', async (t) => {
+t.test('a caller that disconnects while waiting frees its place and bytes', async (t) => {
   const { time, admission, call } = build(small);
   (await admission.admit(call(4_000, { latency: 'slow' }))).release();
   const gone = new AbortController();
@@ -191,7 +194,7 @@ t.test('a caller who leaves while waiting frees the place and the bytes', async 
   t.equal(await stateOf(next), 'slow');
 });
 
-t.test('a call over the bytes of one request gets 413, before any limit is charged', async (t) => {
+t.test('a call above the bytes of one request gets 413 before any limit is charged', async (t) => {
   const { admission, call } = build({ ...small, bytesPerRequestMax: 300 });
   const refusal = await refusalOf(admission.admit(call(301)));
   t.equal(refusal.status, 413);
@@ -208,7 +211,7 @@ t.test('a call that fits into no bucket says so and asks clients not to retry', 
   t.match(refusal.message, /charged 4500 bytes, which exceeds the limit/);
 });
 
-t.test('an organisation without limits is never refused for its rate', async (t) => {
+t.test('an organization without limits is never rejected for its rate', async (t) => {
   const { admission, call } = build(unlimited);
   for (let i = 0; i < 50; i += 1) {
     const { mode, release: leave } = await admission.admit(call(5_000_000));
@@ -217,7 +220,7 @@ t.test('an organisation without limits is never refused for its rate', async (t)
   }
 });
 
-t.test('slow calls of organisations take turns for the places', async (t) => {
+t.test('slow calls of organizations alternate', async (t) => {
   const { admission, call } = build(unlimited, { running: 1 });
   const first = await admission.admit(call(1, { latency: 'slow' }));
   const order: string[] = [];
@@ -231,7 +234,7 @@ t.test('slow calls of organisations take turns for the places', async (t) => {
   t.same(order, ['crowd', 'guest', 'crowd', 'crowd']);
 });
 
-t.test('fast calls run at once until so many do that others would wait for all of them', async (t) => {
+t.test('fast calls run at once up to the concurrency limit', async (t) => {
   const { admission, call } = build(unlimited);
   const calls = Array.from({ length: 32 }, () => admission.admit(call(1, { organizationId: 'crowd' })));
   const running = await Promise.all(calls);

@@ -23,7 +23,7 @@ function build(permits: number, waitingMax = 10_000) {
   return { semaphore, started, ask, end };
 }
 
-t.test('while there is room everybody goes at once', async (t) => {
+t.test('with free permits every call runs at once', async (t) => {
   const { semaphore, started, ask, end } = build(3);
   for (const name of ['a', 'a', 'b']) void ask(name);
   t.same(started, ['a', 'a', 'b']);
@@ -31,7 +31,7 @@ t.test('while there is room everybody goes at once', async (t) => {
   t.equal(semaphore.running, 0);
 });
 
-t.test("a thousand queries of one organisation are not in the way of another's one", async (t) => {
+t.test('a thousand queries of one organization do not delay one query of another', async (t) => {
   const { semaphore, started, ask, end } = build(4);
   for (let i = 0; i < 1_000; i += 1) void ask('crowd');
   void ask('guest');
@@ -49,7 +49,7 @@ t.test("a thousand queries of one organisation are not in the way of another's o
   t.equal(semaphore.running, 0);
 });
 
-t.test('who leaves while waiting has no turn and is in nobody’s way', async (t) => {
+t.test('a canceled waiter takes no permit and delays no other', async (t) => {
   const { semaphore, started, ask, end } = build(1);
   void ask('a');
   const controller = new AbortController();
@@ -65,7 +65,7 @@ t.test('who leaves while waiting has no turn and is in nobody’s way', async (t
   });
 });
 
-t.test('of one organisation only so many wait', async (t) => {
+t.test('the number of waiting calls per organization is bounded', async (t) => {
   const { ask, started, end } = build(1, 2);
   void ask('a');
   void ask('a');

@@ -61,7 +61,7 @@ t.test('a client that waits for its replies is served on 200 connections', async
   t.same(refused('client'), []);
 });
 
-t.test('a single burst beyond the places to wait loses no place', async (t) => {
+t.test('a single burst above the queue size loses no queue slot', async (t) => {
   const { overload, ask, run, answered, refused } = build();
   for (let i = 0; i < waitingMax + 50; i += 1) void ask('client');
   await run(3_000);
@@ -94,7 +94,7 @@ t.test('in a sustained overload queries start at once or are refused at once, in
   t.same(refused('sparse'), [], 'an organization within its share is never refused');
 });
 
-t.test('an overload ends when requests come no faster than they are answered', async (t) => {
+t.test('an overload ends when requests arrive no faster than they are processed', async (t) => {
   const { overload, ask, run, answered, refused } = build();
   await run(4_000, () => {
     for (let i = 0; i < 5; i += 1) void ask('client');

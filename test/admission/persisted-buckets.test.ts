@@ -22,7 +22,7 @@ function start(store: Store, wall: number) {
 
 const begin = Date.UTC(2026, 10, 21);
 
-t.test('a restart gives back what the time gave back, and nothing else', async (t) => {
+t.test('a restart refills buckets for the elapsed time only', async (t) => {
   const awayMs = [
     [0, 100],
     [14_000, 100],
@@ -43,7 +43,7 @@ t.test('a restart gives back what the time gave back, and nothing else', async (
   }
 });
 
-t.test('a clock that goes backwards while the server is away fills no bucket, however often', async (t) => {
+t.test('a clock that moves back while the server is stopped fills no bucket', async (t) => {
   const store = new MemoryStore();
   const first = start(store, begin);
   t.ok(first.fits(400));
@@ -57,7 +57,7 @@ t.test('a clock that goes backwards while the server is away fills no bucket, ho
   t.ok(later.fits(100), 'time that passed counts from what was written last');
 });
 
-t.test('what is given back before the write is not charged after the start', async (t) => {
+t.test('an amount that is refunded before the write is not charged after the start', async (t) => {
   const store = new MemoryStore();
   const { limiter, persistedBuckets } = start(store, begin);
   const giveBack = limiter.reserve(organizationId, due(300));
@@ -67,24 +67,21 @@ t.test('what is given back before the write is not charged after the start', asy
   t.ok(start(store, begin).fits(400));
 });
 
-t.test(
-  'buckets that are written again and again are one record, and go with their organisation',
-  async (t) => {
-    const store = new MemoryStore();
-    const { persistedBuckets, limiter, fits } = start(store, begin);
-    for (let i = 0; i < 10; i += 1) {
-      fits(1);
-      await persistedBuckets.write();
-    }
-    const operations = await persistedBuckets.deleteAllOperations(organizationId);
-    t.equal(operations.length, 1);
-    limiter.delete(organizationId);
-    await store.write(operations);
-    t.ok(start(store, begin).fits(400));
-  },
-);
+t.test('repeated writes of buckets use one record, which is deleted with the organization', async (t) => {
+  const store = new MemoryStore();
+  const { persistedBuckets, limiter, fits } = start(store, begin);
+  for (let i = 0; i < 10; i += 1) {
+    fits(1);
+    await persistedBuckets.write();
+  }
+  const operations = await persistedBuckets.deleteAllOperations(organizationId);
+  t.equal(operations.length, 1);
+  limiter.delete(organizationId);
+  await store.write(operations);
+  t.ok(start(store, begin).fits(400));
+});
 
-t.test('a store that takes no writes loses nothing of what is to be written', async (t) => {
+t.test('failed writes of the store lose no pending values', async (t) => {
   const store = new MemoryStore();
   let isBroken = true;
   const failingStore: Store = new Proxy(store, {

@@ -39,7 +39,7 @@ const limitIs = (limit: string, more: object = {}) => ({
   options: { headers: { 'x-quarry-limit': limit }, ...more },
 });
 
-t.test('requests and queries are counted before anything is read, each by its own limit', async (t) => {
+t.test('requests and queries are counted before the body is read, each by its own limit', async (t) => {
   const { quotas, clock } = build({ requestsPerMinute: 8, queriesPerMinute: 4 });
   for (let i = 0; i < 4; i += 1) quotas.admit(principal, 'top-snippets');
   t.throws(() => quotas.admit(principal, 'top-documents'), limitIs('queries'));
@@ -63,14 +63,14 @@ t.test('a file that is read and not stored counts like one that comes in', async
   t.doesNotThrow(() => quotas.admit(principal, 'parse-document'));
 });
 
-t.test('an organisation without limits is asked for nothing', async (t) => {
+t.test('an organization without limits is not counted', async (t) => {
   const { quotas } = build({});
   for (let i = 0; i < 100; i += 1) quotas.admit(principal, 'top-snippets');
   const growth = { documents: 1, bytes: 1e12, received: 1e12 };
   t.equal(quotas.reserve(organizationId, growth), null);
 });
 
-t.test('writes that come together never take the same room', async (t) => {
+t.test('concurrent writes never reserve the same space', async (t) => {
   const { add, state } = build({ documentsMax: 10, storageBytesMax: 1_000 });
   state.stored = { documents: 5, bytes: 0 };
   const writes = Array.from({ length: 8 }, () => add(10));
@@ -96,7 +96,7 @@ t.test('writes that come together never take the same room', async (t) => {
   t.ok(await add(1_000), 'what was not written takes no room, and is given back once');
 });
 
-t.test('of those that wait for room the first are the first, and what is full refuses at once', async (t) => {
+t.test('waiting writes get space in order of arrival, and a full store rejects at once', async (t) => {
   const { add, state } = build({ documentsMax: 3 });
   state.stored = { documents: 2, bytes: 0 };
   const [first, second, third] = [add(1), add(1), add(1)];
@@ -109,7 +109,7 @@ t.test('of those that wait for room the first are the first, and what is full re
   await t.rejects(add(1), limitIs('documents'));
 });
 
-t.test('what shrinks is always written', async (t) => {
+t.test('writes that reduce the size are always accepted', async (t) => {
   const { quotas, state } = build({ documentsMax: 1, storageBytesMax: 10 });
   state.stored = { documents: 5, bytes: 100 };
   t.ok(await quotas.reserve(organizationId, { documents: 0, bytes: -5, received: 20 }));
@@ -117,7 +117,7 @@ t.test('what shrinks is always written', async (t) => {
   await t.rejects(pendingWrite(), limitIs('storage-bytes'));
 });
 
-t.test('bytes of documents come back with the time, or with a write that failed', async (t) => {
+t.test('bytes of documents are refunded with time or when the write fails', async (t) => {
   const { add, quotas, clock } = build({ documentBytesPerMinute: 400 });
   const first = await add(400);
   t.throws(() => quotas.admit(principal, 'put-document'), limitIs('document-bytes'), 'before its body');
@@ -130,7 +130,7 @@ t.test('bytes of documents come back with the time, or with a write that failed'
   await t.rejects(add(401), limitIs('document-bytes', { shouldRetry: false }));
 });
 
-t.test('documents on their way count, those that are being written too', async (t) => {
+t.test('pending documents count, including those being written', async (t) => {
   const { add, quotas, state } = build({ ingestDocumentsMax: 3 });
   state.ingesting = 1;
   const [first, second] = [await add(1), await add(1)];

@@ -24,7 +24,7 @@ function isRefusal(answer: SlowCallReservation | LimitExceeded): answer is Limit
   return 'limit' in answer;
 }
 
-t.test('a bucket holds a full minute and nothing more', async (t) => {
+t.test('a bucket holds the allowance of one minute at most', async (t) => {
   const time = new FakeClock();
   const limiter = new RateLimiter(time);
   await time.advance(600_000);
@@ -36,7 +36,7 @@ t.test('a bucket holds a full minute and nothing more', async (t) => {
   });
 });
 
-t.test('a quarter of a minute’s allowance comes back every 15 seconds, not before', async (t) => {
+t.test('a quarter of the allowance per minute is refilled every 15 seconds', async (t) => {
   const time = new FakeClock();
   const limiter = new RateLimiter(time);
   limiter.consumeFast(charge(400));
@@ -50,7 +50,7 @@ t.test('a quarter of a minute’s allowance comes back every 15 seconds, not bef
   t.equal(limiter.consumeFast(charge(300)), null);
 });
 
-t.test('every bucket refills at the same instants, whenever it was first used', async (t) => {
+t.test('all buckets refill at the same times, regardless of their first use', async (t) => {
   const time = new FakeClock({ elapsed: 14_000 });
   const limiter = new RateLimiter(time);
   limiter.consumeFast(charge(400));
@@ -59,7 +59,7 @@ t.test('every bucket refills at the same instants, whenever it was first used', 
   t.equal(limiter.consumeFast(charge(100)), null);
 });
 
-t.test('the wait that is told is the wait that is needed', async (t) => {
+t.test('the reported wait equals the required wait', async (t) => {
   for (const bytes of [1, 99, 100, 101, 200, 201, 399, 400]) {
     const time = new FakeClock({ elapsed: 7_000 });
     const limiter = new RateLimiter(time);
@@ -82,13 +82,13 @@ t.test('a call larger than a full bucket never fits, fast or slow', async (t) =>
   });
 });
 
-t.test('a refused call is charged nothing', async (t) => {
+t.test('a rejected call is not charged', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   t.not(limiter.consumeFast(charge(401)), null);
   t.equal(limiter.consumeFast(charge(400)), null);
 });
 
-t.test('embedding, reranking, fast, slow and each organisation have buckets of their own', async (t) => {
+t.test('embedding, reranking, fast, slow and each organization have separate buckets', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   for (const organizationId of ['one', 'two']) {
     for (const kind of ['embed', 'rerank'] satisfies ModelKind[]) {
@@ -115,23 +115,20 @@ t.test('only rerank counts requests, and a fast call needs both of its buckets',
   t.match(limiter.reserveSlow(charge(1, { kind: 'rerank' }), 0), { waitMs: 0 }, 'slow counts bytes only');
 });
 
-t.test(
-  'slow calls are reserved in the order of asking and refused when they would wait too long',
-  async (t) => {
-    const time = new FakeClock();
-    const limiter = new RateLimiter(time);
-    const reserve = (bytes: number) => limiter.reserveSlow(charge(bytes), 40_000);
-    t.match(reserve(4_000), { waitMs: 0 });
-    t.match(reserve(600), { waitMs: 15_000 });
-    t.match(reserve(600), { waitMs: 30_000 });
-    t.match(reserve(800), { waitMs: 30_000 });
-    t.match(reserve(1), { limit: 'embed-bytes-slow', waitMs: 45_000 });
-    await time.advance(5_000);
-    t.match(reserve(1), { waitMs: 40_000 }, 'forty seconds are not too long');
-  },
-);
+t.test('slow calls are reserved in order of arrival and rejected if they would wait too long', async (t) => {
+  const time = new FakeClock();
+  const limiter = new RateLimiter(time);
+  const reserve = (bytes: number) => limiter.reserveSlow(charge(bytes), 40_000);
+  t.match(reserve(4_000), { waitMs: 0 });
+  t.match(reserve(600), { waitMs: 15_000 });
+  t.match(reserve(600), { waitMs: 30_000 });
+  t.match(reserve(800), { waitMs: 30_000 });
+  t.match(reserve(1), { limit: 'embed-bytes-slow', waitMs: 45_000 });
+  await time.advance(5_000);
+  t.match(reserve(1), { waitMs: 40_000 }, 'forty seconds are not too long');
+});
 
-t.test('what a slow call that never ran gives back can be used again, once', async (t) => {
+t.test('the refund of a slow call that never ran can be used once', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
   const release = (answer: SlowCallReservation | LimitExceeded) => {
@@ -150,7 +147,7 @@ t.test('what a slow call that never ran gives back can be used again, once', asy
   t.match(reserve(1_999), { waitMs: 30_000 });
 });
 
-t.test('a call of nothing always fits', async (t) => {
+t.test('an empty call always fits', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   limiter.consumeFast(charge(400));
   limiter.reserveSlow(charge(4_000), 0);
@@ -159,7 +156,7 @@ t.test('a call of nothing always fits', async (t) => {
   t.match(limiter.reserveSlow(charge(0), 0), { waitMs: 0 });
 });
 
-t.test('no limit is no limit', async (t) => {
+t.test('without a limit every call fits', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   for (let i = 0; i < 100; i += 1) {
     t.equal(limiter.consumeFast(charge(5_000_000, { limits: unlimited, kind: 'rerank' })), null);
@@ -168,20 +165,17 @@ t.test('no limit is no limit', async (t) => {
   t.equal(limiter.size, 0, 'and costs no memory');
 });
 
-t.test(
-  'a changed allowance keeps the share that is left, so changing it back and forth gains nothing',
-  async (t) => {
-    const limiter = new RateLimiter(new FakeClock());
-    const large = { ...small, bytesPerMinuteFast: 4_000 };
-    limiter.consumeFast(charge(300));
-    t.not(limiter.consumeFast(charge(1_001, { limits: large })), null);
-    t.equal(limiter.consumeFast(charge(600, { limits: large })), null);
-    t.not(limiter.consumeFast(charge(41)), null);
-    t.equal(limiter.consumeFast(charge(40)), null);
-  },
-);
+t.test('a changed allowance keeps the remaining share, so repeated changes gain nothing', async (t) => {
+  const limiter = new RateLimiter(new FakeClock());
+  const large = { ...small, bytesPerMinuteFast: 4_000 };
+  limiter.consumeFast(charge(300));
+  t.not(limiter.consumeFast(charge(1_001, { limits: large })), null);
+  t.equal(limiter.consumeFast(charge(600, { limits: large })), null);
+  t.not(limiter.consumeFast(charge(41)), null);
+  t.equal(limiter.consumeFast(charge(40)), null);
+});
 
-t.test('full buckets are forgotten when there are many, owing ones are not', async (t) => {
+t.test('full buckets are evicted when there are many, charged ones are not', async (t) => {
   const time = new FakeClock();
   const limiter = new RateLimiter(time, undefined, 10);
   for (let i = 0; i < 9; i += 1) limiter.consumeFast(charge(1, { organizationId: `idle ${i}` }));
@@ -203,7 +197,7 @@ function random(seed: number): () => number {
   };
 }
 
-t.test('no stretch of time sees more than a full bucket and its refills, whatever is asked', async (t) => {
+t.test('no period admits more than a full bucket and its refills', async (t) => {
   const seed = Number(process.env.QUARRY_TEST_SEED ?? Date.now() % 2 ** 31);
   t.comment(`seed ${seed} (repeat with QUARRY_TEST_SEED=${seed})`);
   const next = random(seed);

@@ -8,7 +8,7 @@ function takeAll(budget: SharedBudget, owner: string): number {
   return acquired;
 }
 
-t.test('one owner gets half, and every further one finds something free', async (t) => {
+t.test('one owner gets half, and each further owner can reserve some', async (t) => {
   const budget = new SharedBudget(1_200);
   t.equal(takeAll(budget, 'a'), 600);
   t.equal(takeAll(budget, 'b'), 300);
@@ -19,13 +19,13 @@ t.test('one owner gets half, and every further one finds something free', async 
   t.equal(takeAll(budget, 'd'), 375, 'what was given back is shared again');
 });
 
-t.test('owners that hold little do not lower the share of another', async (t) => {
+t.test('owners with small reservations do not reduce the share of others', async (t) => {
   const budget = new SharedBudget(1_000);
   for (let i = 0; i < 50; i += 1) t.ok(budget.tryAcquire(`small ${i}`, 1));
   t.equal(takeAll(budget, 'a'), 475);
 });
 
-t.test('a refused amount takes nothing', async (t) => {
+t.test('a rejected amount reserves nothing', async (t) => {
   const budget = new SharedBudget(100);
   t.notOk(budget.tryAcquire('a', 51));
   t.equal(budget.heldBy('a'), 0);

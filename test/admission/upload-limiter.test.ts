@@ -10,7 +10,7 @@ function build(capacity: number) {
   return { limiter, startUpload, ended, passes: (ms: number) => (now += ms) };
 }
 
-t.test('the uploads of one organization leave room for those of others', async (t) => {
+t.test('the uploads of one organization leave slots for others', async (t) => {
   const { limiter, startUpload, ended } = build(16);
   for (let i = 0; i < 16; i += 1) startUpload('slow');
   t.throws(() => startUpload('slow'), {
@@ -22,7 +22,7 @@ t.test('the uploads of one organization leave room for those of others', async (
   t.same(ended, []);
 });
 
-t.test('when all shares are taken, the most idle upload of who holds most gives way', async (t) => {
+t.test('when all shares are used, the most idle upload of the largest holder is ended', async (t) => {
   const { limiter, startUpload, ended, passes: advance } = build(4);
   const slow = [startUpload('slow'), startUpload('slow'), startUpload('slow'), startUpload('slow')];
   t.doesNotThrow(() => startUpload('guest'), 'each organization has one of the reserve');
@@ -43,7 +43,7 @@ t.test('when all shares are taken, the most idle upload of who holds most gives 
   t.equal(limiter.running, 5, 'it had given way already, and a release counts once');
 });
 
-t.test('what ended is not counted anymore', async (t) => {
+t.test('ended uploads are no longer counted', async (t) => {
   const { limiter, startUpload } = build(2);
   for (let i = 0; i < 10; i += 1) startUpload('a').release();
   t.equal(limiter.running, 0);

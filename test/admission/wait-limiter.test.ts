@@ -8,5 +8,5 @@ t.test('an organization whose requests all wait leaves room for those of others'
   t.ok(waits.tryAcquire('guest'));
   waits.release('guest');
   for (let i = 0; i < 16; i += 1) waits.release('crowd');
-  t.ok(waits.tryAcquire('crowd'), 'what ended is not counted anymore');
+  t.ok(waits.tryAcquire('crowd'), 'ended uploads are no longer counted');
 });

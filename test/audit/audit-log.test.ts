@@ -36,7 +36,7 @@ function build() {
   return { store, clock, audit, record, all };
 }
 
-t.test('pages follow each other without a gap, also where many things happen in one moment', async (t) => {
+t.test('pages have no gap, also with many entries of one millisecond', async (t) => {
   const { clock, record, all } = build();
   for (let moment = 0; moment < 4; moment += 1) {
     for (let i = 0; i < 10; i += 1) await record(ours, `${moment}.${i}`);
@@ -55,7 +55,7 @@ t.test('pages follow each other without a gap, also where many things happen in 
   t.same(new Set((await all(ours, { since, before })).map(({ action }) => action[0])), new Set(['2']));
 });
 
-t.test('entries that are too old go, of everybody, and nothing else does', async (t) => {
+t.test('entries beyond their retention are deleted for all organizations, and no others', async (t) => {
   const { clock, audit, record, all } = build();
   for (const whose of [ours, theirs, null]) await record(whose, 'old');
   for (let i = 0; i < limits.auditPageMax + 5; i += 1) await record(ours, 'old');
@@ -70,14 +70,14 @@ t.test('entries that are too old go, of everybody, and nothing else does', async
   t.equal((await all(null)).length, 1, 'a time before all times takes nothing');
 });
 
-t.test('what an organisation leaves in the log goes with it', async (t) => {
+t.test('the entries of an organization are deleted with it', async (t) => {
   const { audit, record, all } = build();
   for (const whose of [ours, theirs, null]) await record(whose, 'x');
   await audit.deleteAll(ours);
   t.same([(await all(ours)).length, (await all(theirs)).length, (await all(null)).length], [0, 1, 1]);
 });
 
-t.test('a cursor or a time that is none is a 400', async (t) => {
+t.test('an invalid cursor or time is a 400', async (t) => {
   const { audit } = build();
   for (const cursor of ['', 'x', '1', '1.x', `-1.${ours}`, `${'9'.repeat(20)}.${ours}`, `1.${ours}x`])
     await t.rejects(readAuditPage(audit, ours, { cursor }), { code: 'bad_request' }, cursor);
@@ -86,7 +86,7 @@ t.test('a cursor or a time that is none is a 400', async (t) => {
   t.same((await readAuditPage(audit, ours, { since: '1912-06-23T00:00:00Z' })).entries, []);
 });
 
-t.test('refusals are noted once a minute, and nobody fills the disk with them', async (t) => {
+t.test('denied requests are recorded once a minute, so they cannot fill the disk', async (t) => {
   const { audit, clock, all } = build();
   const deniedAccessLog = new DeniedAccessLog({ audit, clock, logger: silentLogger });
   const denyAccess = (organizationId: string | null, address: string, target = 'add-document') =>
@@ -110,7 +110,7 @@ t.test('refusals are noted once a minute, and nobody fills the disk with them', 
   t.equal((await all(theirs)).length, 1, 'a flood elsewhere hides nothing here');
 });
 
-t.test('a store that takes no writes keeps nobody from being refused', async (t) => {
+t.test('requests are denied also when the store takes no writes', async (t) => {
   const { store, audit, clock } = build();
   const deniedAccessLog = new DeniedAccessLog({ audit, clock, logger: silentLogger });
   await store.close();

@@ -4,26 +4,23 @@ import { IndexedSet } from '../../src/core/indexed-set.ts';
 
 const cachedKeys = (cache: BoundedCache<unknown>) => [...cache.keys()].sort();
 
-t.test(
-  'the costs of all values stay inside the bound: the oldest goes first, but what was used is spared',
-  (t) => {
-    const cache = new BoundedCache<string>(10);
-    cache.set('a', 'A', 4);
-    cache.set('b', 'B', 4);
-    t.equal(cache.get('a'), 'A');
-    cache.set('c', 'C', 4);
-    t.same(cachedKeys(cache), ['a', 'c']);
-    t.equal(cache.get('b'), undefined);
-    t.same([cache.cost, cache.size], [8, 2]);
-    cache.set('d', 'D', 4);
-    t.same(cachedKeys(cache), ['a', 'd'], 'once');
-    cache.set('e', 'E', 4);
-    t.same(cachedKeys(cache), ['d', 'e'], 'for its use in the meantime, and not for ever');
-    t.end();
-  },
-);
+t.test('the total cost stays within the bound: the oldest unused value is evicted first', (t) => {
+  const cache = new BoundedCache<string>(10);
+  cache.set('a', 'A', 4);
+  cache.set('b', 'B', 4);
+  t.equal(cache.get('a'), 'A');
+  cache.set('c', 'C', 4);
+  t.same(cachedKeys(cache), ['a', 'c']);
+  t.equal(cache.get('b'), undefined);
+  t.same([cache.cost, cache.size], [8, 2]);
+  cache.set('d', 'D', 4);
+  t.same(cachedKeys(cache), ['a', 'd'], 'once');
+  cache.set('e', 'E', 4);
+  t.same(cachedKeys(cache), ['d', 'e'], 'for its use in the meantime, and not for ever');
+  t.end();
+});
 
-t.test('a look without use spares nobody', (t) => {
+t.test('a peek does not protect from eviction', (t) => {
   const cache = new BoundedCache<string>(8);
   cache.set('a', 'A', 4);
   cache.set('b', 'B', 4);
@@ -34,7 +31,7 @@ t.test('a look without use spares nobody', (t) => {
   t.end();
 });
 
-t.test('a value that grows pushes others out, and itself when it outgrows the bound', (t) => {
+t.test('a value that grows evicts others, and itself above the bound', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 2);
   cache.set('b', 'B', 2);
@@ -50,7 +47,7 @@ t.test('a value that grows pushes others out, and itself when it outgrows the bo
   t.end();
 });
 
-t.test('what is larger than the bound is not kept and costs nobody else their place', (t) => {
+t.test('a value above the bound is not cached and evicts no other', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 10);
   cache.set('a', 'larger', 11);
@@ -61,7 +58,7 @@ t.test('what is larger than the bound is not kept and costs nobody else their pl
   t.end();
 });
 
-t.test('replacing and deleting give back what was paid', (t) => {
+t.test('replacing and deleting refund the cost', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 6);
   cache.set('a', 'B', 3);
@@ -72,7 +69,7 @@ t.test('replacing and deleting give back what was paid', (t) => {
   t.end();
 });
 
-t.test('over any sequence of uses the cost is the sum of what is kept', (t) => {
+t.test('after any sequence of operations the cost is the sum of the cached values', (t) => {
   const cache = new BoundedCache<number>(50);
   const costs = new Map<string, number>();
   let state = 7;
@@ -97,7 +94,7 @@ t.test('over any sequence of uses the cost is the sum of what is kept', (t) => {
   t.end();
 });
 
-t.test('a roster lists what a set would, whatever comes and goes', (t) => {
+t.test('an indexed set lists the same values as a Set after any changes', (t) => {
   const items = Array.from({ length: 9 }, () => ({ index: -1 }));
   const indexedSet = new IndexedSet<(typeof items)[number]>();
   const set = new Set<(typeof items)[number]>();

@@ -4,7 +4,7 @@ import { readProcessMemoryBytes } from '../../src/core/process-memory.ts';
 const status =
   'Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  200 kB\nRssFile:\t  600 kB\nRssShmem:\t  100 kB\nVmSwap:\t   50 kB\n';
 
-t.test('memory counts what no file backs, swapped out or not', async (t) => {
+t.test('memory counts anonymous pages, swapped out or not', async (t) => {
   const cases: readonly (readonly [kernelStatus: () => string, expected: number])[] = [
     [() => status, 350 * 1_024],
     [() => status.replace('VmSwap', 'Other'), 900],
@@ -21,7 +21,7 @@ t.test('memory counts what no file backs, swapped out or not', async (t) => {
   }
 });
 
-t.test('this process holds some memory', async (t) => {
+t.test('this process has anonymous memory', async (t) => {
   const bytes = readProcessMemoryBytes();
   t.ok(bytes > 10_000_000 && bytes < 10_000_000_000, `${bytes} bytes`);
 });

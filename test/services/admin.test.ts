@@ -62,7 +62,7 @@ function statusOf(promise: Promise<unknown>): Promise<number> {
   );
 }
 
-t.test('all organisations are listed, in pages that miss none', async (t) => {
+t.test('all organizations are listed in pages without gaps', async (t) => {
   const { admin, first } = await build();
   const ids = Array.from({ length: 7 }, (_, i) => organization_id.replaceAll('a', String(i)));
   for (const id of ids) await admin.createOrganization(call, { organization_id: id });
@@ -90,7 +90,7 @@ t.test('all organisations are listed, in pages that miss none', async (t) => {
   t.equal((await admin.listOrganizations(call, {})).organizations.length, 7);
 });
 
-t.test('an organisation is created, described and changed; what is not named stays', async (t) => {
+t.test('an organization is created, described and changed; absent fields stay', async (t) => {
   const { admin } = await build();
   t.match(await admin.createOrganization(call, { organization_id }), { message: 'Success!' });
   const created = {
@@ -128,7 +128,7 @@ t.test('an organisation is created, described and changed; what is not named sta
   }
 });
 
-t.test('an organisation that exists is a 409 and stays as it is, in capitals too', async (t) => {
+t.test('creating an existing organization is a 409 and changes nothing, also in other case', async (t) => {
   const { admin } = await build();
   await admin.createOrganization(call, { organization_id });
   await admin.updateOrganization(call, { organization_id, zdr: true });
@@ -138,7 +138,7 @@ t.test('an organisation that exists is a 409 and stays as it is, in capitals too
   }
 });
 
-t.test('a key is shown once, works, is listed masked, and ends when deleted', async (t) => {
+t.test('a key is shown once, works, is listed masked, and is invalid when deleted', async (t) => {
   const { admin, authenticator } = await build();
   await admin.createOrganization(call, { organization_id });
   const request = { organization_id, name: 'Website', permission: 'read_only' } as const;
@@ -169,7 +169,7 @@ t.test('a key is shown once, works, is listed masked, and ends when deleted', as
   t.same(await admin.listApiKeys(call, { organization_id }), { api_keys: [] });
 });
 
-t.test('an unknown organisation is a 404 in every operation', async (t) => {
+t.test('an unknown organization is a 404 in every operation', async (t) => {
   const { admin } = await build();
   const keyRef = { organization_id, api_key_id: systemRandom.uuid() };
   const operations = {
@@ -183,7 +183,7 @@ t.test('an unknown organisation is a 404 in every operation', async (t) => {
   for (const [name, operation] of Object.entries(operations)) t.equal(await statusOf(operation), 404, name);
 });
 
-t.test('a key id of another organisation is a 404 and the key lives on', async (t) => {
+t.test('a key ID of another organization is a 404 and the key stays valid', async (t) => {
   const { admin, first } = await build();
   await admin.createOrganization(call, { organization_id });
   const { api_keys } = await admin.listApiKeys(call, { organization_id: first.organizationId });
@@ -193,7 +193,7 @@ t.test('a key id of another organisation is a 404 and the key lives on', async (
   t.same(await admin.listApiKeys(call, { organization_id: first.organizationId }), { api_keys });
 });
 
-t.test('a bad name is a 400', async (t) => {
+t.test('an invalid name is a 400', async (t) => {
   const { admin } = await build();
   await admin.createOrganization(call, { organization_id });
   const add = admin.addApiKey(call, { organization_id, name: '', permission: 'all' });

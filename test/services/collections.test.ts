@@ -5,7 +5,7 @@ import { addTextDocument, createServices, serviceCallFor } from './service-fixtu
 const otherOrganizationCall = serviceCallFor('00000000-0000-4000-8000-0000000000ee');
 
 t.test(
-  'of many who create one name at once, one makes it; the others are told, and leave nothing behind',
+  'of concurrent creations of one name one succeeds; the others get an error and leave no data',
   async (t) => {
     const { collections, first } = await createServices(t);
     const creating = Array.from({ length: 8 }, () =>
@@ -19,7 +19,7 @@ t.test(
   },
 );
 
-t.test('a collection has the shards that were asked for, or the request says which there are', async (t) => {
+t.test('a collection has the requested number of shards, or the error lists the valid ones', async (t) => {
   const { collections, first } = await createServices(t);
   for (const shards of shardCounts) {
     await collections.addCollection(serviceCallFor(), {
@@ -32,24 +32,27 @@ t.test('a collection has the shards that were asked for, or the request says whi
   await t.rejects(odd, { code: 'bad_request', message: /1, 8, 16, 32/ });
 });
 
-t.test('a deleted collection frees its name at once, and nothing of it shows in the next one', async (t) => {
-  const parts = await createServices(t);
-  const { collections, documents, queries, status } = parts;
-  for (let i = 0; i < 20; i += 1) await addTextDocument(parts, `${i}.txt`, `old herring ${i}`);
-  await collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' });
-  await collections.addCollection(serviceCallFor(), { collection_name: 'papers' });
-  const none = { collection_name: 'papers' };
-  t.same((await documents.getDocumentInfoList(serviceCallFor(), none)).documents, []);
-  t.match(await status.getStatus(serviceCallFor(), none), { num_documents: 0, num_indexed_bytes: 0 });
-  await addTextDocument(parts, 'new.txt', 'new herring');
-  const found = await queries.topDocuments(serviceCallFor(), { ...none, query: 'herring', k: 10 });
-  t.same(
-    found.parse().results.map((result) => result.path),
-    ['new.txt'],
-  );
-});
+t.test(
+  'a deleted collection frees its name at once, and a new one shows none of its documents',
+  async (t) => {
+    const parts = await createServices(t);
+    const { collections, documents, queries, status } = parts;
+    for (let i = 0; i < 20; i += 1) await addTextDocument(parts, `${i}.txt`, `old herring ${i}`);
+    await collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' });
+    await collections.addCollection(serviceCallFor(), { collection_name: 'papers' });
+    const none = { collection_name: 'papers' };
+    t.same((await documents.getDocumentInfoList(serviceCallFor(), none)).documents, []);
+    t.match(await status.getStatus(serviceCallFor(), none), { num_documents: 0, num_indexed_bytes: 0 });
+    await addTextDocument(parts, 'new.txt', 'new herring');
+    const found = await queries.topDocuments(serviceCallFor(), { ...none, query: 'herring', k: 10 });
+    t.same(
+      found.parse().results.map((result) => result.path),
+      ['new.txt'],
+    );
+  },
+);
 
-t.test("another organisation sees no collection of ours, and can't touch one", async (t) => {
+t.test('an organization can neither see nor change collections of another', async (t) => {
   const { collections } = await createServices(t);
   t.same(await collections.getCollectionList(otherOrganizationCall), { collection_names: [] });
   const deleting = collections.deleteCollection(otherOrganizationCall, { collection_name: 'papers' });
@@ -57,7 +60,7 @@ t.test("another organisation sees no collection of ours, and can't touch one", a
   t.same(await collections.getCollectionList(serviceCallFor()), { collection_names: ['papers'] });
 });
 
-t.test('names are listed in the order of their bytes', async (t) => {
+t.test('names are listed in byte order', async (t) => {
   const { collections } = await createServices(t);
   for (const name of ['zebra', 'Äpfel', 'apples', '🐟', 'Zebra'])
     await collections.addCollection(serviceCallFor(), { collection_name: name });

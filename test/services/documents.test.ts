@@ -20,7 +20,7 @@ async function* stream(...parts: readonly string[]) {
   for (const part of parts) yield Buffer.from(part);
 }
 
-t.test('a text comes back exactly as it was given, with its size, hash and pages', async (t) => {
+t.test('a text is returned exactly as added, with its size, hash and pages', async (t) => {
   const parts = await createServices(t);
   const text = 'Ein Fisch 🐟\r\n\tand a\u2028line\u0000 with everything\ud800 in it';
   t.match(await addTextDocument(parts, 'a.txt', text), { status: 201, body: { index_status: 'indexed' } });
@@ -44,7 +44,7 @@ t.test('a text comes back exactly as it was given, with its size, hash and pages
   }
 });
 
-t.test('the text is readable while the document waits for its index, and the same afterwards', async (t) => {
+t.test('the text is readable before and after indexing', async (t) => {
   const parts = await createServices(t);
   const release = parts.first.store.holdWrites();
   const adding = addTextDocument(parts, 'a.txt', 'early', { wait: false });
@@ -55,7 +55,7 @@ t.test('the text is readable while the document waits for its index, and the sam
   t.match(await info(parts, 'a.txt'), { content: 'early', index_status: 'indexed' });
 });
 
-t.test('a batch adds what it can and says of each other item why not', async (t) => {
+t.test('a batch adds the valid items and returns an error for each other item', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'taken.txt', 'here first');
   const text = (path: string, fields: object = {}) => ({
@@ -103,37 +103,33 @@ t.test('a whole batch waits without a warning', async (t) => {
   t.same(warnings, []);
 });
 
-t.test(
-  'an uploaded file is kept byte for byte; one that is refused leaves nothing on the disk',
-  async (t) => {
-    const parts = await createServices(t);
-    const { documents, first } = parts;
-    const upload = (path: string, ...pieces: readonly string[]) => {
-      const parameters = { collection_name: 'papers', path, metadata: {}, overwrite: false, wait: true };
-      return documents.uploadDocument(serviceCallFor(), parameters, stream(...pieces));
-    };
-    t.match(await upload('a.bin', 'one ', 'two'), { status: 201, body: { index_status: 'indexed' } });
-    t.match(await info(parts, 'a.bin'), { size: 7, sha256: sha256('one two') });
-    await t.rejects(upload('a.bin', 'three'), { code: 'conflict' });
-    first.store.nextFailure = diskFullError();
-    await t.rejects(upload('b.bin', 'four'), { code: 'reserve_reached' });
-    first.store.nextFailure = null;
-    const cut = documents.uploadDocument(
-      serviceCallFor(),
-      { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
-      (async function* () {
-        yield Buffer.from('five');
-        throw new Error('the client went away');
-      })(),
-    );
-    await t.rejects(cut, /went away/);
-    for (const bytes of ['three', 'four', 'five'])
-      t.equal(await first.blobs.size(sha256(bytes)), null, bytes);
-    t.equal(await first.blobs.size(sha256('one two')), 7);
-  },
-);
+t.test('an uploaded file is stored byte for byte; a rejected one leaves nothing on disk', async (t) => {
+  const parts = await createServices(t);
+  const { documents, first } = parts;
+  const upload = (path: string, ...pieces: readonly string[]) => {
+    const parameters = { collection_name: 'papers', path, metadata: {}, overwrite: false, wait: true };
+    return documents.uploadDocument(serviceCallFor(), parameters, stream(...pieces));
+  };
+  t.match(await upload('a.bin', 'one ', 'two'), { status: 201, body: { index_status: 'indexed' } });
+  t.match(await info(parts, 'a.bin'), { size: 7, sha256: sha256('one two') });
+  await t.rejects(upload('a.bin', 'three'), { code: 'conflict' });
+  first.store.nextFailure = diskFullError();
+  await t.rejects(upload('b.bin', 'four'), { code: 'reserve_reached' });
+  first.store.nextFailure = null;
+  const cut = documents.uploadDocument(
+    serviceCallFor(),
+    { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
+    (async function* () {
+      yield Buffer.from('five');
+      throw new Error('the client went away');
+    })(),
+  );
+  await t.rejects(cut, /went away/);
+  for (const bytes of ['three', 'four', 'five']) t.equal(await first.blobs.size(sha256(bytes)), null, bytes);
+  t.equal(await first.blobs.size(sha256('one two')), 7);
+});
 
-t.test('deleting answers with what was there, and says when nothing was', async (t) => {
+t.test('deleting returns the deleted paths, and an error if there were none', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'a');
   await addTextDocument(parts, 'b.txt', 'b');
@@ -144,29 +140,26 @@ t.test('deleting answers with what was there, and says when nothing was', async 
   await t.rejects(remove(['a.txt', 'b.txt']), { code: 'not_found' });
 });
 
-t.test(
-  'an update asks for one thing at a time, and for nothing it only looks whether the document is there',
-  async (t) => {
-    const parts = await createServices(t);
-    await addTextDocument(parts, 'a.txt', 'a');
-    const update = (fields: object, path = 'a.txt') =>
-      parts.documents.updateDocument(serviceCallFor(), { collection_name: 'papers', path, ...fields });
-    const before = await info(parts, 'a.txt');
-    await update({});
-    await update({ metadata: null, index_status: null });
-    t.match(await info(parts, 'a.txt'), {
-      id: before.id,
-      metadata: before.metadata,
-      index_status: 'indexed',
-    });
-    await t.rejects(update({}, 'x.txt'), { code: 'not_found' });
-    const both = update({ metadata: { a: 'b' }, index_status: 'not_parsed' });
-    await t.rejects(both, { code: 'bad_request', message: /cannot be combined/ });
-    await t.rejects(update({ index_status: 'not_parsed' }), { code: 'precondition_failed' });
-  },
-);
+t.test('an update has one change; without a change it only checks that the document exists', async (t) => {
+  const parts = await createServices(t);
+  await addTextDocument(parts, 'a.txt', 'a');
+  const update = (fields: object, path = 'a.txt') =>
+    parts.documents.updateDocument(serviceCallFor(), { collection_name: 'papers', path, ...fields });
+  const before = await info(parts, 'a.txt');
+  await update({});
+  await update({ metadata: null, index_status: null });
+  t.match(await info(parts, 'a.txt'), {
+    id: before.id,
+    metadata: before.metadata,
+    index_status: 'indexed',
+  });
+  await t.rejects(update({}, 'x.txt'), { code: 'not_found' });
+  const both = update({ metadata: { a: 'b' }, index_status: 'not_parsed' });
+  await t.rejects(both, { code: 'bad_request', message: /cannot be combined/ });
+  await t.rejects(update({ index_status: 'not_parsed' }), { code: 'precondition_failed' });
+});
 
-t.test('a list is read to its end page by page, in the order of bytes, also below a prefix', async (t) => {
+t.test('a list is read page by page in byte order, also below a prefix', async (t) => {
   const parts = await createServices(t);
   const paths = ['a/1', 'a/10', 'a/2', 'b', 'ä', '🐟', 'a', 'B'];
   for (const path of paths) await addTextDocument(parts, path, path, { wait: false });
@@ -189,7 +182,7 @@ t.test('a list is read to its end page by page, in the order of bytes, also belo
   t.same(await list({ path_prefix: 'a/' }), ['a/1', 'a/10', 'a/2']);
 });
 
-t.test('a body that was slow to arrive shortens the wait for the index, an upload does not', async (t) => {
+t.test('a body that arrives slowly shortens the wait for the index, an upload does not', async (t) => {
   let unstick = () => {};
   let stuck: Promise<void> = Promise.resolve();
   const parse = () => stuck.then(() => ['a page']);
@@ -215,47 +208,40 @@ t.test('a body that was slow to arrive shortens the wait for the index, an uploa
   unstick();
 });
 
-t.test(
-  'whoever waits for a document that is overwritten or deleted meanwhile is answered at once with the status it reached',
-  async (t) => {
-    const ends: readonly (readonly [string, (parts: ServiceFixture) => Promise<unknown>])[] = [
-      ['overwritten', (parts) => addTextDocument(parts, 'a.bin', 'instead')],
-      [
-        'deleted',
-        ({ documents }) =>
-          documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.bin' }),
-      ],
-      [
-        'deleted with its collection',
-        ({ collections }) => collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' }),
-      ],
-    ];
-    const content = { type: 'auto' as const, base64_data: base64('never read') };
-    const gone = { index_status: 'parsing', error: /overwritten or deleted before it was indexed/ };
-    for (const [what, end] of ends) {
-      const parts = await createServices(t, { parse: () => new Promise(() => {}) });
-      const waiting = addTextDocument(parts, 'a.bin', '', { content });
-      while (parts.first.documents.get(parts.first.papers.collectionId, 'a.bin')?.status !== 'parsing')
-        await new Promise((resolve) => setImmediate(resolve));
-      await end(parts);
-      t.match(await waiting, { status: 201, body: { message: 'Success!', ...gone } }, what);
-    }
+t.test('waiting for a document that is overwritten or deleted returns its last status at once', async (t) => {
+  const ends: readonly (readonly [string, (parts: ServiceFixture) => Promise<unknown>])[] = [
+    ['overwritten', (parts) => addTextDocument(parts, 'a.bin', 'instead')],
+    [
+      'deleted',
+      ({ documents }) =>
+        documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.bin' }),
+    ],
+    [
+      'deleted with its collection',
+      ({ collections }) => collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' }),
+    ],
+  ];
+  const content = { type: 'auto' as const, base64_data: base64('never read') };
+  const gone = { index_status: 'parsing', error: /overwritten or deleted before it was indexed/ };
+  for (const [what, end] of ends) {
     const parts = await createServices(t, { parse: () => new Promise(() => {}) });
-    const documents = [{ path: 'a.bin', content, overwrite: true }];
-    const batch = { collection_name: 'papers', documents, wait: true };
-    const waiting = parts.documents.addDocuments(serviceCallFor(), batch);
-    while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
-    await addTextDocument(parts, 'a.bin', 'instead');
-    t.match(
-      (await waiting).results,
-      [{ path: 'a.bin', status: 201, index_status: String }],
-      'in a batch too',
-    );
-    t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
-  },
-);
+    const waiting = addTextDocument(parts, 'a.bin', '', { content });
+    while (parts.first.documents.get(parts.first.papers.collectionId, 'a.bin')?.status !== 'parsing')
+      await new Promise((resolve) => setImmediate(resolve));
+    await end(parts);
+    t.match(await waiting, { status: 201, body: { message: 'Success!', ...gone } }, what);
+  }
+  const parts = await createServices(t, { parse: () => new Promise(() => {}) });
+  const documents = [{ path: 'a.bin', content, overwrite: true }];
+  const batch = { collection_name: 'papers', documents, wait: true };
+  const waiting = parts.documents.addDocuments(serviceCallFor(), batch);
+  while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
+  await addTextDocument(parts, 'a.bin', 'instead');
+  t.match((await waiting).results, [{ path: 'a.bin', status: 201, index_status: String }], 'in a batch too');
+  t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
+});
 
-t.test('a full queue refuses new metadata and further attempts too', async (t) => {
+t.test('a full queue rejects metadata changes and retries, too', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'a');
   parts.admission.check = () => {

@@ -23,7 +23,7 @@ async function read(
   return Buffer.concat(parts).toString();
 }
 
-t.test('an address gives the raw bytes, whole or a part, of files and of texts', async (t) => {
+t.test('a file URL returns the raw bytes, whole or a range, of files and texts', async (t) => {
   const parts = await createServices(t);
   const bytes = `${'x'.repeat(300_000)}the end`;
   const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') };
@@ -41,24 +41,27 @@ t.test('an address gives the raw bytes, whole or a part, of files and of texts',
   });
 });
 
-t.test('an address ends with its document: deleted, replaced, or its collection gone', async (t) => {
-  const parts = await createServices(t);
-  for (const path of ['a.txt', 'b.txt', 'c.txt']) await addTextDocument(parts, path, path);
-  const [a, b, c] = [
-    await address(parts, 'a.txt'),
-    await address(parts, 'b.txt'),
-    await address(parts, 'c.txt'),
-  ];
-  await parts.documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.txt' });
-  await t.rejects(read(parts, a), { code: 'not_found' });
-  await addTextDocument(parts, 'b.txt', 'another');
-  await t.rejects(read(parts, b), { code: 'not_found' });
-  t.equal(await read(parts, await address(parts, 'b.txt')), 'another');
-  await parts.collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' });
-  await t.rejects(read(parts, c), { code: 'not_found' });
-});
+t.test(
+  'a file URL is invalid when its document is deleted or replaced, or its collection deleted',
+  async (t) => {
+    const parts = await createServices(t);
+    for (const path of ['a.txt', 'b.txt', 'c.txt']) await addTextDocument(parts, path, path);
+    const [a, b, c] = [
+      await address(parts, 'a.txt'),
+      await address(parts, 'b.txt'),
+      await address(parts, 'c.txt'),
+    ];
+    await parts.documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path: 'a.txt' });
+    await t.rejects(read(parts, a), { code: 'not_found' });
+    await addTextDocument(parts, 'b.txt', 'another');
+    await t.rejects(read(parts, b), { code: 'not_found' });
+    t.equal(await read(parts, await address(parts, 'b.txt')), 'another');
+    await parts.collections.deleteCollection(serviceCallFor(), { collection_name: 'papers' });
+    await t.rejects(read(parts, c), { code: 'not_found' });
+  },
+);
 
-t.test('new metadata does not change the address', async (t) => {
+t.test('new metadata does not change the file URL', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'same');
   const before = await address(parts, 'a.txt');
@@ -72,7 +75,7 @@ t.test('new metadata does not change the address', async (t) => {
   t.equal(await read(parts, before), 'same');
 });
 
-t.test('a token that we did not make is unknown, and one for a file opens no image', async (t) => {
+t.test('a forged token is a 404, and a token for a file opens no image', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'a');
   const token = await address(parts, 'a.txt');

@@ -129,27 +129,30 @@ function numbers(embedding: number[] | string): number[] {
   return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
 }
 
-t.test('embed answers one vector of unit length per text, in order, in every offered length', async (t) => {
-  const { service, call } = build();
-  const input = ['a', 'bb', '', 'dddd'];
-  for (const dimensions of [undefined, null, ...offered]) {
-    const reply = await service.embed(call(), {
-      ...embedRequest,
-      input,
-      ...(dimensions === undefined ? {} : { dimensions }),
-    });
-    t.equal(reply.results.length, 4);
-    reply.results.forEach((result, i) => {
-      const vector = numbers(result.embedding);
-      t.equal(vector.length, dimensions ?? 2560);
-      const strongest = vector.indexOf(Math.max(...vector.slice(0, 40)));
-      t.equal(strongest, input[i]?.length, `the vector of text ${i}`);
-      t.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-6);
-    });
-  }
-});
+t.test(
+  'embed returns one vector of unit length per text, in order, for each supported dimension',
+  async (t) => {
+    const { service, call } = build();
+    const input = ['a', 'bb', '', 'dddd'];
+    for (const dimensions of [undefined, null, ...offered]) {
+      const reply = await service.embed(call(), {
+        ...embedRequest,
+        input,
+        ...(dimensions === undefined ? {} : { dimensions }),
+      });
+      t.equal(reply.results.length, 4);
+      reply.results.forEach((result, i) => {
+        const vector = numbers(result.embedding);
+        t.equal(vector.length, dimensions ?? 2560);
+        const strongest = vector.indexOf(Math.max(...vector.slice(0, 40)));
+        t.equal(strongest, input[i]?.length, `the vector of text ${i}`);
+        t.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-6);
+      });
+    }
+  },
+);
 
-t.test('float and base64 hold the same numbers', async (t) => {
+t.test('float and base64 contain the same numbers', async (t) => {
   const { service, call } = build();
   const request = { ...embedRequest, input: ['some text'], dimensions: 160 };
   const float = await service.embed(call(), { ...request, encoding_format: 'float' });
@@ -197,7 +200,7 @@ t.test('charged bytes: 150 and the text for embed; 150, the query and the text f
   t.match(ranked, { total_bytes: 2 * (150 + 3) + 2 + 3, total_tokens: 10 });
 });
 
-t.test('rerank answers best first, equal scores in the order given, cut to top_n', async (t) => {
+t.test('rerank returns best first, equal scores in input order, at most top_n', async (t) => {
   const { service, call } = build();
   const documents = ['none', 'a fee', 'no', 'a much longer fee', 'the fee'];
   const order = async (top_n?: number | null) => {
@@ -219,7 +222,7 @@ t.test('rerank answers best first, equal scores in the order given, cut to top_n
 });
 
 t.test(
-  'rerank tells how it ran and how long, in seconds, and the model’s part is never the larger',
+  'rerank reports its latency mode and times in seconds, and the model time is never the larger',
   async (t) => {
     const { service, call } = build();
     const reply = await service.rerank(call(), { ...rerankRequest, documents: ['a'] });
@@ -250,7 +253,7 @@ t.test('a call over the fast limit runs slow, and after that limit too it gets 4
   t.match(await refusalOf(service.rerank(call(), request(4_000_000))), { status: 429 });
 });
 
-t.test('more than 5,000,000 charged bytes are a 413, exactly so many are not', async (t) => {
+t.test('more than 5,000,000 charged bytes are a 413, exactly 5,000,000 are not', async (t) => {
   const { service, call, facts } = build();
   const fits = await service.embed(call(), {
     ...embedRequest,
@@ -263,7 +266,7 @@ t.test('more than 5,000,000 charged bytes are a 413, exactly so many are not', a
   t.equal(facts.length, 1, 'and is not counted');
 });
 
-t.test('vectors that no reply could hold are a 413 that says how many fit', async (t) => {
+t.test('vectors above the reply limit are a 413 with the maximum number', async (t) => {
   const { service, call, modelRunner } = build();
   const many = Array<string>(2_049).fill('');
   const refusal = await refusalOf(service.embed(call(), { ...embedRequest, input: many }));
@@ -277,7 +280,7 @@ t.test('vectors that no reply could hold are a 413 that says how many fit', asyn
   );
 });
 
-t.test('an unknown model is a 404, a length that is not offered a 400', async (t) => {
+t.test('an unknown model is a 404, an unsupported dimension a 400', async (t) => {
   const { service, call } = build();
   const embed = (more: object) => refusalOf(service.embed(call(), { ...embedRequest, input: 'x', ...more }));
   t.match(await embed({ model: 'zerank-2' }), { status: 404, message: /zembed-1/ });
@@ -297,7 +300,7 @@ t.test('every call is counted with its bytes, tokens and times', async (t) => {
   ]);
 });
 
-t.test('a caller who left is served no further piece', async (t) => {
+t.test('a disconnected caller gets no further batch', async (t) => {
   const { service, call, modelRunner, facts } = build();
   const controller = new AbortController();
   const work = service.embed(call(controller.signal), {
@@ -312,7 +315,7 @@ t.test('a caller who left is served no further piece', async (t) => {
   t.same(facts, []);
 });
 
-t.test('OpenAI clients find their shape, and texts are documents unless they say otherwise', async (t) => {
+t.test('replies have the OpenAI format, and texts are documents by default', async (t) => {
   const { service, call } = build();
   const request = { model: 'zembed-1', input: ['a', 'bb'], dimensions: 80 };
   const reply = await service.openAiEmbeddings(call(), request);
@@ -338,7 +341,7 @@ t.test('OpenAI clients find their shape, and texts are documents unless they say
   t.same(numbers(query.data[0]?.embedding ?? ''), asQuery.results[0]?.embedding);
 });
 
-t.test('Cohere clients find their shape, with strings or objects, with or without the texts', async (t) => {
+t.test('replies have the Cohere format, for strings or objects, with or without texts', async (t) => {
   const { service, call } = build();
   const documents = ['none', { text: 'a fee' }];
   const request = { model: 'zerank-2', query: 'fee', documents };

@@ -22,7 +22,7 @@ const failure = (code: 'corrupt' | 'unsupported' | 'timeout', message: string): 
   failure: { code, message },
 });
 
-t.test('a file is answered with its pages, a broken one with the reason', async (t) => {
+t.test('a file returns its pages, a damaged one the reason', async (t) => {
   const pages = services(async (bytes) => ({
     kind: 'text',
     contentType: 'text/plain',
@@ -47,7 +47,7 @@ t.test('a file is answered with its pages, a broken one with the reason', async 
   await t.rejects(slow.parseDocument(serviceCallFor(), request), refused);
 });
 
-t.test('the answer comes in time also when every parser is busy, and the work is called off', async (t) => {
+t.test('with all parsers busy the reply is in time, and the work is canceled', async (t) => {
   let isCalledOff = false;
   const busy = services((_bytes, signal) => {
     signal.addEventListener('abort', () => {
@@ -63,7 +63,7 @@ t.test('the answer comes in time also when every parser is busy, and the work is
 });
 
 t.test(
-  'a file that was slow to arrive leaves its parser less time, not the client a longer wait',
+  'a file that arrives slowly shortens the time of its parser, not the deadline of the client',
   async (t) => {
     const busy = services(() => new Promise(() => {}));
     const call = { ...serviceCallFor(), receivedAt: performance.now() - limits.waitMsMax };
@@ -74,7 +74,7 @@ t.test(
   },
 );
 
-t.test('what is no base64 reaches no parser', async (t) => {
+t.test('invalid base64 reaches no parser', async (t) => {
   const none = services(async () => t.fail('it was read') as never);
   await t.rejects(none.parseDocument(serviceCallFor(), { base64_data: 'ä%' }), { code: 'bad_request' });
 });

@@ -22,7 +22,7 @@ function queryFunctions({ queries }: ServiceFixture) {
 
 const ask = { collection_name: 'papers', query: 'herring', k: 5 };
 
-t.test('every result names its document, its place and an address that works', async (t) => {
+t.test('each result has its document, position and a valid file URL', async (t) => {
   const parts = await createServices(t);
   const { files } = parts;
   const queries = queryFunctions(parts);
@@ -50,7 +50,7 @@ t.test('every result names its document, its place and an address that works', a
   }
 });
 
-t.test('each request is bounded, and what is wrong with it is said', async (t) => {
+t.test('each parameter is bounded, and errors state the problem', async (t) => {
   const { queries } = await createServices(t);
   const cases: readonly (readonly [object, string, RegExp])[] = [
     [{ k: 0 }, 'bad_request', /k/],
@@ -72,7 +72,7 @@ t.test('each request is bounded, and what is wrong with it is said', async (t) =
   }
 });
 
-t.test('explanations come when asked for, and name the words that were found', async (t) => {
+t.test('explanations are returned on request and list the matched words', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'a note about one Herring');
   const plain = await queryFunctions(parts).topDocuments(serviceCallFor(), ask);
@@ -92,7 +92,7 @@ t.test('explanations come when asked for, and name the words that were found', a
   }
 });
 
-t.test('what a query asks beyond its words is in its explanation as it was understood', async (t) => {
+t.test('the explanation contains the parsed operators of the query', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'salted herring');
   await addTextDocument(parts, 'b.txt', 'smoked herring');
@@ -132,7 +132,7 @@ t.test('what a query asks beyond its words is in its explanation as it was under
   t.match(parts.recordedModelUsage, [{ kind: 'embed', bytes: 'herring salted'.length }]);
 });
 
-t.test('a query without words lists what its filter matches', async (t) => {
+t.test('a query without words lists the matches of its filter', async (t) => {
   const parts = await createServices(t);
   await addTextDocument(parts, 'a.txt', 'one', { metadata: { year: '1887' } });
   await addTextDocument(parts, 'b.txt', '', { metadata: { year: '1888' } });

@@ -188,7 +188,7 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed}
   t.pass('all rounds');
 });
 
-t.test('a search that ended at its limits says so, and what was asked of it', async (t) => {
+t.test('a search that was cut by its limits reports it with the requested values', async (t) => {
   const { operators } = parseOperators('"salted herring" -smoked');
   const control = { weights: { lexical: 2, vector: 0 }, minScore: 0.25, maxPerDocument: 3, operators };
   const times = { embed: 0, search: 0, rerank: 0, read: 0 };
@@ -221,7 +221,7 @@ t.test('a search that ended at its limits says so, and what was asked of it', as
   });
 });
 
-t.test('a reply is the same bytes wherever it is gathered, and as many as it says', async (t) => {
+t.test('a reply has the same bytes from every source, and the stated length', async (t) => {
   const kept = Buffer.from('"é 中"');
   const reply = new RenderedJson(['[1,', kept, ',"\u00e9😀"]']);
   t.equal(reply.toBytes().toString(), '[1,"é 中","é😀"]');

@@ -28,7 +28,7 @@ t.test('a list written item by item is the JSON of the whole list', async (t) =>
   }
 });
 
-t.test('a reply of pages is what JSON.stringify makes of it', async (t) => {
+t.test('a reply of pages equals JSON.stringify', async (t) => {
   for (const pages of [[], [''], ['a "quote"', '\u2028é😀', 'x'.repeat(200_000)]]) {
     const body = { pages, warnings: ['one'] };
     const reply = await renderPages(body, () => null);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
-t.test('the status adds up what stands where, for one collection and for all', async (t) => {
+t.test('the status counts documents by state, for one collection and for all', async (t) => {
   const parts = await createServices(t, { parse: async () => null });
   const { collections, documents, status } = parts;
   await collections.addCollection(serviceCallFor(), { collection_name: 'others' });

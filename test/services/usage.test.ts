@@ -142,7 +142,7 @@ t.test('queries: one row per window, collection and type', async (t) => {
   ]);
 });
 
-t.test('models: one row per window, model and whether it was called as such', async (t) => {
+t.test('models: one row per window, model, and whether it was called directly', async (t) => {
   const { meter, usage, today } = await build();
   const usageEvent = { organizationId: mine, bytes: 300, tokens: 9, timeTakenMs: 5 };
   meter.recordEmbed({ ...usageEvent, model: 'zembed-1', explicitCall: true });
@@ -166,29 +166,26 @@ t.test('models: one row per window, model and whether it was called as such', as
   ]);
 });
 
-t.test(
-  'a list of collections shows only them; a name of another organisation is as unknown as any',
-  async (t) => {
-    const { meter, usage, today } = await build();
-    meter.recordDocument(document('indexed'));
-    meter.recordDocument(document('indexed', { collectionId: letters }));
-    const listedNames = async (names: string[] | null) => {
-      const rows = await usage.documents(callOf(mine), today({ collection_names: names }));
-      return rows.map((row) => row.collection_id);
-    };
-    t.same(await listedNames(null), [handbook, letters]);
-    t.same(await listedNames(['letters']), [letters]);
-    t.same(await listedNames(['letters', 'handbook', 'letters']), [handbook, letters]);
-    t.same(await listedNames([]), []);
-    for (const name of ['no such collection', 'secret', '']) {
-      const request = today({ collection_names: ['handbook', name] });
-      t.equal(await statusOf(usage.documents(callOf(mine), request)), 404, name);
-      t.equal(await statusOf(usage.queries(callOf(mine), request)), 404, name);
-    }
-  },
-);
+t.test('a list of collections restricts the rows; names of other organizations are unknown', async (t) => {
+  const { meter, usage, today } = await build();
+  meter.recordDocument(document('indexed'));
+  meter.recordDocument(document('indexed', { collectionId: letters }));
+  const listedNames = async (names: string[] | null) => {
+    const rows = await usage.documents(callOf(mine), today({ collection_names: names }));
+    return rows.map((row) => row.collection_id);
+  };
+  t.same(await listedNames(null), [handbook, letters]);
+  t.same(await listedNames(['letters']), [letters]);
+  t.same(await listedNames(['letters', 'handbook', 'letters']), [handbook, letters]);
+  t.same(await listedNames([]), []);
+  for (const name of ['no such collection', 'secret', '']) {
+    const request = today({ collection_names: ['handbook', name] });
+    t.equal(await statusOf(usage.documents(callOf(mine), request)), 404, name);
+    t.equal(await statusOf(usage.queries(callOf(mine), request)), 404, name);
+  }
+});
 
-t.test('an organisation sees nothing of another', async (t) => {
+t.test('an organization sees no usage of another', async (t) => {
   const { meter, usage, today } = await build();
   meter.recordDocument(document('added'));
   meter.recordEmbed({
@@ -205,7 +202,7 @@ t.test('an organisation sees nothing of another', async (t) => {
   t.match(await usage.modelsCounters(callOf(theirs)), { all_time: { embed: { count: 0 } } });
 });
 
-t.test('bad stretches of time are a 400', async (t) => {
+t.test('invalid time ranges are a 400', async (t) => {
   const { usage, today } = await build();
   const ranges = [
     [10, 9, 400],
@@ -223,7 +220,7 @@ t.test('bad stretches of time are a 400', async (t) => {
   }
 });
 
-t.test('both ends of a stretch belong to it, by the minute', async (t) => {
+t.test('both ends of a time range are inclusive, by the minute', async (t) => {
   const { meter, usage, today } = await build();
   meter.recordDocument(document('added'));
   const minute = Date.UTC(2026, 9, 31, 12, 34) / 1000;

@@ -35,7 +35,7 @@ async function build() {
   return { ledger: new UsageLedger({ store, clock }), recordedQueries, collections };
 }
 
-t.test('every stretch of time in every window adds up to exactly the facts in it', async (t) => {
+t.test('each time range in each window sums exactly its events', async (t) => {
   const { ledger, recordedQueries, collections } = await build();
   const seconds = { minutely: 60, hourly: 3_600, daily: 86_400 } as const;
   const first = begin / 1000;

@@ -68,7 +68,7 @@ function build(
   return { store, clock, meter, ledger, embedded };
 }
 
-t.test('what was recorded is told again, per minute, hour, day, month and in all', async (t) => {
+t.test('recorded usage is returned per minute, hour, day, month and in total', async (t) => {
   const { clock, meter, ledger, embedded } = build();
   meter.recordEmbed(embed);
   meter.recordEmbed(embed);
@@ -107,7 +107,7 @@ t.test('what was recorded is told again, per minute, hour, day, month and in all
   t.match(await embedded('thisMonth'), [{ what: 'false' }, called]);
 });
 
-t.test('a new month begins with nothing, all time goes on', async (t) => {
+t.test('a new month starts at zero, the total continues', async (t) => {
   const { clock, meter, embedded } = build({
     clock: new FakeClock({ wall: Date.UTC(2026, 10, 30, 23, 59, 59) }),
   });
@@ -118,7 +118,7 @@ t.test('a new month begins with nothing, all time goes on', async (t) => {
   t.match(await embedded('allTime'), [{ event_count: 1 }]);
 });
 
-t.test('totals go on where an earlier run of the program ended, in the same minute too', async (t) => {
+t.test('totals continue after a restart, in the same minute too', async (t) => {
   const store = new MemoryStore();
   const clock = new FakeClock();
   for (let run = 0; run < 3; run += 1) {
@@ -130,7 +130,7 @@ t.test('totals go on where an earlier run of the program ended, in the same minu
   t.match(await build({ store, clock }).embedded(), [{ event_count: 3, total_request_bytes: 480 }]);
 });
 
-t.test('flushing again and again counts nothing twice', async (t) => {
+t.test('repeated flushes count nothing twice', async (t) => {
   const { meter, embedded } = build();
   meter.recordEmbed(embed);
   await Promise.all([meter.flush(), meter.flush(), meter.tryFlush()]);
@@ -140,7 +140,7 @@ t.test('flushing again and again counts nothing twice', async (t) => {
   t.equal(meter.pending, 0);
 });
 
-t.test('a failed write loses and doubles nothing', async (t) => {
+t.test('a failed write neither loses nor doubles usage', async (t) => {
   const store = new FailingStore();
   const { meter, embedded } = build({ store });
   meter.recordEmbed(embed);
@@ -171,7 +171,7 @@ t.test('when only the second part of a long write fails, the first is not writte
   t.ok(rows.every((row) => row.event_count === 1));
 });
 
-t.test('memory is bounded while the store takes no writes, and what is not counted is said', async (t) => {
+t.test('memory is bounded while the store takes no writes, and dropped usage is logged', async (t) => {
   const store = new FailingStore();
   store.failures = Number.POSITIVE_INFINITY;
   const logged: Readonly<Record<string, unknown>>[] = [];
@@ -194,7 +194,7 @@ t.test('memory is bounded while the store takes no writes, and what is not count
   t.match(rows[0], { about: 'm0', event_count: 51 });
 });
 
-t.test('many different things are written before anybody asks', async (t) => {
+t.test('many different counters are written before a read', async (t) => {
   const { meter, embedded } = build({ pendingTotalsMax: 10 });
   for (let i = 0; i < 10; i += 1) meter.recordEmbed({ ...embed, model: `m${i}` });
   while (meter.pending > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -217,7 +217,7 @@ t.test('a started meter writes by itself and stops when closed', async (t) => {
   t.equal(meter.pending, 1, 'no timer goes on');
 });
 
-t.test('a document’s count that joins a write exists exactly when that write does', async (t) => {
+t.test('the count of a document is stored in the same write as the document', async (t) => {
   const { store, meter, ledger } = build();
   const never: WriteOperation = {
     type: 'expect',
@@ -245,7 +245,7 @@ t.test('a document’s count that joins a write exists exactly when that write d
   });
 });
 
-t.test('organisations and kinds never mix', async (t) => {
+t.test('organizations and kinds are counted separately', async (t) => {
   const { meter, ledger, embedded } = build();
   meter.recordEmbed(embed);
   meter.recordEmbed({ ...embed, organizationId: otherOrganization, bytes: 5 });

@@ -37,14 +37,14 @@ const cases = [
   ],
 ] as const;
 
-t.test('a stretch of time is made of the fewest periods', async (t) => {
+t.test('a time range uses the fewest periods', async (t) => {
   for (const [name, minutes, longest, expected] of cases) {
     const spans = coverSpans(minutes, longest).map(({ length, from, to }) => [length, from, to]);
     t.same(spans, expected, name);
   }
 });
 
-t.test('the periods of a stretch touch, never overlap, and are exactly its minutes', async (t) => {
+t.test('the periods of a time range touch, never overlap, and cover exactly its minutes', async (t) => {
   for (let from = 0; from < 3_000; from += 137) {
     for (let to = from; to < from + 9_000; to += 331) {
       let at = from;

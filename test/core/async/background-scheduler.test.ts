@@ -14,7 +14,7 @@ function schedulerWithClock() {
 
 const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('work goes on in the order in which it came, as much in one turn as takes a turn', async (t) => {
+t.test('work continues in order of arrival, as much per turn as the time slice allows', async (t) => {
   const { scheduler, work } = schedulerWithClock();
   const done: number[] = [];
   const all = [0.5, 0.6, 0.2, 3, 0.1].map(async (share, i) => {
@@ -33,7 +33,7 @@ t.test('work goes on in the order in which it came, as much in one turn as takes
   t.same([...new Set(after)], [2, 4, 5], 'whoever is too long keeps others waiting once');
 });
 
-t.test('who asks while others go on waits behind them, and a pause ends nothing', async (t) => {
+t.test('a new task waits behind running ones, and a pause ends no slice', async (t) => {
   const { scheduler } = schedulerWithClock();
   const done: string[] = [];
   const lane = async (name: string) => {
@@ -49,7 +49,7 @@ t.test('who asks while others go on waits behind them, and a pause ends nothing'
   t.equal(done.join(''), 'abababccc');
 });
 
-t.test('a long piece of work pauses when its share of the turn is used up', async (t) => {
+t.test('a long task pauses when its share of the turn is used', async (t) => {
   const { scheduler, work } = schedulerWithClock();
   const yieldToEventLoop = scheduler.slice();
   t.equal(yieldToEventLoop(), null);

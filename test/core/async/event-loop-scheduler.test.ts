@@ -14,7 +14,7 @@ function schedulerWithClock() {
 
 const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('work continues at once while a turn has time left', async (t) => {
+t.test('work continues at once while the turn has time left', async (t) => {
   const { scheduler, work } = schedulerWithClock();
   const [first, second] = [scheduler.createYield('a'), scheduler.createYield('b')];
   t.equal(first(), null);

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { KeyedMutex, Mutex } from '../../../src/core/async/mutex.ts';
 
-t.test('two who hold the same key never run at the same time, and come in order', async (t) => {
+t.test('tasks with the same key never run concurrently and keep their order', async (t) => {
   const lock = new KeyedMutex();
   const order: string[] = [];
   await Promise.all(
@@ -26,7 +26,7 @@ t.test('different keys do not wait for each other', async (t) => {
   await heldLock;
 });
 
-t.test('an error reaches its caller only, and the next one gets the key', async (t) => {
+t.test('an error reaches only its caller, and the next task gets the key', async (t) => {
   const lock = new KeyedMutex();
   const failing = lock.run('a', async () => {
     throw new Error('mine');
@@ -36,13 +36,13 @@ t.test('an error reaches its caller only, and the next one gets the key', async 
   t.equal(await next, 'fine');
 });
 
-t.test('keys that nobody holds take no memory', async (t) => {
+t.test('unused keys take no memory', async (t) => {
   const lock = new KeyedMutex();
   await Promise.all(Array.from({ length: 100 }, (_, i) => lock.run(`${i}`, async () => i)));
   t.equal(lock.size, 0);
 });
 
-t.test('it is settled when everything has ended, failures too', async (t) => {
+t.test('it settles when all tasks have ended, failed ones too', async (t) => {
   const lock = new KeyedMutex();
   const ended: string[] = [];
   const slow = lock.run('a', async () => {

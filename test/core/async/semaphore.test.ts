@@ -19,7 +19,7 @@ t.test('no more tasks run than there are permits, in the order of arrival', asyn
   t.same(started, [0, 1, 2, 3, 4]);
 });
 
-t.test('high priority goes first and has a permit that others never get', async (t) => {
+t.test('high priority goes first and has a reserved permit', async (t) => {
   const semaphore = new Semaphore({ permits: 2, reservedPermits: 1 });
   const started: string[] = [];
   const ask = (name: string, priority: 'high' | 'normal') =>
@@ -52,7 +52,7 @@ t.test('a caller that aborts while it waits is rejected and takes no permit', as
   t.equal(await next, 'next');
 });
 
-t.test('a failed task gives its permit back', async (t) => {
+t.test('a failed task releases its permit', async (t) => {
   const semaphore = new Semaphore({ permits: 1 });
   const failing = semaphore.run(async () => {
     throw new Error('mine');
