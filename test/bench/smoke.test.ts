@@ -169,7 +169,7 @@ t.test(
   },
 );
 
-t.test('with a slow model the report says what it took of the cores, and what is wanted of it', async (t) => {
+t.test('with a slow model the report shows the share of the cores that the model used', async (t) => {
   const folder = t.testdir();
   const small = '--smoke --http uws --model-ms 1 --rounds 1 --rate 20 --seconds 0.1'.split(' ');
   const ended = await run(['server', ...small, '--out', folder]);
@@ -181,7 +181,9 @@ t.test('with a slow model the report says what it took of the cores, and what is
   });
   const [closed] = tables[1]?.rows ?? [];
   const busy = (Number(closed?.runs) * Number(closed?.ms)) / 1_000;
-  t.ok(busy > 0 && Math.abs(Number(closed?.busy) - busy) < 1e-9, 'runs per second times their time');
+  // On a loaded machine no query may end within the measured tenth of a second.
+  t.ok(Math.abs(Number(closed?.busy) - busy) < 1e-9, 'runs per second multiplied by their duration');
+  t.ok(Number(closed?.ms) > 0, 'the duration of one run');
 });
 
 t.test('the case "engine" finds what exact search finds, and so do its peers', async (t) => {

@@ -478,10 +478,13 @@ t.test(
         ),
       );
     const news = () => [...alivePids].filter((pid) => !before.has(pid));
-    await waitUntil('a process for the next organization of each host', () => news().length === 4);
-    const users = news().map(userOf);
-    t.equal(new Set(users).size, 4, users.join(' '));
-    for (const user of users) t.ok(Number(user) >= sandboxUserIds.first);
+    const users = () => news().map((pid) => Number(userOf(pid)));
+    // A process starts as root and changes its user before it runs any code of the parser.
+    await waitUntil(
+      'four processes, two of each host, that have left root',
+      () => users().length === 4 && users().every((user) => user >= sandboxUserIds.first),
+    );
+    t.equal(new Set(users()).size, 4, users().join(' '));
   },
 );
 
