@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import type { Test } from 'tap';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { createTierCatalog } from '../support/stripe-emulator/tier-catalog.ts';
 import { createMailFolder, type HttpReply, TestUser } from './people.ts';
 import { adminKey, type ServerVariables, TestServer } from './server.ts';
 
@@ -48,7 +49,7 @@ export class BillingFixture {
       protocol: 'http',
       telemetry: false,
     });
-    await setUpCatalog(stripe);
+    await createTierCatalog(stripe);
     const box = createMailFolder(t);
     const server = await TestServer.start(
       t,
@@ -264,37 +265,4 @@ export async function administratorStatus(server: TestServer, path: string, body
     body: JSON.stringify(body),
   });
   return answer.status;
-}
-
-/** Creates the catalog that the server expects by default. */
-async function setUpCatalog(stripe: Stripe): Promise<void> {
-  for (const tier of ['starter', 'teams'] as const) {
-    const product = await stripe.products.create({ name: `Quarry ${tier}` });
-    await stripe.prices.create({
-      currency: 'usd',
-      product: product.id,
-      unit_amount: monthlyPriceCents[tier],
-      lookup_key: `quarry_${tier}_monthly`,
-      recurring: { interval: 'month' },
-    });
-  }
-  for (const [metric, each] of [
-    ['embed', '0.000005'],
-    ['rerank', '0.0000025'],
-  ] as const) {
-    const name = `quarry_${metric}_tokens`;
-    const meter = await stripe.billing.meters.create({
-      display_name: name,
-      event_name: name,
-      default_aggregation: { formula: 'sum' },
-    });
-    const product = await stripe.products.create({ name });
-    await stripe.prices.create({
-      currency: 'usd',
-      product: product.id,
-      unit_amount_decimal: Stripe.Decimal.from(each),
-      lookup_key: name,
-      recurring: { interval: 'month', usage_type: 'metered', meter: meter.id },
-    });
-  }
 }

@@ -1,4 +1,4 @@
-import { finalizeInvoice, voidInvoice } from './invoicing.ts';
+import { finalizeInvoice, voidInvoice } from './invoice-collection.ts';
 import { scheduleDueAt, startNextPhase } from './schedule-lifecycle.ts';
 import type { StripeObject, StripeState } from './stripe-state.ts';
 import {

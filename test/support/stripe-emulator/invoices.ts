@@ -1,14 +1,13 @@
 import { amountOf } from './amounts.ts';
 import { customerCard } from './cards.ts';
 import { customerOf } from './customers.ts';
+import { finalizeInvoice, voidInvoice } from './invoice-collection.ts';
 import {
   addInvoiceItem,
   addLines,
   draftInvoice,
-  finalizeInvoice,
   type InvoiceLineDraft,
   previewInvoice,
-  voidInvoice,
 } from './invoicing.ts';
 import { paymentErrorOf } from './payments.ts';
 import { StripeApiError } from './stripe-error.ts';

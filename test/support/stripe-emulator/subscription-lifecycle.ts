@@ -1,15 +1,13 @@
 import { amountOf, proratedAmount } from './amounts.ts';
 import { addMonths, boundaryAfter } from './calendar.ts';
+import { collectInvoice, finalizeInvoice, voidInvoice } from './invoice-collection.ts';
 import {
   addInvoiceItem,
-  collectInvoice,
   draftInvoice,
-  finalizeInvoice,
   type InvoiceInput,
   type InvoiceLineDraft,
   type Period,
   pendingItems,
-  voidInvoice,
 } from './invoicing.ts';
 import { meteredUsageOf } from './meter-usage.ts';
 import type { ChargeOutcome, PaymentAttempt } from './payments.ts';
