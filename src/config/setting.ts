@@ -66,6 +66,16 @@ export function integerSetting(
   return { kind: 'whole', minimum, maximum, default: defaultValue, ...options };
 }
 
+/** An integer in seconds. */
+export function secondsSetting(
+  minimum: number,
+  maximum: number,
+  defaultValue: number,
+  options: SettingOptions,
+): IntegerSetting {
+  return integerSetting(minimum, maximum, defaultValue, { unit: 'seconds', ...options });
+}
+
 export function booleanSetting(defaultValue: boolean, options: SettingOptions): BooleanSetting {
   return { kind: 'switch', default: defaultValue, ...options };
 }

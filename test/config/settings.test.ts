@@ -77,7 +77,7 @@ t.test('every default is a value that the setting allows, on machines of any siz
   }
 });
 
-t.test('reranked queries run on all rerank threads and one waits for the next free one', async (t) => {
+t.test('reranked queries use all rerank threads, plus one that waits for the next free thread', async (t) => {
   const running = (variables: Record<string, string>) =>
     loadSettings(sources({ variables })).settings.rerankedQueriesRunningMax;
   t.equal(running({}), 3, 'of 8 cores');
@@ -86,7 +86,7 @@ t.test('reranked queries run on all rerank threads and one waits for the next fr
   t.equal(running(both), 40);
 });
 
-t.test('every setting says what it means and what is allowed, and secrets are marked', async (t) => {
+t.test('every setting describes its meaning and its allowed values, and secrets are marked', async (t) => {
   for (const described of describeSettings(loadSettings(sources()))) {
     t.ok(described.meaning.length > 10, described.name);
     t.ok(described.allowed.length > 5, described.name);

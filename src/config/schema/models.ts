@@ -1,0 +1,114 @@
+import {
+  enumSetting,
+  integerSetting,
+  optionalSetting,
+  type Setting,
+  secondsSetting,
+  textSetting,
+} from '../setting.ts';
+import { serviceUrlAllowed, serviceUrlPattern } from './url-patterns.ts';
+
+/** Embedding models, rerankers and services that provide them. */
+export const modelSettings = {
+  reranker: optionalSetting({
+    meaning: 'Reranker of queries that do not specify one',
+    allowed: 'zerank-2, zerank-1, zerank-1-small, or the name of a custom reranker',
+    defaultMeaning: 'none',
+  }),
+  embeddingModel: optionalSetting({
+    meaning: 'Embedding model of new collections; with QUARRY_EMBEDDING_URL, the model name at that service',
+    allowed: 'zembed-1, or the name of a custom model',
+    defaultMeaning: 'zembed-1, the built-in model',
+  }),
+  embeddingUrl: optionalSetting({
+    pattern: serviceUrlPattern,
+    meaning: 'URL of an embedding service with the API of OpenAI, used instead of the built-in model',
+    allowed: serviceUrlAllowed,
+    defaultMeaning: 'none',
+  }),
+  embeddingKey: optionalSetting({
+    meaning: 'API key for QUARRY_EMBEDDING_URL, sent as a bearer token',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  embeddingDimensions: integerSetting(0, 8_192, 0, {
+    meaning: 'Dimensions to keep of the vectors from QUARRY_EMBEDDING_URL; 0 keeps all',
+  }),
+  embeddingQueryPrefix: optionalSetting({
+    meaning: 'Prefix added to each query before embedding',
+    defaultMeaning: 'nothing',
+  }),
+  embeddingDocumentPrefix: optionalSetting({
+    meaning: 'Prefix added to each document text before embedding',
+    defaultMeaning: 'nothing',
+  }),
+  embeddingInputType: enumSetting(['none', 'voyage', 'cohere', 'jina'], 'none', {
+    meaning: 'API dialect of the field that distinguishes queries from documents',
+  }),
+  embeddingEncoding: enumSetting(['float', 'base64'], 'float', {
+    meaning: 'Requested encoding of vectors; base64 is a quarter of the size, if the service supports it',
+  }),
+  rerankUrl: optionalSetting({
+    pattern: serviceUrlPattern,
+    meaning: 'URL of a rerank service with the API of Cohere, Jina or TEI',
+    allowed: serviceUrlAllowed,
+    defaultMeaning: 'none',
+  }),
+  rerankModel: optionalSetting({
+    meaning: 'Name of the reranker at QUARRY_RERANK_URL, in requests to the service and in queries',
+    defaultMeaning: 'none',
+  }),
+  rerankKey: optionalSetting({
+    meaning: 'API key for QUARRY_RERANK_URL, sent as a bearer token',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  rerankDialect: enumSetting(['cohere', 'tei'], 'cohere', {
+    meaning: 'API dialect of QUARRY_RERANK_URL: Cohere (also Jina), or TEI',
+  }),
+  rerankScores: enumSetting(['probability', 'logit'], 'probability', {
+    meaning: 'Scale of the scores from QUARRY_RERANK_URL: probabilities from 0 to 1, or logits',
+  }),
+  modelAliases: optionalSetting({
+    pattern: /^[^\s,=]+=[^\s,=]+(,[^\s,=]+=[^\s,=]+)*$/,
+    meaning: 'Aliases of models, for clients that use other names',
+    allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
+    defaultMeaning: 'none',
+  }),
+  typoTolerance: enumSetting(['on', 'off'], 'on', {
+    meaning: 'Typo tolerance for query words that no document contains (edit distance 1 or 2)',
+  }),
+  withoutModel: enumSetting(['degrade', 'refuse'], 'degrade', {
+    meaning:
+      'Queries whose model is unavailable: run without it, with a warning (degrade), or rejected with status 503 (refuse)',
+  }),
+  modelThreads: integerSetting(1, 256, 1, {
+    meaning: 'Threads per run of a custom model; several runs can be active at the same time',
+    unit: 'threads',
+  }),
+  modelBatchTokens: integerSetting(128, 1_000_000, 2_048, {
+    meaning: 'Maximum tokens per run of a custom model, padding included; a longer single text runs alone',
+  }),
+  modelExecutionProviders: textSetting('cpu', {
+    pattern: /^[a-z]+(,[a-z]+)*$/,
+    meaning: 'Execution providers of onnxruntime for custom models, in order of preference',
+    allowed: 'names separated by commas, such as cuda,cpu or coreml,cpu',
+  }),
+  providerSecondsMax: secondsSetting(1, 600, 30, {
+    meaning: 'Timeout for one request to a model service',
+  }),
+  providerQueryMsMax: integerSetting(50, 50_000, 3_000, {
+    meaning: 'Timeout for a query at a model service, over all attempts',
+    unit: 'milliseconds',
+  }),
+  providerRequestsMax: integerSetting(1, 256, 4, {
+    meaning: 'Concurrent requests to one model service; if more than one, one is reserved for queries',
+  }),
+  providerTextsMax: integerSetting(1, 2_048, 32, { meaning: 'Maximum texts per request to a model service' }),
+  providerCharactersMax: integerSetting(1_000, 10_000_000, 64_000, {
+    meaning: 'Maximum characters per request to a model service; a longer single text is sent alone',
+  }),
+  providerTextCharactersMax: integerSetting(100, 1_000_000, 16_000, {
+    meaning: 'Maximum characters per text for a model service; longer texts are truncated',
+  }),
+} satisfies Record<string, Setting>;

@@ -1,0 +1,123 @@
+import { logLevels } from '../../core/log-levels.ts';
+import {
+  booleanSetting,
+  enumSetting,
+  integerSetting,
+  optionalSetting,
+  type Setting,
+  secondsSetting,
+  textSetting,
+} from '../setting.ts';
+import { issuerUrlAllowed, issuerUrlPattern } from './url-patterns.ts';
+
+const keyPattern = /^[\x21-\x7e]{16,256}$/;
+const keyAllowed = '16 to 256 printable ASCII characters without spaces';
+const passwordHashPattern =
+  /^\$argon2id\$v=19\$m=\d{4,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/;
+
+/** HTTP, authentication, mail and outgoing connections. */
+export const serverSettings = {
+  port: integerSetting(0, 65_535, 8720, { meaning: 'TCP port to listen on; 0 lets the system choose one' }),
+  host: textSetting('127.0.0.1', {
+    meaning: 'Address to listen on; 0.0.0.0 or :: also accepts connections from other machines',
+  }),
+  baseUrl: optionalSetting({
+    pattern: /^https?:\/\/[^\s?#]+$/,
+    meaning: 'Public URL of the server; file and image URLs start with it',
+    allowed: 'an http:// or https:// URL without query or fragment',
+    defaultMeaning: 'the Host header of each request',
+  }),
+  trustProxy: booleanSetting(false, {
+    meaning: 'Trust the x-forwarded-* headers; enable only behind a proxy that sets them',
+  }),
+  http: enumSetting(['auto', 'uws', 'node'], 'auto', {
+    meaning: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
+  }),
+  apiKey: optionalSetting({
+    pattern: keyPattern,
+    meaning: 'serve: an API key of the first organization; other commands: the API key to send',
+    allowed: keyAllowed,
+    secret: true,
+    defaultMeaning: 'a random key, printed at the first start',
+  }),
+  adminKey: optionalSetting({
+    pattern: keyPattern,
+    meaning: 'serve: the key for /v1/admin; other commands: the admin key to send',
+    allowed: keyAllowed,
+    secret: true,
+    defaultMeaning: 'none: administration is disabled',
+  }),
+  adminPasswordHash: optionalSetting({
+    pattern: passwordHashPattern,
+    meaning: 'Hash of the administrator password for /api/admin/login',
+    allowed: 'the output of `quarry hash-password`',
+    secret: true,
+    defaultMeaning: 'none: the administrator cannot sign in',
+  }),
+  signUp: enumSetting(['open', 'invited'], 'open', {
+    meaning: 'Sign-up: open to everyone, or limited to invited addresses',
+  }),
+  ownedOrganisationsMax: integerSetting(0, 10_000, 10, {
+    meaning: 'Organizations that one user may own; with 0, only the administrator creates organizations',
+    unit: 'organizations',
+  }),
+  auditDays: integerSetting(0, 36_500, 365, {
+    meaning: 'Retention of audit log entries; 0 keeps all entries',
+    unit: 'days',
+  }),
+  mailUrl: optionalSetting({
+    pattern: /^(smtps?:\/\/[^\s/]+\/?|file:\/\/\/[^\s]+|console:)$/,
+    meaning: 'Transport for sign-in links and invitations',
+    allowed:
+      'smtp://user:password@host:587, smtps://user:password@host:465, file:///a/folder for .eml files, or console: to print them',
+    secret: true,
+    defaultMeaning: 'none: no mail is sent',
+  }),
+  mailFrom: textSetting('quarry@localhost', {
+    pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+    meaning: 'Sender address of mails',
+    allowed: 'an email address without a display name',
+  }),
+  googleClientId: optionalSetting({
+    meaning: 'Client ID at the OpenID Connect issuer, for /api/auth/google',
+    defaultMeaning: 'none: this sign-in is disabled',
+  }),
+  googleClientSecret: optionalSetting({
+    meaning: 'Client secret of QUARRY_GOOGLE_CLIENT_ID',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  oidcIssuer: textSetting('https://accounts.google.com', {
+    pattern: issuerUrlPattern,
+    meaning: 'OpenID Connect issuer for /api/auth/google',
+    allowed: issuerUrlAllowed,
+  }),
+  githubClientId: optionalSetting({
+    meaning: 'Client ID at GitHub, for /api/auth/github',
+    defaultMeaning: 'none: this sign-in is disabled',
+  }),
+  githubClientSecret: optionalSetting({
+    meaning: 'Client secret of QUARRY_GITHUB_CLIENT_ID',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  githubBaseUrl: textSetting('https://github.com', {
+    pattern: issuerUrlPattern,
+    meaning: 'URL of GitHub or of a GitHub Enterprise server',
+    allowed: issuerUrlAllowed,
+  }),
+  egress: enumSetting(['configured', 'none'], 'configured', {
+    meaning: 'Outgoing connections: only to hosts in the settings (configured), or none',
+  }),
+  egressHosts: optionalSetting({
+    pattern:
+      /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(,(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)*$/,
+    meaning: 'Additional hosts for outgoing connections, such as endpoints of an identity provider',
+    allowed: 'host or host:port, separated by commas',
+    defaultMeaning: 'none',
+  }),
+  drainSeconds: secondsSetting(0, 3_600, 30, {
+    meaning: 'Grace period for running requests after SIGTERM',
+  }),
+  logLevel: enumSetting(logLevels, 'info', { meaning: 'Minimum level of log messages' }),
+} satisfies Record<string, Setting>;

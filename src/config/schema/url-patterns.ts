@@ -1,0 +1,5 @@
+export const serviceUrlPattern = /^https?:\/\/[^\s?#@]+$/;
+export const serviceUrlAllowed = 'an http:// or https:// URL without user, query or fragment';
+export const issuerUrlPattern =
+  /^(https:\/\/[^\s?#@]+[^\s?#@/]|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/[^\s?#@]*[^\s?#@/])?)$/;
+export const issuerUrlAllowed = 'an https:// URL without a trailing slash; http:// for this machine only';
