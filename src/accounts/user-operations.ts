@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { UserPrincipal } from '../schemas/principal.ts';
 import type {
@@ -25,6 +26,8 @@ export interface UserCall {
   readonly operation: string;
   /** Name of the operation in the API, such as `api/organizations/get-info`. */
   readonly name: string;
+  /** Deadline of the reply; absent for operations without one. */
+  readonly deadline?: ReplyDeadline | undefined;
 }
 
 export interface UserOperationsOptions {

@@ -9,7 +9,7 @@ import type { Plans } from '../billing/plans.ts';
 import type { PromoCodeLimiter } from '../billing/promo-codes.ts';
 import type { DisplayedLimits } from '../billing/status-reply.ts';
 import { createStripeClient } from '../billing/stripe.ts';
-import { StripeBilling } from '../billing/stripe-billing.ts';
+import { StripeBilling, type StripeBillingOptions } from '../billing/stripe-billing.ts';
 import { type PaymentsReadiness, StripeKeyHealth } from '../billing/stripe-key-health.ts';
 import type { UsedMinutesReader } from '../billing/usage-reporter.ts';
 import type { Settings } from '../config/schema.ts';
@@ -77,8 +77,7 @@ export async function buildBilling(
   dependencies: BillingDependencies,
 ): Promise<BillingComponents> {
   const { plans, storage, components, logger } = dependencies;
-  const { organizations, audit } = components;
-  const displayedLimits = createDisplayedLimits(organizations, mergePlanLimits(settings, plans));
+  const displayedLimits = createDisplayedLimits(components.organizations, mergePlanLimits(settings, plans));
   const { stripeSecretKey: secretKey, stripeApiBase: apiBase } = settings;
   if (secretKey === null) {
     const billing = createDisabledBilling({
@@ -106,21 +105,46 @@ export async function buildBilling(
     egress: dependencies.egress,
   });
   const health = new StripeKeyHealth(stripe, logger);
-  const billing = new StripeBilling({
-    ...dependencies,
-    ...{ stripe, organizations, audit, clock, random, defaultReturnUrl: home },
-    store: storage.store,
+  const billing = createStripeBilling(settings, dependencies, stripe, displayedLimits);
+  const isUseCharged = Object.keys(plans.metered).length > 0;
+  const { start, close } = createBackgroundWork(billing, logger);
+  return {
+    billing,
+    maintenanceTasks: createMaintenanceTasks(billing, storage),
+    start,
+    close,
+    state: () => health.readiness,
+    isUseCharged,
+  };
+}
+
+function createStripeBilling(
+  settings: Settings,
+  { plans, tiers, storage, components, logger, publicUrl }: BillingDependencies,
+  stripe: StripeBillingOptions['stripe'],
+  displayedLimits: DisplayedLimits,
+): StripeBilling {
+  return new StripeBilling({
+    stripe,
     webhookSecret: settings.stripeWebhookSecret,
-    replyMsMax: settings.stripeAnswerSecondsMax * 1_000,
+    plans,
     limits: displayedLimits,
+    store: storage.store,
+    organizations: components.organizations,
     readUsedMinutes: createUsedMinutesReader(storage),
     flushUsage: () => storage.meter.tryFlush(),
     promoCodeLimiter: createPromoCodeLimiter(),
-    readContactEmail: createContactReader(components),
+    tiers,
     isMeteredByMarketplace: createMeteringCheck(settings, storage),
+    audit: components.audit,
+    clock,
+    random,
+    logger,
+    publicUrl,
+    readContactEmail: createContactReader(components),
+    defaultReturnUrl: home,
+    replyMsMax: settings.stripeAnswerSecondsMax * 1_000,
   });
-  const isUseCharged = Object.keys(plans.metered).length > 0;
-  return { ...createRunningBilling(billing, storage, logger), state: () => health.readiness, isUseCharged };
 }
 
 /** Limits attempts per organization, per user (who could create organizations to guess on) and per address. */
@@ -161,43 +185,47 @@ function createContactReader({
   };
 }
 
-function createRunningBilling(
-  billing: StripeBilling,
+function createMaintenanceTasks(
+  { events, reports, orphanedCustomers }: StripeBilling,
   { meter }: Pick<Storage, 'meter'>,
+): MaintenanceTask[] {
+  return [
+    { name: 'Stripe synchronization', intervalMs: limits.billingRetryMs, run: () => events.readPending() },
+    { name: 'missed Stripe events', intervalMs: limits.billingCatchUpMs, run: (s) => events.catchUp(s) },
+    {
+      name: 'customers of deleted organizations',
+      intervalMs: limits.billingRetryMsMax,
+      run: (signal) => orphanedCustomers.deletePending(signal),
+    },
+    { name: 'old Stripe events', intervalMs: limits.billingCatchUpMs, run: () => events.sweep() },
+    {
+      name: 'Stripe usage reports',
+      intervalMs: limits.usageReportMs,
+      run: async (signal) => {
+        await meter.tryFlush();
+        await reports.report(signal);
+      },
+    },
+  ];
+}
+
+function createBackgroundWork(
+  billing: StripeBilling,
   logger: Logger,
-): Omit<BillingComponents, 'state' | 'isUseCharged'> {
+): Pick<BillingComponents, 'start' | 'close'> {
   const stop = new AbortController();
   let initialSync: Promise<void> = Promise.resolve();
-  const { events, reports, orphanedCustomers: departures } = billing;
+  const { events, orphanedCustomers } = billing;
   return {
-    billing,
-    maintenanceTasks: [
-      { name: 'Stripe synchronization', intervalMs: limits.billingRetryMs, run: () => events.readPending() },
-      { name: 'missed Stripe events', intervalMs: limits.billingCatchUpMs, run: (s) => events.catchUp(s) },
-      {
-        name: 'customers of deleted organizations',
-        intervalMs: limits.billingRetryMsMax,
-        run: (signal) => departures.deletePending(signal),
-      },
-      { name: 'old Stripe events', intervalMs: limits.billingCatchUpMs, run: () => events.sweep() },
-      {
-        name: 'Stripe usage reports',
-        intervalMs: limits.usageReportMs,
-        run: async (signal) => {
-          await meter.tryFlush();
-          await reports.report(signal);
-        },
-      },
-    ],
     start: async () => {
       await events.readPending();
       const catchUp = events.catchUp(stop.signal).catch((error: unknown) => {
         logger.warn({ error: String(error) }, 'reading Stripe events failed, will retry');
       });
       initialSync = catchUp
-        .then(() => departures.deletePending(stop.signal))
+        .then(() => orphanedCustomers.deletePending(stop.signal))
         .catch((error: unknown) => {
-          logger.warn({ error: String(error) }, 'deletion of Stripe customers failed; will retry');
+          logger.warn({ error: String(error) }, 'deleting Stripe customers failed, will retry');
         });
     },
     close: async () => {

@@ -21,7 +21,8 @@ import { type AwsComponents, Marketplaces, type VercelComponents } from '../mark
 import { SnsReceiver } from '../marketplaces/sns-receiver.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
 import { type IntegrationKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
-import { BillingRecords, isBilledByStripe } from '../storage/billing.ts';
+import { BillingRecords } from '../storage/billing.ts';
+import { isBilledByStripe } from '../storage/billing-account.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { deriveSecrets } from '../storage/installation-secrets.ts';
 import type { Tier } from '../storage/organizations.ts';

@@ -1,9 +1,10 @@
 import type Stripe from 'stripe';
 import type { Logger } from '../core/logger.ts';
-import type { BillingAccount } from '../storage/billing.ts';
+import type { BillingAccount } from '../storage/billing-account.ts';
 import { schedulePurpose } from './downgrade-manager.ts';
 import type { Payments } from './payments.ts';
 import type { PendingSchedules } from './pending-schedules.ts';
+import { planStateOf } from './plan-states.ts';
 import { idOf, type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
 import type { PromoCodes } from './promo-codes.ts';
 import { mapStripeErrors, StripeRejectedError } from './stripe.ts';
@@ -123,8 +124,9 @@ export class AccountRepairs {
   ): Promise<boolean> {
     const { stripe, calls, catalog, logger } = this.#options;
     let hasEnded = false;
-    for (const { id, status } of subscriptions.slice(1).filter((one) => catalog.hasTierPrice(one))) {
-      if (status !== 'incomplete') {
+    for (const duplicate of subscriptions.slice(1).filter((one) => catalog.hasTierPrice(one))) {
+      const { id, status } = duplicate;
+      if (planStateOf(duplicate) !== 'incomplete') {
         logger.error(
           { organizationId, subscription: id, status },
           'organization has more than one subscription',

@@ -4,7 +4,13 @@ import type {
   PendingDowngrade,
   PendingUpgrade,
 } from '../schemas/billing.ts';
-import type { BillingCopy, InvoiceCopy, PaymentMethodCopy, SubscriptionCopy } from '../storage/billing.ts';
+import type {
+  BillingCopy,
+  InvoiceCopy,
+  PaymentMethodCopy,
+  SubscriptionCopy,
+} from '../storage/billing-account.ts';
+import { planStateOf } from './plan-states.ts';
 
 /** Conversion of stored copies of Stripe objects to wire replies. */
 
@@ -53,7 +59,7 @@ export function toPendingDowngrade(subscription: SubscriptionCopy | null): Pendi
 /** Includes the first subscription while it is unpaid. */
 export function toPendingUpgrade(subscription: SubscriptionCopy | null): PendingUpgrade | null {
   if (subscription === null) return null;
-  const { pendingUpgrade, openInvoice, status, tier } = subscription;
+  const { pendingUpgrade, openInvoice, tier } = subscription;
   const hosted_invoice_url = openInvoice?.hostedInvoiceUrl ?? null;
   if (pendingUpgrade !== null)
     return {
@@ -61,6 +67,7 @@ export function toPendingUpgrade(subscription: SubscriptionCopy | null): Pending
       hosted_invoice_url,
       expires_at: toOptionalTimestamp(pendingUpgrade.expiresAt),
     };
-  if (status === 'incomplete' && tier !== null) return { tier, hosted_invoice_url, expires_at: null };
+  const isFirst = planStateOf(subscription) === 'incomplete';
+  if (isFirst && tier !== null) return { tier, hosted_invoice_url, expires_at: null };
   return null;
 }

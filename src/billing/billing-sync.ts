@@ -1,24 +1,18 @@
-import type { Actor, AuditLog } from '../audit/audit-log.ts';
+import type { Actor } from '../audit/audit-log.ts';
 import { AppError } from '../core/app-error.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
+import { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
-import type { Logger } from '../core/logger.ts';
-import type {
-  BillingAccount,
-  BillingCopy,
-  BillingIntent,
-  BillingRecords,
-  SubscriptionCopy,
-  UpgradeRollbackState,
-} from '../storage/billing.ts';
+import type { BillingRecords } from '../storage/billing.ts';
+import type { BillingAccount, BillingIntent, UpgradeRollbackState } from '../storage/billing-account.ts';
 import type { Organization, Tier } from '../storage/organizations.ts';
-import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
-import { toTimestamp } from './billing-replies.ts';
-import { type EffectiveTiers, isServing, tierOfSubscription } from './effective-tiers.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
+import type { AccountWriter } from './account-writer.ts';
+import type { CustomerReader } from './customer-reader.ts';
 import { UnknownOutcomeError } from './stripe.ts';
-import type { StripeReader, StripeSnapshot } from './stripe-reader.ts';
+import type { StripeSnapshot } from './stripe-reader.ts';
 
 /** The part of the organization directory that billing needs. */
 export interface BillingOrganizations {
@@ -44,28 +38,33 @@ export type AccountRepair = (
 export interface BillingSyncOptions {
   readonly store: Store;
   readonly records: BillingRecords;
-  readonly reader: StripeReader;
+  readonly customers: CustomerReader;
+  readonly writer: AccountWriter;
   readonly organizations: BillingOrganizations;
-  readonly audit: AuditLog;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
   readonly repair: AccountRepair;
-  readonly tiers: Pick<EffectiveTiers, 'apply'>;
-  /** Called when a subscription starts or resumes serving: usage is charged from this time. Idempotent. */
-  readonly startServing: (organizationId: string) => Promise<void>;
+}
+
+interface ChangeOptions {
+  /** Recorded in the audit log for payment methods added or removed by the change. */
+  readonly by?: Actor;
+  /** Deadline of the reply to the client; absent if the caller waits for any time. */
+  readonly deadline?: ReplyDeadline | undefined;
 }
 
 /** Input of the work function of a change. */
 export interface BillingChange {
+  /** State that was stored when the change was requested: the client may have seen it. */
+  readonly stored: BillingAccount;
   /** State at Stripe, read for this change. */
   readonly account: BillingAccount;
   /** The same change was requested before and its client received no reply. */
   readonly isRepeated: boolean;
   /** Reads the state from Stripe again. */
   readonly reread: () => Promise<BillingAccount>;
-  /** Whether the client still waits for the reply. */
-  readonly isClientWaiting: () => boolean;
+  /** Deadline of the reply to the client. */
+  readonly deadline: ReplyDeadline;
 }
 
 const system: Actor = { actor: 'system', address: null };
@@ -73,7 +72,7 @@ const system: Actor = { actor: 'system', address: null };
 /**
  * Maintains the local copy of the Stripe state and the organization tier derived from it. Reading an
  * organization is one idempotent step: it reads everything anew, repairs what a crash left, and writes copy
- * and tier. No other code writes them. Operations on one organization run one at a time.
+ * and tier. Operations on one organization run one at a time.
  */
 export class BillingSync {
   readonly #options: BillingSyncOptions;
@@ -81,8 +80,6 @@ export class BillingSync {
   /** Reads that are queued but not started, by organization. */
   readonly #queuedReads = new Map<string, Promise<BillingAccount>>();
   readonly #runningChanges = new Set<string>();
-  /** Running changes whose client no longer waits. */
-  readonly #abandonedChanges = new Set<string>();
   /** Organization ID -> end of the time in which it may change something at Stripe, in milliseconds since 1970. */
   readonly #expectedUntil = new Map<string, number>();
 
@@ -107,14 +104,14 @@ export class BillingSync {
 
   /**
    * Runs a change of a paid plan: reads Stripe, records the intent, then runs `work` while no other change of
-   * the organization runs. `by` is the actor recorded in the audit log for payment methods added or removed
-   * by the change. Errors: 409 while another change runs; those of Stripe; those of `work`.
+   * the organization runs. If the change ends after the deadline, the intent stays, so that a repeated request
+   * is recognized. Errors: 409 while another change runs; those of Stripe; those of `work`.
    */
   runChange<T>(
     organizationId: string,
     intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
     work: (change: BillingChange) => Promise<T>,
-    by = system,
+    { by = system, deadline = new ReplyDeadline() }: ChangeOptions = {},
   ): Promise<T> {
     if (this.#runningChanges.has(organizationId)) {
       throw new AppError(
@@ -123,25 +120,16 @@ export class BillingSync {
       );
     }
     this.#runningChanges.add(organizationId);
+    const stored = this.#options.records.getAccount(organizationId);
+    const runWork = (change: Omit<BillingChange, 'stored'>) => work({ ...change, stored });
     return this.#mutex
-      .run(organizationId, () => this.#runChangeLocked(organizationId, intent, work, by))
-      .finally(() => {
-        this.#runningChanges.delete(organizationId);
-        this.#abandonedChanges.delete(organizationId);
-      });
+      .run(organizationId, () => this.#runChangeLocked(organizationId, intent, runWork, { by, deadline }))
+      .finally(() => this.#runningChanges.delete(organizationId));
   }
 
   /** Tier in effect for an organization, as shown in every reply. */
   tierOf(organizationId: string): Tier {
     return this.#options.organizations.find(organizationId)?.tier ?? 'free';
-  }
-
-  /**
-   * Records that the client of the running change no longer waits. The intent then outlives the change, so
-   * that a repeated request is recognized.
-   */
-  abandon(organizationId: string): void {
-    if (this.#runningChanges.has(organizationId)) this.#abandonedChanges.add(organizationId);
   }
 
   /**
@@ -184,6 +172,19 @@ export class BillingSync {
     await store.write(changed, { mayUseReserve: true });
   }
 
+  /**
+   * Stores the payment method whose removal is about to begin, so that a repeated request is recognized. Null:
+   * the client has the reply.
+   */
+  async putPendingRemoval(organizationId: string, pendingRemovalId: string | null): Promise<void> {
+    const { store, records } = this.#options;
+    const account = records.getAccount(organizationId);
+    if (account.pendingRemovalId === pendingRemovalId) return;
+    await store.write(records.putAccount(organizationId, { ...account, pendingRemovalId }), {
+      mayUseReserve: true,
+    });
+  }
+
   /** Waits for running reads and changes. */
   async close(): Promise<void> {
     await this.#mutex.idle();
@@ -192,53 +193,48 @@ export class BillingSync {
   async #runChangeLocked<T>(
     organizationId: string,
     intent: Pick<BillingIntent, 'kind' | 'tier'> | null,
-    work: (change: BillingChange) => Promise<T>,
-    by: Actor,
+    work: (change: Omit<BillingChange, 'stored'>) => Promise<T>,
+    { by, deadline }: { readonly by: Actor; readonly deadline: ReplyDeadline },
   ): Promise<T> {
     const account = await this.#readAndRepair(organizationId, true);
     const { intent: before } = account;
     const isRepeated = intent !== null && before?.kind === intent.kind && before.tier === intent.tier;
-    const { clock, random } = this.#options;
+    const { store, records, writer, clock, random } = this.#options;
     const reason = random.uuid();
-    const pendingIntent = intent && { ...intent, at: clock.now(), settled: false };
-    await this.#putIntent(organizationId, pendingIntent, reason);
+    // The organization is read again if this process ends before the change does.
+    const pendingSync = records.putPendingSync(organizationId, reason);
+    const ownIntent = intent && { ...intent, at: clock.now(), settled: false };
+    // A change without an intent keeps that of an earlier change, whose request may still be repeated.
+    if (ownIntent === null) await store.write([pendingSync], { mayUseReserve: true });
+    else await this.#putIntent(organizationId, ownIntent, [pendingSync]);
     const reread = () => this.#readNow(organizationId, by);
-    const isClientWaiting = () => !this.#abandonedChanges.has(organizationId);
+    const endChange = async (remainingIntent: BillingIntent | null) => {
+      if (ownIntent !== null) await this.#putIntent(organizationId, remainingIntent);
+      await writer.completePendingSync(organizationId, reason);
+    };
     try {
-      const result = await work({ account, isRepeated, reread, isClientWaiting });
-      await this.#endChange(
-        organizationId,
-        reason,
-        isClientWaiting() ? null : pendingIntent && { ...pendingIntent, settled: true },
-      );
+      const result = await work({ account, isRepeated, reread, deadline });
+      const isClientWaiting = deadline.meet();
+      await endChange(isClientWaiting ? null : ownIntent && { ...ownIntent, settled: true });
       return result;
     } catch (error) {
       // When the outcome is unknown, the intent stays: the next read repairs the state, and a repeated
       // request is recognized.
-      if (!(error instanceof UnknownOutcomeError)) await this.#endChange(organizationId, reason, null);
+      if (!(error instanceof UnknownOutcomeError)) await endChange(null);
       throw error;
     }
   }
 
-  async #endChange(
+  async #putIntent(
     organizationId: string,
-    reason: string,
-    remainingIntent: BillingIntent | null,
+    intent: BillingIntent | null,
+    operations: readonly WriteOperation[] = [],
   ): Promise<void> {
-    await this.#putIntent(organizationId, remainingIntent);
-    await this.#completePendingSync(organizationId, reason);
-  }
-
-  /** With a `reason`, the organization is read again if this process ends before the change does. */
-  async #putIntent(organizationId: string, intent: BillingIntent | null, reason?: string): Promise<void> {
     const { store, records } = this.#options;
-    const account = records.getAccount(organizationId);
-    const isSame = account.intent === null && intent === null;
-    const operations = [
-      ...(isSame ? [] : records.putAccount(organizationId, { ...account, intent })),
-      ...(reason === undefined ? [] : [records.putPendingSync(organizationId, reason)]),
-    ];
-    if (operations.length > 0) await store.write(operations, { mayUseReserve: true });
+    const account = { ...records.getAccount(organizationId), intent };
+    await store.write([...records.putAccount(organizationId, account), ...operations], {
+      mayUseReserve: true,
+    });
   }
 
   #queueRead(organizationId: string): Promise<BillingAccount> {
@@ -257,179 +253,21 @@ export class BillingSync {
    * call with an unknown outcome.
    */
   async #readAndRepair(organizationId: string, isChange: boolean): Promise<BillingAccount> {
-    const { records, repair } = this.#options;
+    const { records, repair, customers, writer } = this.#options;
     const reason = records.getPendingSync(organizationId);
-    let reading = await this.#readCustomer(organizationId, isChange);
+    let reading = await customers.read(organizationId, isChange);
     if (reading !== null && (await repair(organizationId, records.getAccount(organizationId), reading)))
-      reading = await this.#readCustomer(organizationId, isChange);
-    const persisted = await this.#persist(organizationId, reading, { reason });
+      reading = await customers.read(organizationId, isChange);
+    const persisted = await writer.save(organizationId, reading, { reason });
     if (persisted.intent === null || persisted.intent.settled) return persisted;
     await this.#putIntent(organizationId, { ...persisted.intent, settled: true });
     return records.getAccount(organizationId);
   }
 
   async #readNow(organizationId: string, by: Actor): Promise<BillingAccount> {
-    return this.#persist(organizationId, await this.#readCustomer(organizationId, true), { by });
+    const { customers, writer } = this.#options;
+    return writer.save(organizationId, await customers.read(organizationId, true), { by });
   }
-
-  /**
-   * Returns null if the organization is not or no longer a customer. A customer deleted at Stripe has no
-   * subscription and is forgotten.
-   * A customer unknown to the Stripe account belongs to a different account: the secret key is wrong or new.
-   * A wrong key must not take away a paid plan or cause a second subscription. Nothing changes until the end
-   * of the paid period, so an operator who restores the previous key loses nothing. After that period, or
-   * when nothing is paid for and the organization makes a change, the configured account becomes
-   * authoritative. Errors: 409 until then.
-   */
-  async #readCustomer(organizationId: string, isChange: boolean): Promise<StripeSnapshot | null> {
-    const { records, reader, clock, logger } = this.#options;
-    const { customerId, copy } = records.getAccount(organizationId);
-    if (customerId === null) return null;
-    const reading = await reader.read(customerId);
-    if (typeof reading !== 'string') return reading;
-    const subscription = copy?.subscription ?? null;
-    const logFields = { organizationId, customer: customerId, subscription: subscription?.id ?? null };
-    if (reading === 'deleted') {
-      logger.warn(logFields, 'customer was deleted at Stripe');
-      return null;
-    }
-    logger.error(
-      logFields,
-      'customer does not exist in the Stripe account of QUARRY_STRIPE_SECRET_KEY; check the key',
-    );
-    const paidUntil = subscription !== null && isServing(subscription) ? (subscription.periodEnd ?? 0) : null;
-    if (paidUntil !== null && paidUntil > clock.now()) throw paidInOtherStripeAccountError(paidUntil);
-    if (paidUntil === null && !isChange) throw otherStripeAccountError();
-    return null;
-  }
-
-  /**
-   * `by`: actor of the changes first seen in this read; `reason`: the pending sync that this read completes.
-   */
-  async #persist(
-    organizationId: string,
-    reading: StripeSnapshot | null,
-    { by = system, reason }: { readonly by?: Actor; readonly reason?: string | undefined },
-  ): Promise<BillingAccount> {
-    const { store, records } = this.#options;
-    const before = records.getAccount(organizationId);
-    const subscription = reading?.copy.subscription ?? null;
-    const account: BillingAccount = {
-      ...before,
-      customerId: reading === null ? null : before.customerId,
-      ownsTier: before.ownsTier || (subscription !== null && isServing(subscription)),
-      ...(reading === null ? { held: null, withdrawal: null, paidCredit: 0, declinedMethodIds: [] } : {}),
-      servedUntil: this.#servedUntil(subscription, before),
-      copy:
-        reading === null ? null : { ...reading.copy, subscription: this.#withPausedAt(subscription, before) },
-    };
-    if (before.customerId !== null) {
-      if (hasServingSubscription(account.copy) && !hasServingSubscription(before.copy))
-        await this.#options.startServing(organizationId);
-      await store.write(
-        [
-          ...(reading === null ? await records.deleteCustomer(organizationId) : []),
-          ...records.putAccount(organizationId, account),
-          ...this.#paymentMethodAuditEntries(organizationId, before.copy, account.copy, by),
-        ],
-        { mayUseReserve: true },
-      );
-      await this.#applyTier(organizationId, account);
-    }
-    if (reason !== undefined) await this.#completePendingSync(organizationId, reason);
-    return account;
-  }
-
-  /**
-   * Audit entries for payment methods that users add or remove at Stripe, which are visible only in a read.
-   */
-  #paymentMethodAuditEntries(
-    organizationId: string,
-    before: BillingCopy | null,
-    after: BillingCopy | null,
-    by: Actor,
-  ): WriteOperation[] {
-    const { audit } = this.#options;
-    const entries = (action: string, ids: readonly string[]) =>
-      ids.map((payment_method) =>
-        audit.entryOperation({ ...by, organizationId, action, target: null, details: { payment_method } }),
-      );
-    return [
-      ...entries('billing.payment_method_added', methodIdsMissingIn(after, before)),
-      ...entries('billing.payment_method_removed', methodIdsMissingIn(before, after)),
-    ];
-  }
-
-  /**
-   * Service ends at the end of the known period, unless something ended it earlier. Milliseconds since 1970;
-   * null while the subscription is serving.
-   */
-  #servedUntil(subscription: SubscriptionCopy | null, before: BillingAccount): number | null {
-    if (subscription !== null && isServing(subscription)) return null;
-    const served = before.copy?.subscription ?? null;
-    if (served === null || !isServing(served)) return before.servedUntil;
-    const now = this.#options.clock.now();
-    return Math.min(now, subscription?.pausedAt ?? served.periodEnd ?? now);
-  }
-
-  /** Fills in the start of a pause with the time it was first seen if Stripe does not report it. */
-  #withPausedAt(subscription: SubscriptionCopy | null, before: BillingAccount): SubscriptionCopy | null {
-    if (subscription?.status !== 'paused' || subscription.pausedAt !== null) return subscription;
-    return { ...subscription, pausedAt: before.copy?.subscription?.pausedAt ?? this.#options.clock.now() };
-  }
-
-  async #applyTier(organizationId: string, { ownsTier, copy }: BillingAccount): Promise<void> {
-    const { audit, tiers, logger } = this.#options;
-    if (!ownsTier) return;
-    const subscription = copy?.subscription ?? null;
-    if (tierOfSubscription(subscription) === null)
-      logger.error({ organizationId, subscription: subscription?.id }, 'subscription price matches no tier');
-    const changed = await tiers.apply(organizationId, system);
-    if (changed === null) return;
-    const entry = { ...system, organizationId, action: 'billing.reconciled', target: null };
-    await audit.record({ ...entry, details: changed });
-  }
-
-  async #completePendingSync(organizationId: string, reason: string): Promise<void> {
-    const { store, records } = this.#options;
-    try {
-      await store.write(records.completePendingSync(organizationId, reason), { mayUseReserve: true });
-    } catch (error) {
-      // A new event arrived meanwhile; the code that recorded it reads again.
-      if (!(error instanceof ExpectationFailedError)) throw error;
-    }
-  }
-}
-
-function hasServingSubscription(copy: BillingCopy | null): boolean {
-  return copy !== null && copy.subscription !== null && isServing(copy.subscription);
-}
-
-/**
- * Ids in `copy` that are missing in `other`. Ids beyond the end of a full list may only be cut off, so they
- * count as neither added nor removed.
- */
-function methodIdsMissingIn(copy: BillingCopy | null, other: BillingCopy | null): string[] {
-  const [ids, others] = [methodIdsOf(copy), methodIdsOf(other)];
-  const isFull = others.length === limits.billingListMax;
-  const known = isFull ? ids.findLastIndex((id) => others.includes(id)) + 1 : ids.length;
-  return ids.slice(0, known).filter((id) => !others.includes(id));
-}
-
-/** Newest first. */
-function methodIdsOf(copy: BillingCopy | null): string[] {
-  return copy?.paymentMethods.map(({ id }) => id) ?? [];
-}
-
-function otherStripeAccountError(): AppError {
-  return new AppError('conflict', 'The billing data of this organization belongs to another Stripe account.');
-}
-
-function paidInOtherStripeAccountError(until: number): AppError {
-  return new AppError(
-    'conflict',
-    `This organization has a paid subscription until ${toTimestamp(until)} in another Stripe account. Ask the operator to restore the secret key of that account.`,
-  );
 }
 
 /** Maximum age in milliseconds of a reading for requests that only show the status. */

@@ -1,4 +1,5 @@
 import type { Actor } from '../audit/audit-log.ts';
+import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type * as wire from '../schemas/billing.ts';
 import type { Organization } from '../storage/organizations.ts';
 
@@ -6,6 +7,8 @@ import type { Organization } from '../storage/organizations.ts';
 export interface BillingContext {
   readonly organization: Organization;
   readonly by: Actor;
+  /** Deadline of the reply; absent if the caller waits for any time. */
+  readonly deadline?: ReplyDeadline | undefined;
 }
 
 type BillingOperation<Request, Reply> = (call: BillingContext, request: Request) => Promise<Reply>;
@@ -31,9 +34,12 @@ export interface Billing {
   readonly redeemCode: BillingOperation<wire.RedeemCodeRequest, wire.RedeemCodeResponse>;
   /**
    * Awaits a change, or fails with 503 after a deadline. The change then continues, and a repeated request
-   * returns its outcome.
+   * returns its outcome. `run` passes the deadline on in the `BillingContext`.
    */
-  readonly withDeadline: <T>(organizationId: string, change: Promise<T>) => Promise<T>;
+  readonly withDeadline: <T>(
+    organizationId: string,
+    run: (deadline: ReplyDeadline) => Promise<T>,
+  ) => Promise<T>;
   /** Handles one webhook event of the payment provider. `body`: the raw bytes, as signed. */
   readonly handleWebhook: (body: Uint8Array, signature: string | undefined) => Promise<void>;
   /**

@@ -1,7 +1,9 @@
 import { AppError } from '../core/app-error.ts';
+import { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import { BillingRecords, emptyBillingAccount } from '../storage/billing.ts';
+import { BillingRecords } from '../storage/billing.ts';
+import { emptyBillingAccount } from '../storage/billing-account.ts';
 import type { Store } from '../storage/store.ts';
 import type { Billing } from './billing.ts';
 import type { Plans } from './plans.ts';
@@ -44,7 +46,7 @@ export function createDisabledBilling(options: {
     manageDetails: reject,
     pause: reject,
     redeemCode: reject,
-    withDeadline: (_organizationId, change) => change,
+    withDeadline: (_organizationId, run) => run(new ReplyDeadline()),
     handleWebhook: reject,
     checkDeletable: async () => {},
     closeAccount: async (organizationId) => {

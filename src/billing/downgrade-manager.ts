@@ -1,31 +1,29 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
-import type { DowngradeResponse, PauseResponse } from '../schemas/billing.ts';
-import type { BillingAccount, SubscriptionCopy } from '../storage/billing.ts';
-import type { Organization, Tier } from '../storage/organizations.ts';
-import { toOptionalTimestamp, toPendingDowngrade } from './billing-replies.ts';
-import type { BillingSync } from './billing-sync.ts';
-import { planEffectOf } from './plan-states.ts';
+import type { DowngradeResponse } from '../schemas/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
+import type { Tier } from '../storage/organizations.ts';
+import type { BillingContext } from './billing.ts';
+import { firstOfNextMonth, isFirstOfMonth } from './billing-months.ts';
+import { toPendingDowngrade } from './billing-replies.ts';
+import type { BillingChange, BillingSync } from './billing-sync.ts';
+import { planTransitionOf } from './plan-states.ts';
 import { isPaidTier, tierRank } from './plans.ts';
 import { type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
 import { copyPhase, nextPhase } from './schedule-phases.ts';
-import { mapStripeErrors, StripeRejectedError, UnknownOutcomeError } from './stripe.ts';
+import { mapStripeErrors, UnknownOutcomeError } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
-import type { UsageCredits } from './usage-credits.ts';
-import type { UsageReporter } from './usage-reporter.ts';
 
 export interface DowngradeManagerOptions {
   readonly stripe: Stripe;
   readonly calls: IdempotentStripeCalls;
   readonly catalog: PriceCatalogReader;
   readonly sync: BillingSync;
-  readonly reports: Pick<UsageReporter, 'reportUntilNow'>;
-  readonly credits: Pick<UsageCredits, 'withdraw' | 'returnWithdrawn'>;
   readonly clock: Clock;
 }
 
-/** Schedules downgrades for the first of the next month, cancels them, and pauses subscriptions. */
+/** Schedules downgrades for the first of the next month, and cancels them. */
 export class DowngradeManager {
   readonly #options: DowngradeManagerOptions;
 
@@ -33,22 +31,26 @@ export class DowngradeManager {
     this.#options = options;
   }
 
-  downgrade({ organizationId }: Organization, tier: Tier): Promise<DowngradeResponse> {
-    return this.#options.sync.runChange(
-      organizationId,
-      { kind: 'downgrade', tier },
-      async ({ account, reread }) => {
-        const subscription = this.#requireDowngradable(account, tier);
-        if (subscription.pendingDowngrade?.tier !== tier)
-          await this.scheduleDowngrade(organizationId, subscription, tier);
-        return this.#buildReply(organizationId, await reread());
-      },
-    );
+  downgrade(
+    { organization: { organizationId }, deadline }: BillingContext,
+    tier: Tier,
+  ): Promise<DowngradeResponse> {
+    const intent = { kind: 'downgrade', tier } as const;
+    const work = async ({ account, reread }: BillingChange) => {
+      const subscription = this.#requireDowngradable(account, tier);
+      if (subscription.pendingDowngrade?.tier !== tier)
+        await this.scheduleDowngrade(organizationId, subscription, tier);
+      return this.#buildReply(organizationId, await reread());
+    };
+    return this.#options.sync.runChange(organizationId, intent, work, { deadline });
   }
 
-  cancelDowngrade({ organizationId }: Organization): Promise<DowngradeResponse> {
+  cancelDowngrade({
+    organization: { organizationId },
+    deadline,
+  }: BillingContext): Promise<DowngradeResponse> {
     const intent = { kind: 'cancel-downgrade', tier: null } as const;
-    return this.#options.sync.runChange(organizationId, intent, async ({ account, isRepeated, reread }) => {
+    const work = async ({ account, isRepeated, reread }: BillingChange) => {
       const subscription = account.copy?.subscription ?? null;
       if (subscription?.pendingDowngrade) {
         await this.releaseSchedule(organizationId, subscription);
@@ -61,25 +63,8 @@ export class DowngradeManager {
       }
       if (isRepeated) return this.#buildReply(organizationId, account);
       throw new AppError('bad_request', 'No downgrade is pending.');
-    });
-  }
-
-  pause({ organizationId }: Organization): Promise<PauseResponse> {
-    return this.#options.sync.runChange(
-      organizationId,
-      { kind: 'pause', tier: null },
-      async ({ account, reread }) => {
-        const subscription = requirePausable(account);
-        if (subscription.status === 'paused') return this.#buildPausedReply(organizationId, account);
-        await this.#options.reports.reportUntilNow(organizationId);
-        await this.#options.credits.withdraw(organizationId, account, subscription);
-        await this.#pauseSubscription(organizationId, subscription);
-        const after = await reread();
-        if (after.copy?.subscription?.status === 'paused')
-          return this.#buildPausedReply(organizationId, after);
-        throw new AppError('bad_gateway', 'The payment provider did not pause the subscription; try again.');
-      },
-    );
+    };
+    return this.#options.sync.runChange(organizationId, intent, work, { deadline });
   }
 
   #buildReply(organizationId: string, { copy }: BillingAccount): DowngradeResponse {
@@ -89,29 +74,19 @@ export class DowngradeManager {
     };
   }
 
-  #buildPausedReply(organizationId: string, { copy }: BillingAccount): PauseResponse {
-    const subscription = copy?.subscription ?? null;
-    return {
-      status: 'paused',
-      paused_at: toOptionalTimestamp(subscription?.pausedAt),
-      subscription_tier: this.#options.sync.tierOf(organizationId),
-      paused_tier: subscription?.tier ?? null,
-    };
-  }
-
   /**
    * Returns the subscription to downgrade. Errors: 400 if there is none or `tier` is not lower; 409 while it
    * is paused or an upgrade is pending.
    */
   #requireDowngradable({ copy }: BillingAccount, tier: Tier): SubscriptionCopy {
     const subscription = copy?.subscription ?? null;
-    const effect = planEffectOf('downgrade', subscription);
-    if (effect === 'reject_paused')
+    const transition = planTransitionOf('downgrade', subscription);
+    if (transition === 'reject_paused')
       throw new AppError(
         'conflict',
         'The subscription is paused. Resume it first by subscribing to its tier.',
       );
-    if (subscription === null || effect === 'reject_no_subscription' || subscription.tier === null)
+    if (subscription === null || transition === 'reject_no_subscription' || subscription.tier === null)
       throw new AppError('bad_request', 'The organization has no subscription to downgrade.');
     if (tierRank(tier) >= tierRank(subscription.tier))
       throw new AppError('bad_request', `${tier} is not lower than ${subscription.tier}.`);
@@ -229,31 +204,6 @@ export class DowngradeManager {
       );
     }
   }
-
-  /**
-   * Charges the usage so far and credits the unused paid time to the customer, both at once: items that wait
-   * for a later invoice are lost if that invoice is never paid.
-   */
-  async #pauseSubscription(organizationId: string, { id, periodEnd }: SubscriptionCopy): Promise<void> {
-    const { stripe, calls, credits } = this.#options;
-    const call = { name: `pause:${id}:${periodEnd}`, purpose: pausePurpose(id) };
-    try {
-      await calls.run({ organizationId, ...call }, (options) =>
-        stripe.subscriptions.pause(
-          id,
-          {
-            bill_for: { unused_time_from: { type: 'now' }, outstanding_usage_through: { type: 'now' } },
-            invoicing_behavior: 'invoice',
-          },
-          options,
-        ),
-      );
-    } catch (error) {
-      // If the outcome is unknown, the next read repairs it.
-      if (error instanceof StripeRejectedError) await credits.returnWithdrawn(organizationId);
-      throw error;
-    }
-  }
 }
 
 function unexpectedScheduleError(): AppError {
@@ -269,44 +219,4 @@ function unexpectedScheduleError(): AppError {
  */
 export function schedulePurpose(subscriptionId: string): string {
   return `plan:${subscriptionId}`;
-}
-
-/** Purpose shared by the calls that pause and resume a subscription. */
-export function pausePurpose(subscriptionId: string): string {
-  return `pause:${subscriptionId}`;
-}
-
-function requirePausable({ copy }: BillingAccount): SubscriptionCopy {
-  const subscription = copy?.subscription ?? null;
-  const effect = planEffectOf('pause', subscription);
-  if (subscription === null || effect === 'reject_no_subscription')
-    throw new AppError('bad_request', 'The organization has no active subscription to pause.');
-  if (effect === 'keep_paused') return subscription;
-  if (effect === 'reject_unpaid_invoice' || subscription.openInvoice !== null)
-    throw new AppError('conflict', 'This organization has an unpaid invoice. Pay it first, then pause.');
-  // Unpaid amounts would become credit, and that credit would pay the invoice.
-  if (subscription.isInvoiceDrafted)
-    throw new AppError(
-      'conflict',
-      'The invoice of the new month is being finalized, which takes about an hour. Pause after that.',
-    );
-  if (subscription.pendingUpgrade !== null)
-    throw new AppError(
-      'conflict',
-      'The payment of an upgrade is pending. Complete it or cancel the upgrade, then pause.',
-    );
-  if (subscription.pendingDowngrade !== null || subscription.scheduleId !== null)
-    throw new AppError('conflict', 'A downgrade is pending. Cancel it first, then pause.');
-  return subscription;
-}
-
-/** Returns the next first of a month, 00:00 UTC, in milliseconds since 1970. */
-export function firstOfNextMonth(milliseconds: number): number {
-  const date = new Date(milliseconds);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-}
-
-function isFirstOfMonth(seconds: number): boolean {
-  const date = new Date(seconds * 1_000);
-  return date.getUTCDate() === 1 && seconds % 86_400 === 0;
 }

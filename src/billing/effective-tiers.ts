@@ -1,9 +1,11 @@
 import type { Actor } from '../audit/audit-log.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
-import type { BillingRecords, SubscriptionCopy } from '../storage/billing.ts';
+import type { BillingRecords } from '../storage/billing.ts';
+import type { SubscriptionCopy } from '../storage/billing-account.ts';
 import type { MarketplaceAgreement, MarketplaceRecords } from '../storage/marketplaces.ts';
 import type { Organization, Tier } from '../storage/organizations.ts';
+import { isServing } from './plan-states.ts';
 import { higherTier } from './plans.ts';
 
 /** Part of an organization that an administrator changes together with the granted tier. */
@@ -33,11 +35,6 @@ export interface EffectiveTiersOptions {
   readonly isBillingEnabled: boolean;
 }
 
-/**
- * Subscription statuses that grant the tier. Stripe retries overdue payments for a while, so `past_due` is
- * included.
- */
-const servingStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 const system: Actor = { actor: 'system', address: null };
 const pageSize = 1_000;
 
@@ -144,9 +141,4 @@ export function highestMarketplaceTier(agreements: readonly MarketplaceAgreement
 /** Returns the tier that a subscription grants; null if its price is unknown to this server. */
 export function tierOfSubscription(subscription: SubscriptionCopy | null): Tier | null {
   return subscription !== null && isServing(subscription) ? subscription.tier : 'free';
-}
-
-/** Whether a subscription grants its tier. Its payment may still be outstanding. */
-export function isServing({ status }: SubscriptionCopy): boolean {
-  return servingStatuses.has(status);
 }

@@ -2,12 +2,13 @@ import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { PreviewResponse } from '../schemas/billing.ts';
-import type { BillingAccount, SubscriptionCopy } from '../storage/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
 import type { Organization } from '../storage/organizations.ts';
+import { firstOfNextMonth } from './billing-months.ts';
 import { toTimestamp } from './billing-replies.ts';
 import type { BillingSync } from './billing-sync.ts';
-import { firstOfNextMonth } from './downgrade-manager.ts';
-import { isServing, tierOfSubscription } from './effective-tiers.ts';
+import { tierOfSubscription } from './effective-tiers.ts';
+import { isServing, planTransitionOf } from './plan-states.ts';
 import type { PaidTier } from './plans.ts';
 import type { PriceCatalogReader } from './price-catalog.ts';
 import {
@@ -75,32 +76,41 @@ export class InvoicePreviews {
     { customerId, copy }: BillingAccount,
     now: number,
   ): Promise<Stripe.InvoiceCreatePreviewParams> {
-    const { catalog } = this.#options;
     const subscription = copy?.subscription ?? null;
-    if (subscription === null || subscription.status === 'incomplete') {
+    const transition = planTransitionOf('subscribe', subscription);
+    if (subscription === null || transition === 'start' || transition === 'continue_start') {
       if (subscription?.tier === tier) throw pendingInvoiceError(tier);
       await checkNotBoughtAtMarketplace(this.#options, organizationId);
-      const { prices } = await catalog.read();
-      const timestamp = firstOfNextMonth(now) / 1_000;
-      return {
-        ...(customerId === null ? {} : { customer: customerId }),
-        subscription_details: {
-          items: [{ price: prices[tier], quantity: 1 }],
-          billing_cycle_anchor: { type: 'timestamp', timestamp },
-          proration_behavior: 'create_prorations',
-        },
-      };
+      return this.#startParameters(customerId, tier, now);
     }
-    if (subscription.status === 'paused') {
-      checkResumeTier(subscription, tier);
-      await checkNotMeteredByMarketplace(this.#options, organizationId);
+    switch (transition) {
+      case 'resume':
+        checkResumeTier(subscription, tier);
+        await checkNotMeteredByMarketplace(this.#options, organizationId);
+        if (subscription.openInvoice !== null) throw unpaidInvoiceError();
+        return resumeParameters(subscription);
+      case 'pay_invoice':
+        throw unpaidInvoiceError();
+      case 'upgrade':
+        return this.#upgradeParameters(subscription, tier, now);
     }
-    const isPastDue = subscription.status === 'past_due' || subscription.status === 'unpaid';
-    if (isPastDue || (subscription.status === 'paused' && subscription.openInvoice !== null))
-      throw new AppError('conflict', 'This organization has an unpaid invoice. Pay it first.');
-    return subscription.status === 'paused'
-      ? resumeParameters(subscription)
-      : this.#upgradeParameters(subscription, tier, now);
+  }
+
+  async #startParameters(
+    customerId: string | null,
+    tier: PaidTier,
+    now: number,
+  ): Promise<Stripe.InvoiceCreatePreviewParams> {
+    const { prices } = await this.#options.catalog.read();
+    const timestamp = firstOfNextMonth(now) / 1_000;
+    return {
+      ...(customerId === null ? {} : { customer: customerId }),
+      subscription_details: {
+        items: [{ price: prices[tier], quantity: 1 }],
+        billing_cycle_anchor: { type: 'timestamp', timestamp },
+        proration_behavior: 'create_prorations',
+      },
+    };
   }
 
   async #upgradeParameters(
@@ -144,4 +154,8 @@ function pendingInvoiceError(tier: PaidTier): AppError {
     'conflict',
     `An invoice for ${tier} is awaiting payment. See pending_upgrade in billing/status.`,
   );
+}
+
+function unpaidInvoiceError(): AppError {
+  return new AppError('conflict', 'This organization has an unpaid invoice. Pay it first.');
 }

@@ -1,11 +1,11 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import type { AddPaymentResponse } from '../schemas/billing.ts';
-import type { BillingAccount, BillingCopy } from '../storage/billing.ts';
-import type { Organization } from '../storage/organizations.ts';
+import type { BillingAccount, BillingCopy } from '../storage/billing-account.ts';
 import type { BillingContext } from './billing.ts';
 import { toBillingPaymentMethod } from './billing-replies.ts';
 import type { BillingChange, BillingSync } from './billing-sync.ts';
+import { planStateOf } from './plan-states.ts';
 import type { PortalConfiguration } from './portal-configuration.ts';
 import type { PriceCatalogReader } from './price-catalog.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
@@ -34,7 +34,7 @@ export class PaymentMethods {
    * redirects to `returnUrl`.
    */
   add(
-    { organization, by }: BillingContext,
+    { organization, by, deadline }: BillingContext,
     { paymentMethodId, returnUrl }: { readonly paymentMethodId: string | null; readonly returnUrl: string },
   ): Promise<AddPaymentResponse> {
     const { organizationId } = organization;
@@ -53,42 +53,38 @@ export class PaymentMethods {
       await reread();
       return { payment_method: toBillingPaymentMethod(toPaymentMethodCopy(method), defaultMethodId) };
     };
-    return this.#options.sync.runChange(organizationId, null, work, by);
+    return this.#options.sync.runChange(organizationId, null, work, { by, deadline });
   }
 
   /**
-   * Errors: 404 if the payment method does not belong to the organization; 400 for the last working one while
-   * charges are expected.
+   * A repeated request whose first client received no reply succeeds. Errors: 404 if the payment method does
+   * not belong to the organization; 400 for the last working one while charges are expected.
    */
-  remove({ organization: { organizationId }, by }: BillingContext, paymentMethodId: string): Promise<void> {
-    const { stripe, calls, customers, sync } = this.#options;
-    const work = async ({ account, reread }: BillingChange) => {
-      const { copy, customerId } = account;
-      if (
-        copy === null ||
-        customerId === null ||
-        !copy.paymentMethods.some(({ id }) => id === paymentMethodId)
-      )
+  remove(
+    { organization: { organizationId }, by, deadline: replyDeadline }: BillingContext,
+    paymentMethodId: string,
+  ): Promise<void> {
+    const { sync } = this.#options;
+    const work = async ({ account, reread, deadline }: BillingChange) => {
+      const isAttached = account.copy?.paymentMethods.some(({ id }) => id === paymentMethodId) === true;
+      if (isAttached) {
+        await this.#detach(organizationId, account, paymentMethodId);
+        await reread();
+      } else if (account.pendingRemovalId !== paymentMethodId)
         throw paymentMethodNotFoundError(paymentMethodId);
-      const others = copy.paymentMethods.filter(({ id }) => id !== paymentMethodId);
-      const next = others.find(({ id }) => !isDeclined(account, id)) ?? others[0];
-      if (hasFutureCharges(copy)) checkNotLastMethod(account, paymentMethodId, next?.id ?? null);
-      if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
-        await customers.setDefaultPaymentMethod(organizationId, customerId, next.id);
-      const purpose = attachmentPurpose(paymentMethodId);
-      await calls.run({ organizationId, name: `detach:${paymentMethodId}`, purpose }, (options) =>
-        stripe.paymentMethods.detach(paymentMethodId, {}, options),
-      );
-      await reread();
+      if (deadline.meet()) await sync.putPendingRemoval(organizationId, null);
     };
-    return sync.runChange(organizationId, null, work, by);
+    return sync.runChange(organizationId, null, work, { by, deadline: replyDeadline });
   }
 
   /** Opens a Stripe page for editing name, address and tax ids. */
-  openPortal(organization: Organization, returnUrl: string): Promise<{ readonly url: string }> {
+  openPortal(
+    { organization, deadline }: BillingContext,
+    returnUrl: string,
+  ): Promise<{ readonly url: string }> {
     const { stripe, calls, customers, portal, sync } = this.#options;
     const { organizationId } = organization;
-    return sync.runChange(organizationId, null, async () => {
+    const work = async () => {
       const customer = await customers.ensureCustomer(organization);
       const configuration = await portal.ensureId();
       const { url } = await calls.run(
@@ -98,7 +94,24 @@ export class PaymentMethods {
       );
       sync.expectChangeAtStripe(organizationId);
       return { url };
-    });
+    };
+    return sync.runChange(organizationId, null, work, { deadline });
+  }
+
+  async #detach(organizationId: string, account: BillingAccount, paymentMethodId: string): Promise<void> {
+    const { stripe, calls, customers, sync } = this.#options;
+    const { copy, customerId } = account;
+    if (copy === null || customerId === null) throw paymentMethodNotFoundError(paymentMethodId);
+    const others = copy.paymentMethods.filter(({ id }) => id !== paymentMethodId);
+    const next = others.find(({ id }) => !isDeclined(account, id)) ?? others[0];
+    if (hasFutureCharges(copy)) checkNotLastMethod(account, paymentMethodId, next?.id ?? null);
+    await sync.putPendingRemoval(organizationId, paymentMethodId);
+    if (next !== undefined && copy.defaultPaymentMethodId === paymentMethodId)
+      await customers.setDefaultPaymentMethod(organizationId, customerId, next.id);
+    const purpose = attachmentPurpose(paymentMethodId);
+    await calls.run({ organizationId, name: `detach:${paymentMethodId}`, purpose }, (options) =>
+      stripe.paymentMethods.detach(paymentMethodId, {}, options),
+    );
   }
 
   async #openCheckout(
@@ -173,6 +186,13 @@ function checkNotLastMethod(
  * was never paid is not owed, and a paused one is settled.
  */
 function hasFutureCharges({ subscription }: BillingCopy): boolean {
-  if (subscription === null || subscription.status === 'incomplete') return false;
-  return subscription.status !== 'paused' || subscription.openInvoice !== null;
+  switch (planStateOf(subscription)) {
+    case 'none':
+    case 'incomplete':
+      return false;
+    case 'paused':
+      return subscription?.openInvoice !== null;
+    default:
+      return true;
+  }
 }

@@ -1,8 +1,8 @@
 import type { Logger } from '../core/logger.ts';
-import type { BillingAccount, SubscriptionCopy } from '../storage/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
 import type { BillingSync } from './billing-sync.ts';
 import type { DowngradeManager } from './downgrade-manager.ts';
-import { isServing } from './effective-tiers.ts';
+import { isServing } from './plan-states.ts';
 import type { StripeCustomers } from './stripe-customers.ts';
 
 export interface PendingSchedulesOptions {

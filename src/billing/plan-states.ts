@@ -1,90 +1,159 @@
-import type { SubscriptionCopy } from '../storage/billing.ts';
+import type { SubscriptionCopy } from '../storage/billing-account.ts';
 
 /**
- * State machine of the paid plan of an organization. Stripe is the source of truth, so the state is derived from
- * the last read and never stored. Changes by time and by payments happen at Stripe and are seen in the next read.
+ * State machine of the paid plan of an organization. A state and an event select one named transition; the code of its
+ * effects looks the transition up here. Stripe is the source of truth, so the state is derived from the last read and
+ * never stored.
  */
 
 /** `unpaid`: all retries of a renewal failed. `unknown`: a status that this version does not know. */
 export type PlanState = 'none' | 'incomplete' | 'active' | 'past_due' | 'unpaid' | 'paused' | 'unknown';
 
-/** Effects of each event. The names of rejections start with `reject_`; they change nothing. */
-interface PlanEffects {
+/**
+ * Transitions of each requested event. Those whose names start with `reject_` answer with an error and change
+ * nothing.
+ */
+interface RequestedTransitions {
   readonly subscribe: 'start' | 'continue_start' | 'upgrade' | 'pay_invoice' | 'resume';
   readonly downgrade: 'schedule_downgrade' | 'reject_paused' | 'reject_no_subscription';
   readonly cancel_upgrade: 'cancel_start' | 'cancel_upgrade' | 'reject_no_upgrade';
   readonly pause: 'pause' | 'keep_paused' | 'reject_unpaid_invoice' | 'reject_no_subscription';
 }
 
-export type PlanEvent = keyof PlanEffects;
+/** Event requested by a user. */
+export type PlanEvent = keyof RequestedTransitions;
 
-export interface PlanTransition<Effect extends string = string> {
-  readonly effect: Effect;
-  /** Possible states after the effect; empty if the state does not change. */
+export type TransitionName<Event extends PlanEvent> = RequestedTransitions[Event];
+
+/** Event at Stripe, caused by a payment or by the calendar. */
+type StripeEvent = 'invoice_paid' | 'payment_declined' | 'retries_exhausted' | 'period_ended';
+
+export interface PlanTransition<Name extends string = string> {
+  readonly name: Name;
+  /** Possible states after the transition; empty if the state does not change. */
   readonly to: readonly PlanState[];
 }
 
-type PlanTransitions = {
-  readonly [Event in PlanEvent]: Readonly<Record<PlanState, PlanTransition<PlanEffects[Event]>>>;
+type RequestedTable = {
+  readonly [Event in PlanEvent]: Readonly<Record<PlanState, PlanTransition<TransitionName<Event>>>>;
 };
+
+type StripeTable = Readonly<Record<StripeEvent, Readonly<Partial<Record<PlanState, PlanTransition>>>>>;
 
 /** Conditions on tiers, prices and pending changes are checked by the code of the effects. */
-export const planTransitions: PlanTransitions = {
+export const requestedTransitions: RequestedTable = {
   subscribe: {
-    none: { effect: 'start', to: ['incomplete', 'active', 'none'] },
-    incomplete: { effect: 'continue_start', to: ['incomplete', 'active', 'none'] },
-    active: { effect: 'upgrade', to: [] },
-    past_due: { effect: 'pay_invoice', to: ['past_due', 'active'] },
-    unpaid: { effect: 'pay_invoice', to: ['unpaid', 'active'] },
-    paused: { effect: 'resume', to: ['paused', 'active'] },
-    unknown: { effect: 'upgrade', to: [] },
+    none: { name: 'start', to: ['incomplete', 'active', 'none'] },
+    incomplete: { name: 'continue_start', to: ['incomplete', 'active', 'none'] },
+    active: { name: 'upgrade', to: [] },
+    past_due: { name: 'pay_invoice', to: ['past_due', 'active'] },
+    unpaid: { name: 'pay_invoice', to: ['unpaid', 'active'] },
+    paused: { name: 'resume', to: ['paused', 'active'] },
+    unknown: { name: 'upgrade', to: [] },
   },
   downgrade: {
-    none: { effect: 'reject_no_subscription', to: [] },
-    incomplete: { effect: 'reject_no_subscription', to: [] },
-    active: { effect: 'schedule_downgrade', to: [] },
-    past_due: { effect: 'schedule_downgrade', to: [] },
-    unpaid: { effect: 'reject_no_subscription', to: [] },
-    paused: { effect: 'reject_paused', to: [] },
-    unknown: { effect: 'reject_no_subscription', to: [] },
+    none: { name: 'reject_no_subscription', to: [] },
+    incomplete: { name: 'reject_no_subscription', to: [] },
+    active: { name: 'schedule_downgrade', to: [] },
+    past_due: { name: 'schedule_downgrade', to: [] },
+    unpaid: { name: 'reject_no_subscription', to: [] },
+    paused: { name: 'reject_paused', to: [] },
+    unknown: { name: 'reject_no_subscription', to: [] },
   },
   cancel_upgrade: {
-    none: { effect: 'reject_no_upgrade', to: [] },
-    incomplete: { effect: 'cancel_start', to: ['none'] },
-    active: { effect: 'cancel_upgrade', to: [] },
-    past_due: { effect: 'cancel_upgrade', to: [] },
-    unpaid: { effect: 'cancel_upgrade', to: [] },
-    paused: { effect: 'cancel_upgrade', to: [] },
-    unknown: { effect: 'cancel_upgrade', to: [] },
+    none: { name: 'reject_no_upgrade', to: [] },
+    incomplete: { name: 'cancel_start', to: ['none'] },
+    active: { name: 'cancel_upgrade', to: [] },
+    past_due: { name: 'cancel_upgrade', to: [] },
+    unpaid: { name: 'cancel_upgrade', to: [] },
+    paused: { name: 'cancel_upgrade', to: [] },
+    unknown: { name: 'cancel_upgrade', to: [] },
   },
   pause: {
-    none: { effect: 'reject_no_subscription', to: [] },
-    incomplete: { effect: 'reject_no_subscription', to: [] },
-    active: { effect: 'pause', to: ['paused'] },
-    past_due: { effect: 'reject_unpaid_invoice', to: [] },
-    unpaid: { effect: 'reject_unpaid_invoice', to: [] },
-    paused: { effect: 'keep_paused', to: [] },
-    unknown: { effect: 'reject_no_subscription', to: [] },
+    none: { name: 'reject_no_subscription', to: [] },
+    incomplete: { name: 'reject_no_subscription', to: [] },
+    active: { name: 'pause', to: ['paused'] },
+    past_due: { name: 'reject_unpaid_invoice', to: [] },
+    unpaid: { name: 'reject_unpaid_invoice', to: [] },
+    paused: { name: 'keep_paused', to: [] },
+    unknown: { name: 'reject_no_subscription', to: [] },
   },
 };
 
-const statesByStatus: ReadonlyMap<string, PlanState> = new Map<string, PlanState>([
-  ['incomplete', 'incomplete'],
-  ['active', 'active'],
-  ['trialing', 'active'],
-  ['past_due', 'past_due'],
-  ['unpaid', 'unpaid'],
-  ['paused', 'paused'],
-]);
+/** Changes that Stripe makes by itself. The next read sees them. */
+export const stripeTransitions: StripeTable = {
+  invoice_paid: {
+    incomplete: { name: 'activate', to: ['active'] },
+    past_due: { name: 'recover', to: ['active'] },
+    unpaid: { name: 'recover', to: ['active'] },
+  },
+  payment_declined: { active: { name: 'mark_past_due', to: ['past_due'] } },
+  retries_exhausted: { past_due: { name: 'suspend', to: ['unpaid', 'none'] } },
+  period_ended: {
+    incomplete: { name: 'expire', to: ['none'] },
+    active: { name: 'end', to: ['none'] },
+    past_due: { name: 'end', to: ['none'] },
+  },
+};
 
-export function planStateOf(subscription: Pick<SubscriptionCopy, 'status'> | null): PlanState {
+interface StateProperties {
+  readonly stripeStatuses: readonly string[];
+  /** Whether the plan grants its tier. Stripe retries overdue payments for a while, so `past_due` does. */
+  readonly isServing: boolean;
+  /** Whether a first payment was made. */
+  readonly hasStarted: boolean;
+}
+
+const states: Readonly<Record<PlanState, StateProperties>> = {
+  none: { stripeStatuses: [], isServing: false, hasStarted: false },
+  incomplete: { stripeStatuses: ['incomplete'], isServing: false, hasStarted: false },
+  active: { stripeStatuses: ['active', 'trialing'], isServing: true, hasStarted: true },
+  past_due: { stripeStatuses: ['past_due'], isServing: true, hasStarted: true },
+  unpaid: { stripeStatuses: ['unpaid'], isServing: false, hasStarted: true },
+  paused: { stripeStatuses: ['paused'], isServing: false, hasStarted: true },
+  unknown: { stripeStatuses: [], isServing: false, hasStarted: false },
+};
+
+export const planStates = Object.keys(states) as readonly PlanState[];
+
+const statesByStatus: ReadonlyMap<string, PlanState> = new Map(
+  planStates.flatMap((state) => states[state].stripeStatuses.map((status) => [status, state] as const)),
+);
+
+type SubscriptionStatus = Pick<SubscriptionCopy, 'status'>;
+
+export function planStateOf(subscription: SubscriptionStatus | null): PlanState {
   return subscription === null ? 'none' : (statesByStatus.get(subscription.status) ?? 'unknown');
 }
 
-/** Returns the effect of an event in the current state. */
-export function planEffectOf<Event extends PlanEvent>(
+/** Returns the transition of an event in the current state. */
+export function planTransitionOf<Event extends PlanEvent>(
   event: Event,
-  subscription: Pick<SubscriptionCopy, 'status'> | null,
-): PlanEffects[Event] {
-  return planTransitions[event][planStateOf(subscription)].effect;
+  subscription: SubscriptionStatus | null,
+): TransitionName<Event> {
+  return requestedTransitions[event][planStateOf(subscription)].name;
+}
+
+/** Whether a subscription grants its tier. Its payment may still be outstanding. */
+export function isServing(subscription: SubscriptionStatus | null): boolean {
+  return states[planStateOf(subscription)].isServing;
+}
+
+/** Whether a first payment was made for a subscription. */
+export function hasStarted(subscription: SubscriptionStatus): boolean {
+  return states[planStateOf(subscription)].hasStarted;
+}
+
+/**
+ * Returns the names of the transitions that lead from one state to another. Empty if none does: then several
+ * transitions happened between two reads, or a person changed the subscription at Stripe.
+ */
+export function transitionsBetween(from: PlanState, to: PlanState): readonly string[] {
+  const tables: readonly Readonly<Partial<Record<PlanState, PlanTransition>>>[] = [
+    ...Object.values(requestedTransitions),
+    ...Object.values(stripeTransitions),
+  ];
+  return tables.flatMap(({ [from]: transition }) =>
+    transition?.to.includes(to) === true ? [transition.name] : [],
+  );
 }

@@ -5,10 +5,12 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import type { RedeemCodeResponse } from '../schemas/billing.ts';
-import { type BillingAccount, type BillingRecords, couponKey, type Redemption } from '../storage/billing.ts';
+import { type BillingRecords, couponKey, type Redemption } from '../storage/billing.ts';
+import type { BillingAccount } from '../storage/billing-account.ts';
 import type { Organization } from '../storage/organizations.ts';
 import type { Store } from '../storage/store.ts';
-import type { BillingSync } from './billing-sync.ts';
+import type { BillingContext } from './billing.ts';
+import type { BillingChange, BillingSync } from './billing-sync.ts';
 import { idOf, type PriceCatalogReader } from './price-catalog.ts';
 import { mapStripeErrors } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
@@ -42,7 +44,7 @@ interface RedemptionLimit {
   readonly redeemedAtStripe: number | undefined;
 }
 
-const alreadyRedeemed = 'redeemed already';
+const alreadyRedeemed = 'already redeemed';
 
 /** Value of a code, or the reason why it has none. */
 type CodeValue =
@@ -68,11 +70,11 @@ export class PromoCodes {
     this.#options = options;
   }
 
-  async redeem(organization: Organization, code: string, by: Actor): Promise<RedeemCodeResponse> {
+  async redeem({ organization, by, deadline }: BillingContext, code: string): Promise<RedeemCodeResponse> {
     const { promoCodeLimiter, sync } = this.#options;
     const { organizationId } = organization;
     promoCodeLimiter.consume({ organizationId, by });
-    return sync().runChange(organizationId, null, async ({ account, reread, isClientWaiting }) => {
+    const work = async ({ account, reread, deadline }: BillingChange) => {
       const found = await this.#find(code, organizationId, account.customerId);
       const reject = (reason: string) => this.#reject(organizationId, by, reason);
       if (found === null) return reject('unknown');
@@ -83,14 +85,15 @@ export class PromoCodes {
       const customer = await this.#options.customers.ensureCustomer(organization);
       await this.#applyCredit(organizationId, customer, redemption, by);
       const { copy } = await reread();
-      if (isClientWaiting()) await this.#putRedemption(organizationId, { ...redemption, state: 'told' });
+      if (deadline.meet()) await this.#putRedemption(organizationId, { ...redemption, state: 'told' });
       return {
         credit_cents: redemption.amount,
         currency: redemption.currency,
         credit_balance_cents: copy?.creditBalance ?? redemption.amount,
         message: 'The code was redeemed.',
       };
-    });
+    };
+    return sync().runChange(organizationId, null, work, { deadline });
   }
 
   /** Creates the credit of redemptions that a crash interrupted. */
@@ -113,7 +116,7 @@ export class PromoCodes {
   ): Promise<Redemption | { readonly reason: string }> {
     const value = await this.#valueOf(found, account);
     if ('reason' in value) return value;
-    return (await this.#reserve(organizationId, found.id, value)) ?? { reason: 'used up' };
+    return (await this.#reserve(organizationId, found.id, value)) ?? { reason: 'fully redeemed' };
   }
 
   /**
@@ -153,20 +156,22 @@ export class PromoCodes {
   async #valueOf(found: Stripe.PromotionCode, { customerId, copy }: BillingAccount): Promise<CodeValue> {
     const { catalog, clock } = this.#options;
     const coupon = found.promotion.coupon;
-    if (typeof coupon !== 'object' || coupon === null) return { reason: 'no coupon' };
+    if (typeof coupon !== 'object' || coupon === null) return { reason: 'has no coupon' };
     const { amount_off: amount = null, currency = null } = coupon;
     const now = clock.now() / 1_000;
     if (!found.active || !coupon.valid) return { reason: 'inactive' };
     if ((found.expires_at ?? Infinity) <= now) return { reason: 'expired' };
-    if (amount === null || amount <= 0 || currency === null) return { reason: 'no amount' };
+    if (amount === null || amount <= 0 || currency === null) return { reason: 'has no fixed amount' };
     const expected = copy?.currency ?? catalog.plans.currency;
     if (currency !== expected) return { reason: `currency ${currency} instead of ${expected}` };
-    if (found.customer && idOf(found.customer) !== customerId) return { reason: 'for another customer' };
+    if (found.customer && idOf(found.customer) !== customerId)
+      return { reason: 'restricted to another customer' };
     const hasPaid = copy?.invoices.some(({ amountPaid }) => amountPaid > 0) === true;
-    if (found.restrictions?.first_time_transaction && hasPaid) return { reason: 'for first payments only' };
+    if (found.restrictions?.first_time_transaction && hasPaid)
+      return { reason: 'restricted to first payments' };
     // Credit is granted before any purchase, so a minimum amount could not be enforced.
-    if (found.restrictions?.minimum_amount) return { reason: 'for a smallest amount' };
-    if (!(await this.#coversAllProducts(coupon))) return { reason: 'for some products only' };
+    if (found.restrictions?.minimum_amount) return { reason: 'requires a minimum amount' };
+    if (!(await this.#coversAllProducts(coupon))) return { reason: 'restricted to certain products' };
     const limits = [
       { codeOrCoupon: found.id, max: found.max_redemptions, redeemedAtStripe: found.times_redeemed },
       {

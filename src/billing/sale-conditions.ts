@@ -1,5 +1,5 @@
 import { AppError } from '../core/app-error.ts';
-import type { SubscriptionCopy } from '../storage/billing.ts';
+import type { SubscriptionCopy } from '../storage/billing-account.ts';
 import type { Organization } from '../storage/organizations.ts';
 import type { MarketplaceMeteringCheck } from './billing-sync.ts';
 import { type EffectiveTiers, tierOfSubscription } from './effective-tiers.ts';
@@ -86,7 +86,7 @@ export function checkUpgrade(subscription: SubscriptionCopy, tier: PaidTier): Or
 export function unknownPriceError(): AppError {
   return new AppError(
     'conflict',
-    'This server does not know the price of this subscription. Ask the operator to correct it at Stripe.',
+    'The price of this subscription is not in the plans of this server. Ask the operator to correct it at Stripe.',
   );
 }
 

@@ -1,7 +1,9 @@
 import type { BillingStatusResponse } from '../schemas/billing.ts';
 import type { RateLimits } from '../schemas/organization-limits.ts';
-import type { BillingAccount, ReportedUsage, SubscriptionCopy, UsageGrant } from '../storage/billing.ts';
+import type { ReportedUsage, UsageGrant } from '../storage/billing.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
 import { type Organization, type Tier, tiers } from '../storage/organizations.ts';
+import { toMonth } from './billing-months.ts';
 import {
   toBillingInvoice,
   toBillingPaymentMethod,
@@ -9,8 +11,8 @@ import {
   toPendingDowngrade,
   toPendingUpgrade,
 } from './billing-replies.ts';
+import { planStateOf } from './plan-states.ts';
 import { type BilledMetric, billedMetrics, computeCharge, isPaidTier, type Plans } from './plans.ts';
-import { toMonth } from './usage-reporter.ts';
 
 /** Limits as shown in replies. */
 export interface DisplayedLimits {
@@ -37,7 +39,7 @@ export function buildStatusReply(
   const { organization, account, isStale, isEnabled } = input;
   const { copy } = account;
   const subscription = copy?.subscription ?? null;
-  const isPaused = subscription?.status === 'paused';
+  const paused = planStateOf(subscription) === 'paused' ? subscription : null;
   const methods = (copy?.paymentMethods ?? []).map((method) =>
     toBillingPaymentMethod(method, copy?.defaultPaymentMethodId ?? null),
   );
@@ -49,8 +51,8 @@ export function buildStatusReply(
     status: statusOf(subscription),
     current_period_start: toOptionalTimestamp(subscription?.periodStart),
     current_period_end: toOptionalTimestamp(subscription?.periodEnd),
-    paused_at: isPaused ? toOptionalTimestamp(subscription.pausedAt) : null,
-    paused_tier: isPaused ? subscription.tier : null,
+    paused_at: toOptionalTimestamp(paused?.pausedAt),
+    paused_tier: paused?.tier ?? null,
     payment_method: methods.find(({ is_default }) => is_default) ?? null,
     payment_methods: methods,
     invoices: (copy?.invoices ?? []).map(toBillingInvoice),
@@ -110,18 +112,19 @@ function usageOf({ grants, reported, now }: StatusInput, plans: Plans): BillingS
 }
 
 function statusOf(subscription: SubscriptionCopy | null): BillingStatusResponse['status'] {
-  switch (subscription?.status) {
-    case undefined:
-      return 'none';
-    case 'active':
-    case 'trialing':
-      return subscription?.openInvoice?.needsAction === true ? 'requires_action' : 'active';
+  const state = planStateOf(subscription);
+  switch (state) {
+    case 'none':
+    case 'paused':
+      return state;
     case 'past_due':
     case 'unpaid':
       return 'past_due';
-    case 'paused':
-      return 'paused';
-    default:
-      return subscription?.openInvoice?.needsAction === true ? 'requires_action' : 'incomplete';
+    case 'active':
+    case 'incomplete':
+    case 'unknown': {
+      const fallback = state === 'active' ? 'active' : 'incomplete';
+      return subscription?.openInvoice?.needsAction === true ? 'requires_action' : fallback;
+    }
   }
 }

@@ -1,21 +1,27 @@
 import type Stripe from 'stripe';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../core/app-error.ts';
+import { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits as bounds } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
-import { type BillingAccount, BillingRecords } from '../storage/billing.ts';
+import { BillingRecords } from '../storage/billing.ts';
+import type { BillingAccount } from '../storage/billing-account.ts';
 import type { Store } from '../storage/store.ts';
 import { AccountRepairs } from './account-repairs.ts';
+import { AccountWriter } from './account-writer.ts';
 import type { Billing, BillingContext } from './billing.ts';
 import { BillingEvents } from './billing-events.ts';
 import {
+  type BillingChange,
   type BillingOrganizations,
   BillingSync,
   type MarketplaceMeteringCheck,
   statusAgeMsMax,
 } from './billing-sync.ts';
+import { CreditGrants } from './credit-grants.ts';
+import { CustomerReader } from './customer-reader.ts';
 import { DowngradeManager, schedulePurpose } from './downgrade-manager.ts';
 import type { EffectiveTiers } from './effective-tiers.ts';
 import { InvoicePreviews } from './invoice-previews.ts';
@@ -23,6 +29,7 @@ import { OrphanedCustomers } from './orphaned-customers.ts';
 import { PaymentMethods } from './payment-methods.ts';
 import { Payments } from './payments.ts';
 import { PendingSchedules } from './pending-schedules.ts';
+import { planStateOf } from './plan-states.ts';
 import type { Plans } from './plans.ts';
 import { PortalConfiguration } from './portal-configuration.ts';
 import { idOf, PriceCatalogReader } from './price-catalog.ts';
@@ -33,7 +40,12 @@ import { isResourceMissing, mapStripeErrors } from './stripe.ts';
 import { IdempotentStripeCalls } from './stripe-calls.ts';
 import { StripeCustomers } from './stripe-customers.ts';
 import { StripeReader } from './stripe-reader.ts';
+import { SubscriptionCharges } from './subscription-charges.ts';
 import { SubscriptionManager } from './subscription-manager.ts';
+import { SubscriptionPause } from './subscription-pause.ts';
+import { SubscriptionResume } from './subscription-resume.ts';
+import { SubscriptionStart } from './subscription-start.ts';
+import { SubscriptionUpgrade } from './subscription-upgrade.ts';
 import { UpgradeCancellation } from './upgrade-cancellation.ts';
 import { UsageCredits } from './usage-credits.ts';
 import { UsageReporter, type UsedMinutesReader } from './usage-reporter.ts';
@@ -67,7 +79,7 @@ export interface StripeBillingOptions {
 
 /** Constructs the parts of billing in dependency order. */
 function buildComponents(options: StripeBillingOptions) {
-  const { stripe, store, clock, random, organizations, audit, logger } = options;
+  const { stripe, store, clock, random, organizations } = options;
   const records = new BillingRecords(store);
   const calls = new IdempotentStripeCalls({ ...options, records });
   const catalog = new PriceCatalogReader(options);
@@ -75,7 +87,7 @@ function buildComponents(options: StripeBillingOptions) {
   const payments = new Payments({ stripe, calls });
   const components = { ...options, records, calls, catalog, customers, payments };
   const promoCodes = new PromoCodes({ ...components, sync: () => sync });
-  const credits = new UsageCredits(components);
+  const credits = new UsageCredits({ ...components, grants: new CreditGrants(components) });
   const pendingSchedules = new PendingSchedules({
     ...components,
     downgrades: () => downgrades,
@@ -85,19 +97,26 @@ function buildComponents(options: StripeBillingOptions) {
   const reader = new StripeReader({ stripe, catalog, clock });
   const reports = new UsageReporter(components);
   const sync: BillingSync = new BillingSync({
-    ...{ store, records, reader, organizations, audit, clock, random, logger },
-    tiers: options.tiers,
+    ...{ store, records, organizations, clock, random },
+    customers: new CustomerReader({ ...components, reader }),
+    writer: new AccountWriter({
+      ...components,
+      startServing: (organizationId) => reports.startServing(organizationId),
+    }),
     repair: (organizationId, account, reading) => repairs.repair(organizationId, account, reading),
-    startServing: (organizationId) => reports.startServing(organizationId),
   });
   const portal = new PortalConfiguration(stripe);
-  const downgrades: DowngradeManager = new DowngradeManager({ ...components, sync, reports, credits });
+  const downgrades: DowngradeManager = new DowngradeManager({ ...components, sync });
+  const charges = new SubscriptionCharges({ ...components, sync });
   return {
-    ...{ records, calls, catalog, promoCodes, sync },
-    ...{
-      downgrades,
-      subscriptions: new SubscriptionManager({ ...components, downgrades, pendingSchedules, sync }),
-    },
+    ...{ records, calls, catalog, promoCodes, sync, downgrades },
+    subscriptions: new SubscriptionManager({
+      ...{ ...components, charges, sync },
+      starts: new SubscriptionStart({ ...components, charges }),
+      upgrades: new SubscriptionUpgrade({ ...components, charges, downgrades, pendingSchedules, sync }),
+      resumes: new SubscriptionResume({ ...components, charges }),
+    }),
+    pauses: new SubscriptionPause({ ...components, sync, reports, credits }),
     cancellation: new UpgradeCancellation({ ...components, pendingSchedules, sync }),
     previews: new InvoicePreviews({ ...components, sync }),
     methods: new PaymentMethods({ ...components, sync, portal }),
@@ -146,40 +165,40 @@ export class StripeBilling implements Billing {
   readonly preview: Billing['preview'] = ({ organization }, { tier }) =>
     this.#components.previews.preview(organization, tier);
 
-  readonly subscribe: Billing['subscribe'] = async ({ organization, by }, request) => {
+  readonly subscribe: Billing['subscribe'] = async (context, request) => {
     this.#returnUrl(request.return_url);
     const { tier, payment_method_id: paymentMethodId = null, as_of: previewed = null } = request;
     const asOf = previewed === null ? null : Math.floor(Date.parse(previewed) / 1_000);
-    const reply = await this.#components.subscriptions.subscribe(organization, {
+    const reply = await this.#components.subscriptions.subscribe(context, {
       tier,
       paymentMethodId,
       asOf,
     });
-    await this.#recordAudit({ organization, by }, 'billing.subscribed', { tier, status: reply.status });
+    await this.#recordAudit(context, 'billing.subscribed', { tier, status: reply.status });
     return reply;
   };
 
-  readonly downgrade: Billing['downgrade'] = async ({ organization, by }, { tier }) => {
-    const reply = await this.#components.downgrades.downgrade(organization, tier);
-    await this.#recordAudit({ organization, by }, 'billing.downgrade_scheduled', { tier });
+  readonly downgrade: Billing['downgrade'] = async (context, { tier }) => {
+    const reply = await this.#components.downgrades.downgrade(context, tier);
+    await this.#recordAudit(context, 'billing.downgrade_scheduled', { tier });
     return reply;
   };
 
-  readonly cancelDowngrade: Billing['cancelDowngrade'] = async ({ organization, by }) => {
-    const reply = await this.#components.downgrades.cancelDowngrade(organization);
-    await this.#recordAudit({ organization, by }, 'billing.downgrade_cancelled', {});
+  readonly cancelDowngrade: Billing['cancelDowngrade'] = async (context) => {
+    const reply = await this.#components.downgrades.cancelDowngrade(context);
+    await this.#recordAudit(context, 'billing.downgrade_cancelled', {});
     return reply;
   };
 
-  readonly cancelUpgrade: Billing['cancelUpgrade'] = async ({ organization, by }) => {
-    const reply = await this.#components.cancellation.cancel(organization);
-    await this.#recordAudit({ organization, by }, 'billing.upgrade_cancelled', {});
+  readonly cancelUpgrade: Billing['cancelUpgrade'] = async (context) => {
+    const reply = await this.#components.cancellation.cancel(context);
+    await this.#recordAudit(context, 'billing.upgrade_cancelled', {});
     return reply;
   };
 
-  readonly pause: Billing['pause'] = async ({ organization, by }) => {
-    const reply = await this.#components.downgrades.pause(organization);
-    await this.#recordAudit({ organization, by }, 'billing.paused', { tier: reply.paused_tier });
+  readonly pause: Billing['pause'] = async (context) => {
+    const reply = await this.#components.pauses.pause(context);
+    await this.#recordAudit(context, 'billing.paused', { tier: reply.paused_tier });
     return reply;
   };
 
@@ -194,26 +213,28 @@ export class StripeBilling implements Billing {
     return { message: 'Success!' };
   };
 
-  readonly manageDetails: Billing['manageDetails'] = async ({ organization, by }, request) => {
-    const reply = await this.#components.methods.openPortal(
-      organization,
-      this.#returnUrl(request.return_url),
-    );
-    await this.#recordAudit({ organization, by }, 'billing.portal_opened', {});
+  readonly manageDetails: Billing['manageDetails'] = async (context, request) => {
+    const returnUrl = this.#returnUrl(request.return_url);
+    const reply = await this.#components.methods.openPortal(context, returnUrl);
+    await this.#recordAudit(context, 'billing.portal_opened', {});
     return reply;
   };
 
-  readonly redeemCode: Billing['redeemCode'] = ({ organization, by }, { code }) =>
-    this.#components.promoCodes.redeem(organization, code, by);
+  readonly redeemCode: Billing['redeemCode'] = (context, { code }) =>
+    this.#components.promoCodes.redeem(context, code);
 
-  readonly withDeadline: Billing['withDeadline'] = (organizationId, change) =>
-    this.#runWithDeadline(organizationId, change, changeStillRunningError);
+  readonly withDeadline: Billing['withDeadline'] = (organizationId, run) =>
+    this.#runWithDeadline(organizationId, run, changeStillRunningError);
 
   readonly handleWebhook: Billing['handleWebhook'] = (body, signature) =>
     this.#components.events.handle(body, signature);
 
   readonly checkDeletable: Billing['checkDeletable'] = ({ organizationId }) =>
-    this.#runWithDeadline(organizationId, this.#checkNoDebt(organizationId), deletionUndecidedError);
+    this.#runWithDeadline(
+      organizationId,
+      (deadline) => this.#checkNoDebt(organizationId, deadline),
+      deletionUndecidedError,
+    );
 
   readonly closeAccount: Billing['closeAccount'] = (organizationId) => {
     const { records, sync, reports, orphanedCustomers } = this.#components;
@@ -235,17 +256,22 @@ export class StripeBilling implements Billing {
     await this.#components.sync.close();
   }
 
-  /** Awaits `work`, or throws `timeoutError` after `replyMsMax`. The work then continues. */
+  /**
+   * Awaits `run`, or throws `timeoutError` after `replyMsMax`, unless the deadline was met by then. The work
+   * continues after the error.
+   */
   async #runWithDeadline<T>(
     organizationId: string,
-    work: Promise<T>,
+    run: (deadline: ReplyDeadline) => Promise<T>,
     timeoutError: () => AppError,
   ): Promise<T> {
     const { replyMsMax, logger } = this.#options;
+    const deadline = new ReplyDeadline();
+    const work = run(deadline);
     let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<never>((_resolve, reject) => {
+    const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        this.#components.sync.abandon(organizationId);
+        if (!deadline.miss()) return;
         work.catch((error: unknown) => {
           const isExpected = error instanceof AppError && error.status < 500;
           logger[isExpected ? 'info' : 'error'](
@@ -257,23 +283,24 @@ export class StripeBilling implements Billing {
       }, replyMsMax);
     });
     try {
-      return await Promise.race([work, deadline]);
+      return await Promise.race([work, timeout]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #checkNoDebt(organizationId: string): Promise<void> {
-    await this.#components.sync.runChange(organizationId, null, async ({ account: { copy } }) => {
+  #checkNoDebt(organizationId: string, deadline: ReplyDeadline): Promise<void> {
+    const work = async ({ account: { copy } }: BillingChange) => {
       const subscription = copy?.subscription ?? null;
       // The first invoice of a subscription that never started is not owed.
-      const first = subscription?.status === 'incomplete' ? subscription.openInvoice?.id : undefined;
+      const first = planStateOf(subscription) === 'incomplete' ? subscription?.openInvoice?.id : undefined;
       if (copy?.invoices.some(({ id, status }) => status === 'open' && id !== first))
         throw new AppError(
           'conflict',
           'This organization has an unpaid invoice. Pay it first, then delete the organization.',
         );
-    });
+    };
+    return this.#components.sync.runChange(organizationId, null, work, { deadline });
   }
 
   /** Returns all subscriptions sold to a customer by this server. More than one can be active. */

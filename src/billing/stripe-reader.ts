@@ -7,9 +7,10 @@ import type {
   OpenInvoiceCopy,
   PaymentMethodCopy,
   SubscriptionCopy,
-} from '../storage/billing.ts';
+} from '../storage/billing-account.ts';
 import { type Tier, tiers } from '../storage/organizations.ts';
 import { requiresAuthentication } from './payments.ts';
+import { hasStarted, isServing, planStateOf } from './plan-states.ts';
 import { tierRank } from './plans.ts';
 import { idOf, type PriceCatalogReader, tierMetadataKey } from './price-catalog.ts';
 import { isResourceMissing, mapStripeErrors } from './stripe.ts';
@@ -32,8 +33,6 @@ export interface StripeReaderOptions {
 }
 
 const endedStatuses: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired']);
-const servingStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
-const startedStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due', 'unpaid', 'paused']);
 
 export class StripeReader {
   readonly #options: StripeReaderOptions;
@@ -115,9 +114,8 @@ export class StripeReader {
    * Rank of a subscription: tiers of this server before other products, then serving ones, then started ones.
    */
   #priorityOf(subscription: Stripe.Subscription): number {
-    const { status } = subscription;
     const isOurs = this.#options.catalog.hasTierPrice(subscription);
-    return Number(isOurs) * 4 + Number(servingStatuses.has(status)) * 2 + Number(startedStatuses.has(status));
+    return Number(isOurs) * 4 + Number(isServing(subscription)) * 2 + Number(hasStarted(subscription));
   }
 
   async #retrieveSchedule(subscription: Stripe.Subscription): Promise<Stripe.SubscriptionSchedule | null> {
@@ -146,7 +144,7 @@ export class StripeReader {
       periodStart: toMilliseconds(item?.current_period_start),
       periodEnd: toMilliseconds(item?.current_period_end),
       pausedAt:
-        subscription.status === 'paused'
+        planStateOf(subscription) === 'paused'
           ? toMilliseconds(subscription.status_details?.paused?.transitioned_at)
           : null,
       scheduleId: schedule?.id ?? null,

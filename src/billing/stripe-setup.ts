@@ -125,7 +125,7 @@ function meteredResources(
       price.lookupKey,
       async ({ unit_amount_decimal: amount, currency, recurring }) => {
         if (Number(amount) !== Number(unit) || currency !== plans.currency)
-          return `is ${amount} ${currency} a token, not ${unit} ${plans.currency}`;
+          return `is ${amount} ${currency} per token, not ${unit} ${plans.currency}`;
         return recurring?.meter === (await meter()) ? null : `is not metered by ${price.meter}`;
       },
       parameters,

@@ -1,12 +1,12 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import type { CancelUpgradeResponse } from '../schemas/billing.ts';
-import type { SubscriptionCopy } from '../storage/billing.ts';
-import type { Organization } from '../storage/organizations.ts';
+import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
+import type { BillingContext } from './billing.ts';
 import type { BillingChange, BillingSync } from './billing-sync.ts';
 import type { Payments } from './payments.ts';
 import type { PendingSchedules } from './pending-schedules.ts';
-import { planEffectOf } from './plan-states.ts';
+import { planTransitionOf } from './plan-states.ts';
 import { StripeRejectedError } from './stripe.ts';
 import type { IdempotentStripeCalls } from './stripe-calls.ts';
 
@@ -30,19 +30,21 @@ export class UpgradeCancellation {
   }
 
   /** Errors: 400 if none is pending; 409 if it was paid meanwhile. */
-  cancel({ organizationId }: Organization): Promise<CancelUpgradeResponse> {
+  cancel({ organization: { organizationId }, deadline }: BillingContext): Promise<CancelUpgradeResponse> {
     const { sync } = this.#options;
     const intent = { kind: 'cancel-upgrade', tier: null } as const;
-    return sync.runChange(organizationId, intent, async (change) => {
+    const work = async (change: BillingChange) => {
       const subscription = change.account.copy?.subscription ?? null;
-      const effect = planEffectOf('cancel_upgrade', subscription);
-      if (subscription !== null && effect === 'cancel_start')
+      const transition = planTransitionOf('cancel_upgrade', subscription);
+      if (subscription !== null && transition === 'cancel_start')
         await this.#cancelFirstSubscription(organizationId, subscription, change);
-      else if (subscription?.pendingUpgrade && effect === 'cancel_upgrade')
+      else if (subscription?.pendingUpgrade && transition === 'cancel_upgrade')
         await this.#cancelPendingUpgrade(organizationId, subscription, change);
+      else if (wasPaidMeanwhile(change)) throw alreadyPaidError();
       else if (!change.isRepeated) throw new AppError('bad_request', 'No upgrade is pending.');
       return { subscription_tier: sync.tierOf(organizationId), pending_upgrade: null };
-    });
+    };
+    return sync.runChange(organizationId, intent, work, { deadline });
   }
 
   async #cancelPendingUpgrade(
@@ -58,10 +60,7 @@ export class UpgradeCancellation {
     }
     const account = await reread();
     const current = account.copy?.subscription ?? null;
-    const isPaid = account.copy?.invoices.some(
-      ({ id, status }) => id === openInvoice?.id && status === 'paid',
-    );
-    if (isPaid === true) throw alreadyPaidError();
+    if (openInvoice !== null && isPaid(account, openInvoice.id)) throw alreadyPaidError();
     if (current?.pendingUpgrade) throw notCanceledError();
     if (await this.#options.pendingSchedules.restore(organizationId, account)) await reread();
   }
@@ -89,10 +88,23 @@ export class UpgradeCancellation {
   }
 }
 
+/** Whether an upgrade was pending when the client asked to cancel it, and is paid now. */
+function wasPaidMeanwhile({ stored, account }: BillingChange): boolean {
+  const subscription = stored.copy?.subscription ?? null;
+  const transition = planTransitionOf('cancel_upgrade', subscription);
+  const wasPending = transition === 'cancel_start' || transition === 'cancel_upgrade';
+  const openInvoice = wasPending ? subscription?.openInvoice : null;
+  return openInvoice != null && isPaid(account, openInvoice.id);
+}
+
+function isPaid({ copy }: BillingAccount, invoiceId: string): boolean {
+  return copy?.invoices.some(({ id, status }) => id === invoiceId && status === 'paid') === true;
+}
+
 function alreadyPaidError(): AppError {
   return new AppError(
     'conflict',
-    'The upgrade was paid in the meantime, and its tier applies. Use downgrade to change it.',
+    'The upgrade has already been paid, and its tier applies. To change the tier, use downgrade.',
   );
 }
 

@@ -4,16 +4,17 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import type {
-  BillingAccount,
   BillingRecords,
   MeteredTokens,
   PartialMinute,
   PendingMeterEvents,
   ReportedUsage,
 } from '../storage/billing.ts';
+import type { BillingAccount } from '../storage/billing-account.ts';
 import type { Store } from '../storage/store.ts';
-import { isServing } from './effective-tiers.ts';
+import { toMonth } from './billing-months.ts';
 import { MeterEventSender } from './meter-events.ts';
+import { isServing } from './plan-states.ts';
 import { type BilledMetric, billedMetrics, type Plans } from './plans.ts';
 import { StripeRejectedError } from './stripe.ts';
 
@@ -298,9 +299,4 @@ function monthTotals(previous: ReportedUsage | undefined, minute: number, readTo
   const month = toMonth(minute * minuteMs);
   const same = previous?.month === month ? previous : null;
   return { minute: readTo, month, embed: same?.embed ?? 0, rerank: same?.rerank ?? 0 };
-}
-
-/** Returns the UTC month, as in `2026-11`. */
-export function toMonth(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, 7);
 }

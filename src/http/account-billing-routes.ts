@@ -68,9 +68,8 @@ function ownerMutation<Q extends TSchema, R extends TSchema>(
     ...route,
     serve: (services, call, request) => {
       const { organization_id } = request as OrganizationScopedRequest;
-      return services.billing.withDeadline(
-        organization_id.toLowerCase(),
-        route.serve(services, call, request),
+      return services.billing.withDeadline(organization_id.toLowerCase(), (deadline) =>
+        route.serve(services, { ...call, deadline }, request),
       );
     },
   };
@@ -83,7 +82,7 @@ function billingCall(
   allowed: readonly Role[],
 ): BillingContext {
   const { organization } = authorizer.authorize(call, request, allowed);
-  return { organization, by: toActor(call) };
+  return { organization, by: toActor(call), deadline: call.deadline };
 }
 
 export const billingRoutes: readonly AccountRoute[] = [

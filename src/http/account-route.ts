@@ -8,6 +8,7 @@ import type { UserCall, UserOperations } from '../accounts/user-operations.ts';
 import type { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { Billing } from '../billing/billing.ts';
 import { assert } from '../core/assert.ts';
+import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import type { Principal, Role } from '../schemas/principal.ts';
 import type { Static, TSchema } from '../schemas/typebox.ts';
@@ -35,6 +36,7 @@ export interface AccountCall {
   /** Null for operations that need no credential. */
   readonly principal: Principal | null;
   readonly client: ClientInfo;
+  readonly deadline?: ReplyDeadline | undefined;
 }
 
 const idempotencyConflict =

@@ -169,25 +169,28 @@ const UsagePricing = Component('UsagePricing', 'Prices of model usage in additio
   embed_per_million_tokens_cents: Nullable(Type.Number()),
 });
 
-const BillingUsage = Component('BillingUsage', 'Use of the current calendar month (UTC).', {
+const BillingUsage = Component('BillingUsage', 'Usage in the current calendar month (UTC).', {
   month: Type.String({ examples: ['2026-11'] }),
   charges_cents: centsField('Cost of usage'),
   subscription_payments_cents: centsField(
     'Subscription payments of this month (without refunds), which are deducted',
   ),
   invoiced_cents: centsField('Amount already invoiced beyond the deduction, for example by a pause'),
-  billable_cents: centsField('Amount left to pay'),
+  billable_cents: centsField('Amount still to be charged'),
 });
 export type BillingUsage = Static<typeof BillingUsage>;
 
 export const BillingStatusResponse = Component('StatusResponse', 'Tier, payments and limits.', {
-  billing_enabled: Type.Boolean({ description: 'False where the server takes no payments.' }),
-  stale: Type.Boolean({ description: 'True when the payment provider did not answer: as last read.' }),
-  read_at: nullableTime('When the payment provider was read.'),
+  billing_enabled: Type.Boolean({ description: 'False if payments are disabled on this server.' }),
+  stale: Type.Boolean({
+    description:
+      'True if the payment provider did not respond; the reply then contains the last known state.',
+  }),
+  read_at: nullableTime('Time of the last synchronization with the payment provider.'),
   subscription_tier: SubscriptionType,
   status: OneOf(['none', 'active', 'past_due', 'paused', 'incomplete', 'requires_action']),
-  current_period_start: nullableTime('Bounds of the paid period.'),
-  current_period_end: nullableTime('Bounds of the paid period.'),
+  current_period_start: nullableTime('Start of the paid period.'),
+  current_period_end: nullableTime('End of the paid period.'),
   paused_at: nullableTime('Start of the pause; null if not paused.'),
   paused_tier: Nullable(SubscriptionType, { description: 'The tier that `subscribe` resumes.' }),
   payment_method: Nullable(BillingPaymentMethod),

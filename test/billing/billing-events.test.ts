@@ -2,7 +2,8 @@ import type Stripe from 'stripe';
 import t from 'tap';
 import { BillingEvents } from '../../src/billing/billing-events.ts';
 import { limits } from '../../src/core/limits.ts';
-import { BillingRecords, emptyBillingAccount } from '../../src/storage/billing.ts';
+import { BillingRecords } from '../../src/storage/billing.ts';
+import { emptyBillingAccount } from '../../src/storage/billing-account.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 
 /** Organizations affected by events, and the reads that events trigger. */

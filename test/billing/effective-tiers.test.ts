@@ -134,7 +134,7 @@ t.test('tiers granted by an earlier build are recorded at startup', async (t) =>
     ['granted alone', 'teams', 'teams', {}],
     ['paid for', 'starter', 'free', { subscribed: 'starter' }],
     ['bought', 'teams', 'free', { bought: 'teams' }],
-    ['enterprise, which nobody sells here', 'enterprise', 'enterprise', { subscribed: 'starter' }],
+    ['enterprise, which is not for sale here', 'enterprise', 'enterprise', { subscribed: 'starter' }],
   ];
   for (const [what, tier, granted, { subscribed, bought }] of cases) {
     const { store, organizations, tiers, subscribe, buy } = await build();

@@ -1,15 +1,15 @@
 import Stripe from 'stripe';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { loadPlans } from '../../src/billing/plans.ts';
 import { UsageReporter, type UsedMinute } from '../../src/billing/usage-reporter.ts';
 import { limits } from '../../src/core/limits.ts';
+import { BillingRecords } from '../../src/storage/billing.ts';
 import {
   type BillingAccount,
   type BillingCopy,
-  BillingRecords,
   emptyBillingAccount,
   type SubscriptionCopy,
-} from '../../src/storage/billing.ts';
+} from '../../src/storage/billing-account.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { createTestRandom } from '../storage/test-random.ts';
 
@@ -205,81 +205,83 @@ class FakeMeterEvents {
 }
 
 const random = createTestRandom();
+
+/** Account of one organization whose usage, plan, Stripe replies and clock change in random steps. */
+async function createRandomUsage(t: Test) {
+  const store = new MemoryStore();
+  const records = new BillingRecords(store);
+  const time = { ms: start };
+  const clock = { now: () => time.ms, monotonic: () => time.ms };
+  const stripe = new FakeMeterEvents(clock.now);
+  const used = new Map<number, number>();
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const open = () =>
+    new UsageReporter({
+      ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
+      stripe: {
+        billing: {
+          meterEvents: { create: stripe.create.bind(stripe) },
+          meters: { list: () => stripe.meters(), listEventSummaries: stripe.summaries.bind(stripe) },
+        },
+      } as unknown as Stripe,
+      readUsedMinutes: async ({ metric, from, to }) =>
+        [...used]
+          .filter(([minute]) => metric === 'embed' && minute >= from && minute < to)
+          .map(([minute, tokens]) => ({ minute, tokens })),
+      flushUsage: async () => {},
+    });
+  const [id, customerId] = [idOf(1), 'cus_1'];
+  /** `expected` is the usage while the organization was served. */
+  const state = { reports: open(), isServed: false, expected: 0 };
+  const put = async (status: string, servedUntil: number | null, periodStart = time.ms) => {
+    const changed = { ...subscription, status, periodStart };
+    const changes = { customerId, servedUntil, copy: { ...copy, subscription: changed } };
+    await store.write(records.putAccount(id, { ...emptyBillingAccount, ...changes }));
+  };
+  const tryTo = (work: Promise<void>) => work.then(() => true).catch(() => false);
+  const steps: readonly (() => Promise<void>)[] = [
+    async () => {
+      const tokens = 1 + random.below(40);
+      const minute = Math.floor(time.ms / minuteMs);
+      used.set(minute, (used.get(minute) ?? 0) + tokens);
+      if (state.isServed) state.expected += tokens;
+    },
+    async () => {
+      time.ms += 1_000 * (1 + random.below(20));
+    },
+    async () => {
+      const pauses = state.isServed && (await tryTo(state.reports.reportUntilNow(id)));
+      if (!pauses) return;
+      t.equal(stripe.metered, state.expected, 'a pause meters all usage');
+      await put('paused', time.ms);
+      state.isServed = false;
+    },
+    async () => {
+      if (state.isServed || !(await tryTo(state.reports.startServing(id)))) return;
+      await put('active', null);
+      state.isServed = true;
+    },
+    async () => {
+      stripe.next = random.below(2) === 0 ? 'lost before' : 'lost after';
+    },
+    () => state.reports.report(new AbortController().signal),
+    async () => {
+      state.reports = open();
+      if (random.below(10) === 0) time.ms += dayMs + random.below(3) * 3_600_000;
+    },
+  ];
+  await put('incomplete', null);
+  return { id, stripe, state, steps };
+}
+
 t.test(
   `pauses, lost replies, crashes and days in any order meter exactly the usage while serving (seed ${random.seed})`,
   async (t) => {
-    const store = new MemoryStore();
-    const records = new BillingRecords(store);
-    const time = { ms: start };
-    const clock = { now: () => time.ms, monotonic: () => time.ms };
-    const stripe = new FakeMeterEvents(clock.now);
-    const used = new Map<number, number>();
-    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-    const open = () =>
-      new UsageReporter({
-        ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
-        stripe: {
-          billing: {
-            meterEvents: { create: stripe.create.bind(stripe) },
-            meters: { list: () => stripe.meters(), listEventSummaries: stripe.summaries.bind(stripe) },
-          },
-        } as unknown as Stripe,
-        readUsedMinutes: async ({ metric, from, to }) =>
-          [...used]
-            .filter(([minute]) => metric === 'embed' && minute >= from && minute < to)
-            .map(([minute, tokens]) => ({ minute, tokens })),
-        flushUsage: async () => {},
-      });
-    const [id, customerId] = [idOf(1), 'cus_1'];
-    let reports = open();
-    let [isServed, expected] = [false, 0];
-    const put = async (status: string, servedUntil: number | null, periodStart = time.ms) => {
-      const changed = { ...subscription, status, periodStart };
-      const account = {
-        ...emptyBillingAccount,
-        customerId,
-        servedUntil,
-        copy: { ...copy, subscription: changed },
-      };
-      await store.write(records.putAccount(id, account));
-    };
-    const tryTo = (work: Promise<void>) => work.then(() => true).catch(() => false);
-    const steps: readonly (() => Promise<void>)[] = [
-      async () => {
-        const tokens = 1 + random.below(40);
-        const minute = Math.floor(time.ms / minuteMs);
-        used.set(minute, (used.get(minute) ?? 0) + tokens);
-        if (isServed) expected += tokens;
-      },
-      async () => {
-        time.ms += 1_000 * (1 + random.below(20));
-      },
-      async () => {
-        const pauses = isServed && (await tryTo(reports.reportUntilNow(id)));
-        if (!pauses) return;
-        t.equal(stripe.metered, expected, 'a pause meters everything');
-        await put('paused', time.ms);
-        isServed = false;
-      },
-      async () => {
-        if (isServed || !(await tryTo(reports.startServing(id)))) return;
-        await put('active', null);
-        isServed = true;
-      },
-      async () => {
-        stripe.next = random.below(2) === 0 ? 'lost before' : 'lost after';
-      },
-      () => reports.report(new AbortController().signal),
-      async () => {
-        reports = open();
-        if (random.below(10) === 0) time.ms += dayMs + random.below(3) * 3_600_000;
-      },
-    ];
-    await put('incomplete', null);
+    const { id, stripe, state, steps } = await createRandomUsage(t);
     for (let step = 0; step < 3_000 && t.passing(); step += 1) await steps[random.below(steps.length)]!();
     stripe.next = 'works';
-    if (isServed) await reports.reportUntilNow(id);
+    if (state.isServed) await state.reports.reportUntilNow(id);
     t.ok(stripe.events.length > 20, `${stripe.events.length} events`);
-    t.equal(stripe.metered, expected);
+    t.equal(stripe.metered, state.expected);
   },
 );

@@ -20,7 +20,7 @@ async function readiness(server: TestServer) {
   return { status: reply.status, payments: components.payments };
 }
 
-t.test('a malformed Stripe key stops the start with the allowed forms', async (t) => {
+t.test('a malformed Stripe key prevents the start, and the error lists the allowed forms', async (t) => {
   for (const key of ['nonsense', 'pk_test_emulated', 'sk_emulated_key', 'sk_test_'])
     await t.rejects(
       start(key),

@@ -121,8 +121,25 @@ t.test('an upgrade paid during its cancellation stays', async (t) => {
   );
   t.equal(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200);
   fixture.emulator.faults.releaseReplies();
-  t.match(await canceled, { status: 409, body: { detail: /was paid in the meantime/ } });
+  t.match(await canceled, { status: 409, body: { detail: /has already been paid/ } });
   fixture.emulator.faults.clear();
+  fixture.emulator.webhooks.deliveryMode = () => 'sent';
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), { subscription_tier: 'teams', status: 'active', pending_upgrade: null });
+});
+
+t.test('canceling an upgrade that was paid before names the payment', async (t) => {
+  const { owner } = await subscribedOwner();
+  await fixture.waitUntilSynced();
+  fixture.emulator.webhooks.deliveryMode = () => 'lost';
+  const cardWithConfirmation = await owner.createCard('tok_authenticationRequired');
+  const waiting = await owner.call('subscribe', { tier: 'teams', payment_method_id: cardWithConfirmation });
+  t.equal(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200);
+  t.match(await owner.request('cancel-upgrade'), {
+    status: 409,
+    body: { detail: /has already been paid/ },
+  });
+  t.match(await owner.request('cancel-upgrade'), { status: 400, body: { detail: /No upgrade is pending/ } });
   fixture.emulator.webhooks.deliveryMode = () => 'sent';
   await fixture.advanceBriefly();
   t.match(await owner.status(), { subscription_tier: 'teams', status: 'active', pending_upgrade: null });

@@ -7,7 +7,7 @@ import { inspectInAllThemes } from './dashboard-themes.ts';
 
 /** Scenario: payment and plan changes, including Stripe's own pages. */
 export async function billingScenario(t: Test, browser: Browser): Promise<void> {
-  const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', { STRIPE_SECONDS_MAX: '1' });
+  const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z');
   const { page, problems } = await openPage(t, browser);
   const { emulator, server } = fixture;
   await signInByMail(page, `${server.url}/app/organizations`, fixture.createPerson('ada@example.com'));

@@ -135,7 +135,7 @@ function StaleNotice({
         {readAt === null
           ? 'This page may be out of date.'
           : `This page shows the state of ${formatDateTime(readAt)}.`}{' '}
-        Your plan and limits stay unchanged. Changes are possible again when the provider responds.
+        Your plan and limits stay unchanged. You can make changes again when the provider responds.
       </div>
       <Button onClick={onRetry}>Retry</Button>
     </div>
