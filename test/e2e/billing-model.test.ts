@@ -1,8 +1,9 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { createTestRandom } from '../storage/test-random.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { BillingFixture, limitsByTier } from './billing-fixture.ts';
+import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { BillingModel } from './billing-model.ts';
+import type { HttpReply } from './people.ts';
 import { RandomCustomers } from './random-customers.ts';
 
 const fixture = await BillingFixture.start(t, '2027-01-11T00:00:00Z');
@@ -11,98 +12,118 @@ const random = createTestRandom();
 const steps = 40;
 t.setTimeout(testFileMsMax);
 
-t.test('every plan change from free through a paid month with usage is charged to the cent', async (t) => {
-  const owner = await fixture.createOwner();
-  const model = new BillingModel();
-  const advanceTo = async (date: string) => {
-    model.advance(emulator.now, Date.parse(date) / 1_000);
-    await fixture.advanceTo(date);
-  };
-  const now = async (what: string) => {
-    const status = await owner.status();
-    t.match(status, { subscription_tier: model.tier, rate_limits: limitsByTier[model.tier] }, what);
-    t.equal(status.credit_balance_cents, model.credit, `${what}: credit`);
-    const collected = owner.invoices().reduce((sum, invoice) => sum + invoice.amount_paid, 0);
-    t.equal(collected, model.collectedCents, `${what}: collected`);
-    return status;
-  };
-  const use = async (metric: 'embed' | 'rerank', tokens: number) => {
-    const payload = { stripe_customer_id: owner.customer()!, value: String(tokens) };
-    await fixture.stripe.billing.meterEvents.create({ event_name: `quarry_${metric}_tokens`, payload });
-    model.recordUsage(metric, tokens);
-    await fixture.advanceBriefly();
-  };
+/** An owner at the emulated Stripe and the model of their bills, changed together. */
+class ModeledOwner {
+  readonly owner: OrganizationOwner;
+  readonly model = new BillingModel();
 
-  await now('free');
+  constructor(owner: OrganizationOwner) {
+    this.owner = owner;
+  }
+
+  async advanceTo(date: string): Promise<void> {
+    this.model.advance(emulator.now, Date.parse(date) / 1_000);
+    await fixture.advanceTo(date);
+  }
+
+  async check(t: Test, step: string): Promise<void> {
+    const { owner, model } = this;
+    const status = await owner.status();
+    t.match(status, { subscription_tier: model.tier, rate_limits: limitsByTier[model.tier] }, step);
+    t.equal(status.credit_balance_cents, model.credit, `${step}: credit`);
+    const collected = owner.invoices().reduce((sum, invoice) => sum + invoice.amount_paid, 0);
+    t.equal(collected, model.collectedCents, `${step}: collected`);
+  }
+
+  async use(metric: 'embed' | 'rerank', tokens: number): Promise<void> {
+    const payload = { stripe_customer_id: this.owner.customer()!, value: String(tokens) };
+    await fixture.stripe.billing.meterEvents.create({ event_name: `quarry_${metric}_tokens`, payload });
+    this.model.recordUsage(metric, tokens);
+    await fixture.advanceBriefly();
+  }
+
+  async downgrade(tier: 'free' | 'starter'): Promise<void> {
+    await this.owner.call('downgrade', { tier });
+    this.model.planDowngrade(tier);
+  }
+
+  async redeem(code: string, cents: number): Promise<HttpReply['body']> {
+    const coupon = await fixture.stripe.coupons.create({
+      duration: 'once',
+      amount_off: cents,
+      currency: 'usd',
+    });
+    await fixture.stripe.promotionCodes.create({ code, promotion: { type: 'coupon', coupon: coupon.id } });
+    const reply = await this.owner.call('redeem-code', { code });
+    this.model.redeem(cents);
+    return reply;
+  }
+
+  /** Prints the invoices as a table for the reader of a failure. */
+  print(t: Test): void {
+    const dollars = (amount: number) => (amount / 100).toFixed(2).padStart(9);
+    t.comment('  date        invoice        reason                   total       due      paid');
+    for (const bill of this.owner.invoices()) {
+      const day = new Date(bill.created * 1_000).toISOString().slice(0, 10);
+      t.comment(
+        `  ${day}  ${bill.number}  ${bill.billing_reason.padEnd(20)} ${dollars(bill.total)} ${dollars(bill.amount_due)} ${dollars(bill.amount_paid)}`,
+      );
+    }
+  }
+}
+
+t.test('every plan change from free through a paid month with usage is charged to the cent', async (t) => {
+  const modeled = new ModeledOwner(await fixture.createOwner());
+  const { owner, model } = modeled;
+  await modeled.check(t, 'free');
   const card = await owner.createCard('tok_threeDSecure2Required');
   const subscribeReply = await owner.call('subscribe', { tier: 'starter', payment_method_id: card });
   t.match(subscribeReply, { status: 'requires_action', subscription_tier: 'free' });
   model.start('starter', emulator.now, true);
-  await advanceTo('2027-01-11T09:00:00Z');
+  await modeled.advanceTo('2027-01-11T09:00:00Z');
   t.equal(await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
   model.pay(emulator.now);
-  await now('starter, authenticated');
+  await modeled.check(t, 'starter, after the confirmation of the bank');
 
-  await advanceTo('2027-01-18T12:00:00Z');
+  await modeled.advanceTo('2027-01-18T12:00:00Z');
   t.match(await owner.call('subscribe', { tier: 'teams' }), { status: 'active', subscription_tier: 'teams' });
   model.upgrade('teams', emulator.now, false);
-  await now('teams in the middle of the month');
-  await use('embed', 1_234_567_890);
+  await modeled.check(t, 'teams in the middle of the month');
+  await modeled.use('embed', 1_234_567_890);
 
-  await owner.call('downgrade', { tier: 'starter' });
-  model.planDowngrade('starter');
-  await now('a downgrade is planned');
+  await modeled.downgrade('starter');
+  await modeled.check(t, 'a pending downgrade');
   await owner.call('cancel-downgrade');
   model.cancelDowngrade();
-  await now('and taken back');
-  await owner.call('downgrade', { tier: 'starter' });
-  model.planDowngrade('starter');
-  await advanceTo('2027-02-01T02:00:00Z');
-  await now('starter from the first, the use paid by what was paid');
+  await modeled.check(t, 'a canceled downgrade');
+  await modeled.downgrade('starter');
+  await modeled.advanceTo('2027-02-01T02:00:00Z');
+  await modeled.check(t, 'starter from the first of the month, usage covered by payments');
 
-  await advanceTo('2027-02-10T00:00:00Z');
-  await use('rerank', 3_000_000_000);
+  await modeled.advanceTo('2027-02-10T00:00:00Z');
+  await modeled.use('rerank', 3_000_000_000);
   await owner.call('pause');
   model.pause(emulator.now);
-  await now('paused');
-  await advanceTo('2027-02-20T00:00:00Z');
+  await modeled.check(t, 'paused');
+  await modeled.advanceTo('2027-02-20T00:00:00Z');
   t.match(await owner.call('subscribe', { tier: 'starter' }), { status: 'resumed' });
   model.resume(emulator.now);
-  await now('resumed');
+  await modeled.check(t, 'resumed');
 
-  const coupon = await fixture.stripe.coupons.create({
-    duration: 'once',
-    amount_off: 1_500,
-    currency: 'usd',
-  });
-  await fixture.stripe.promotionCodes.create({
-    code: 'WELCOME',
-    promotion: { type: 'coupon', coupon: coupon.id },
-  });
-  t.match(await owner.call('redeem-code', { code: 'WELCOME' }), { credit_cents: 1_500 });
-  model.redeem(1_500);
-  await now('a code');
-  await use('embed', 2_000_000_000);
-  await advanceTo('2027-03-01T02:00:00Z');
-  await now('a month with use');
+  t.match(await modeled.redeem('WELCOME', 1_500), { credit_cents: 1_500 });
+  await modeled.check(t, 'a redeemed code');
+  await modeled.use('embed', 2_000_000_000);
+  await modeled.advanceTo('2027-03-01T02:00:00Z');
+  await modeled.check(t, 'a month with usage');
 
-  await owner.call('downgrade', { tier: 'free' });
-  model.planDowngrade('free');
-  await use('rerank', 10_000_000_000);
-  await advanceTo('2027-04-01T02:00:00Z');
-  await now('free again, the last use paid');
+  await modeled.downgrade('free');
+  await modeled.use('rerank', 10_000_000_000);
+  await modeled.advanceTo('2027-04-01T02:00:00Z');
+  await modeled.check(t, 'free again, the last usage paid');
 
-  const dollars = (amount: number) => (amount / 100).toFixed(2).padStart(9);
-  const bills = owner.invoices();
-  t.comment('  date        invoice        reason                   total       due      paid');
-  for (const bill of bills) {
-    const day = new Date(bill.created * 1_000).toISOString().slice(0, 10);
-    t.comment(
-      `  ${day}  ${bill.number}  ${bill.billing_reason.padEnd(20)} ${dollars(bill.total)} ${dollars(bill.amount_due)} ${dollars(bill.amount_paid)}`,
-    );
-  }
+  modeled.print(t);
   t.strictSame(
-    bills.map(({ total, amount_due: due }) => ({ total, due })),
+    owner.invoices().map(({ total, amount_due: due }) => ({ total, due })),
     model.bills.map(({ total, due }) => ({ total, due })),
   );
 });
