@@ -17,7 +17,8 @@ import {
   type UsageCounts,
   type UsageUnit,
 } from '../marketplaces/aws-metering.ts';
-import { type AwsComponents, Marketplaces, type VercelComponents } from '../marketplaces/marketplaces.ts';
+import type { AwsComponents, VercelComponents } from '../marketplaces/configured-marketplaces.ts';
+import { Marketplaces } from '../marketplaces/marketplaces.ts';
 import { SnsReceiver } from '../marketplaces/sns-receiver.ts';
 import { VercelApi } from '../marketplaces/vercel-api.ts';
 import { type IntegrationKeys, VercelVariables } from '../marketplaces/vercel-variables.ts';
@@ -59,10 +60,15 @@ export function buildMarketplaces(
   const messageLimiter = new SlidingWindowLimiter('marketplace messages', perMinute, clock);
   const sealer = new Sealer(deriveSecrets(data.secrets, 'marketplaces'), random);
   const marketplaces = new Marketplaces({
-    ...{ store: data.store, agreements, clock, random, audit, logger },
+    store: data.store,
+    agreements,
+    clock,
+    random,
+    audit,
+    logger,
     sealer,
     aws: settings.awsMarketplace ? createAwsMarketplace(settings, agreements, dependencies) : null,
-    vercel: createVercelMarketplace(settings, { ...dependencies, agreements, sealer }),
+    vercel: createVercelMarketplace(settings, dependencies, { agreements, sealer }),
     cardPayments: dependencies.payments.isUseCharged
       ? {
           isBilledByStripe: (organizationId) => isBilledByStripe(billing.getAccount(organizationId)),
@@ -98,7 +104,12 @@ function createAwsMarketplace(
     clock,
   });
   const metering = new AwsMetering({
-    ...{ store: data.store, agreements, client: awsMarket, audit: components.audit, clock, logger },
+    store: data.store,
+    agreements,
+    client: awsMarket,
+    audit: components.audit,
+    clock,
+    logger,
     chargedUntil: chargedUntilIn(data, dependencies.payments),
     dimensions:
       settings.awsDimensions === null ? [] : parsePairs(settings.awsDimensions).map(parseBilledDimension),
@@ -127,26 +138,26 @@ function chargedUntilIn(
   };
 }
 
-interface VercelDependencies extends MarketplaceDependencies {
-  readonly agreements: Agreements;
-  readonly sealer: Sealer;
-}
-
 function createVercelMarketplace(
   settings: Settings,
-  dependencies: VercelDependencies,
+  { publicUrl, components, egress, logger }: MarketplaceDependencies,
+  { agreements, sealer }: { readonly agreements: Agreements; readonly sealer: Sealer },
 ): VercelComponents | null {
-  const { publicUrl, components, agreements, sealer, egress, logger } = dependencies;
   const { vercelClientId: clientId, vercelClientSecret: clientSecret, vercelTier } = settings;
   if (clientId === null || clientSecret === null) return null;
   const api = new VercelApi({
-    ...{ clientId, clientSecret, fetch: egress.fetch },
+    clientId,
+    clientSecret,
+    fetch: egress.fetch,
     apiUrl: settings.vercelApiUrl,
     nextHosts: new Set(settings.vercelNextHosts.split(',')),
     redirectUri: () => `${publicUrl()}/api/marketplaces/vercel`,
   });
   const variables = new VercelVariables({
-    ...{ api, agreements, sealer, logger },
+    api,
+    agreements,
+    sealer,
+    logger,
     keys: createHeldKeys(components),
     baseUrl: () => `${publicUrl()}/v1`,
   });
@@ -171,26 +182,26 @@ function createHeldKeys({ keys }: Pick<AccountComponents, 'keys'>): IntegrationK
   };
 }
 
-function marketplaceMaintenanceTasks(marketplaces: Marketplaces): MaintenanceTask[] {
+function marketplaceMaintenanceTasks({ maintenance, signUps }: Marketplaces): MaintenanceTask[] {
   const everyMs = limits.accountSweepMs;
   return [
     {
       name: 'marketplace agreements',
       intervalMs: everyMs,
-      run: (signal) => marketplaces.refreshEntitlements(signal),
+      run: (signal) => maintenance.refreshEntitlements(signal),
     },
     {
       name: 'Vercel variables',
       intervalMs: limits.marketplaceRetryMs,
-      run: (signal) => marketplaces.setPendingVariables(signal),
+      run: (signal) => maintenance.setPendingVariables(signal),
     },
     {
       name: 'marketplace usage',
       intervalMs: limits.marketplaceReportMs,
-      run: (signal) => marketplaces.reportUsage(signal),
+      run: (signal) => maintenance.reportUsage(signal),
     },
-    { name: 'marketplace grants', intervalMs: everyMs, run: (signal) => marketplaces.reseal(signal) },
-    { name: 'marketplace sign-ups', intervalMs: everyMs, run: (signal) => marketplaces.sweep(signal) },
+    { name: 'marketplace grants', intervalMs: everyMs, run: (signal) => maintenance.reseal(signal) },
+    { name: 'marketplace sign-ups', intervalMs: everyMs, run: (signal) => signUps.sweep(signal) },
   ];
 }
 

@@ -100,7 +100,7 @@ export const billingRoutes: readonly AccountRoute[] = [
       const { organization } = billingCall(services, call, request, managerRoles);
       // Grants first the tiers that a marketplace sold and a crash kept from being granted, then authorizes
       // again.
-      await services.marketplaces.grantPendingTiersOf(organization.organizationId);
+      await services.marketplaces.lifecycle.grantPendingTiersOf(organization.organizationId);
       return services.billing.status(billingCall(services, call, request, managerRoles));
     },
   }),

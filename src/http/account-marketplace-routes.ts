@@ -1,7 +1,7 @@
 import type { AccountResponse, ClientInfo } from '../accounts/client-info.ts';
 import { ownerRoles, toActor } from '../accounts/membership-authorizer.ts';
 import { limits } from '../core/limits.ts';
-import type { SignUpTokens } from '../marketplaces/marketplaces.ts';
+import type { SignUpTokens } from '../marketplaces/sign-ups.ts';
 import { GenericMessageResponse } from '../schemas/accounts.ts';
 import * as wire from '../schemas/marketplaces.ts';
 import { type AccountRoute, accountRoute, mutationRoute, requireRole, userRoute } from './account-route.ts';
@@ -48,7 +48,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     },
     { method: 'POST', inputSource: 'form' },
     async ({ marketplaces, home }, { client }, request) => {
-      const tokens = await marketplaces.beginAwsSignUp(
+      const tokens = await marketplaces.signUps.beginAws(
         request['x-amzn-marketplace-token'] ?? '',
         client.address,
       );
@@ -72,7 +72,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     },
     { method: 'GET', inputSource: 'query' },
     async ({ marketplaces, home }, { client }, request) =>
-      redirectToSignUp(client, await marketplaces.beginVercelSignUp(request, client.address), {
+      redirectToSignUp(client, await marketplaces.signUps.beginVercel(request, client.address), {
         home,
         status: 302,
       }),
@@ -91,7 +91,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     },
     { method: 'POST', inputSource: 'bytes' },
     async ({ marketplaces }, { client }, { body }) => {
-      await marketplaces.handleAwsMessage(Buffer.from(body).toString('utf8'), client.address);
+      await marketplaces.messages.handleAws(Buffer.from(body).toString('utf8'), client.address);
       return { kind: 'json', body: successMessage };
     },
   ),
@@ -113,7 +113,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     },
     { method: 'POST', inputSource: 'bytes', signatureHeader: 'x-vercel-signature' },
     async ({ marketplaces }, { client }, { body, signature }) => {
-      await marketplaces.handleVercelWebhook(body, signature ?? '', client.address);
+      await marketplaces.messages.handleVercel(body, signature ?? '', client.address);
       return { kind: 'json', body: successMessage };
     },
   ),
@@ -127,7 +127,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
     example: signUpExample,
     errorResponses: { 404: 'There is no pending sign-up for this browser.' },
     serve: async ({ marketplaces }, { client }, { sign_up }) => {
-      const signUp = marketplaces.getSignUp(sign_up, client.cookie('marketplace'));
+      const signUp = marketplaces.signUps.get(sign_up, client.cookie('marketplace'));
       const { marketplace, account, accountId, installationId, expiresAt } = signUp;
       const ids = { account_id: accountId, installation_id: installationId };
       return { marketplace, account, ...ids, expires_at: new Date(expiresAt).toISOString() };
@@ -153,7 +153,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       const { sign_up: token, set_variables } = request;
       const browserToken = call.client.cookie('marketplace');
       const input = { token, browserToken, setsVariables: set_variables ?? true };
-      const result = await marketplaces.bind(input, organization_id, toActor(call));
+      const result = await marketplaces.binding.bind(input, organization_id, toActor(call));
       const { marketplace, entitledTier: bought, tier, variables, next } = result;
       return { organization_id, marketplace, bought_tier: bought, subscription_tier: tier, variables, next };
     },

@@ -239,7 +239,7 @@ function toAppError(error: unknown): AppError {
 }
 
 function unexpectedReplyError(cause: unknown): AppError {
-  return new AppError('bad_gateway', 'AWS Marketplace returned an unexpected response. Try again shortly.', {
+  return new AppError('bad_gateway', 'AWS Marketplace returned an unexpected reply. Try again shortly.', {
     cause,
   });
 }

@@ -22,14 +22,14 @@ export async function fetchText(
   { fetch, msMax, bytesMax }: FetchLimits & Pick<Egress, 'fetch'>,
 ): Promise<TextResponse> {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new Error(`no response within ${msMax} ms`)), msMax);
+  const timer = setTimeout(() => controller.abort(new Error(`no reply within ${msMax} ms`)), msMax);
   try {
     const reply = await fetch(url, { ...init, signal: controller.signal });
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of reply.body ?? []) {
       bytes += part.length;
-      if (bytes > bytesMax) throw new Error(`a response of more than ${bytesMax} bytes`);
+      if (bytes > bytesMax) throw new Error(`a reply of more than ${bytesMax} bytes`);
       parts.push(part);
     }
     return { status: reply.status, text: Buffer.concat(parts).toString('utf8') };

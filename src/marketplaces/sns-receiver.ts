@@ -175,7 +175,7 @@ function parseCertificate(text: string): X509Certificate {
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
   if (refused !== null) return refusedByEgress('Amazon SNS', refused);
-  return new AppError('bad_gateway', 'Amazon SNS returned an unexpected response.', { cause });
+  return new AppError('bad_gateway', 'Amazon SNS returned an unexpected reply.', { cause });
 }
 
 function untrustedMessageError(invalidPart: string): AppError {

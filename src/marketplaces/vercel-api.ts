@@ -231,7 +231,7 @@ function isIdentifier(value: unknown): value is string {
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
   if (refused !== null) return refusedByEgress('Vercel', refused);
-  return new AppError('bad_gateway', 'Vercel returned an unexpected response. Start again shortly.', {
+  return new AppError('bad_gateway', 'Vercel returned an unexpected reply. Start again shortly.', {
     cause,
   });
 }

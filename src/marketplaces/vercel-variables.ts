@@ -157,3 +157,7 @@ export class VercelVariables {
 function holderOf({ installationId }: VercelOffer): string {
   return `vercel:${installationId}`;
 }
+
+export function isVercelAgreement(agreement: MarketplaceAgreement): agreement is VercelAgreement {
+  return agreement.offer.marketplace === 'vercel';
+}

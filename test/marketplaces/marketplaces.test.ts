@@ -20,12 +20,10 @@ import { localEgress } from '../local-egress.ts';
 const organizationId = '00000000-0000-4000-8000-000000000001';
 const signal = new AbortController().signal;
 
-function build() {
-  const [store, clock] = [new MemoryStore(), new FakeClock()];
-  const agreements = new Agreements(store);
-  const sealing = new Sealer([new Uint8Array(32).fill(3)], systemRandom);
-  let current = sealing;
-  const rotating = {
+/** A sealer whose key a test replaces. */
+function createRotatingSealer(initial: Sealer) {
+  let current = initial;
+  const sealer = {
     seal: (text: string, boundTo: string) => current.seal(text, boundTo),
     open: (sealed: Uint8Array, boundTo: string) => current.open(sealed, boundTo),
     isCurrent: (sealed: Uint8Array, boundTo: string) => current.isCurrent(sealed, boundTo),
@@ -33,30 +31,43 @@ function build() {
   const rotate = (next: Sealer) => {
     current = next;
   };
-  const granted: (Tier | null)[] = [];
-  /** The next grant waits for this promise. */
-  const holdWrites: { until: Promise<void> } = { until: Promise.resolve() };
+  return { sealer, rotate };
+}
+
+/** Variables of an emulated Vercel with two projects; `vercelBehavior` says whether it accepts them. */
+function createVercelVariables(agreements: Agreements, sealer: Sealer) {
+  const vercelBehavior: { accepts: boolean } = { accepts: false };
   const projects: Record<string, string> = {};
-  const vercelSays: { answer: 'well' | 'not' } = { answer: 'not' };
-  const heldWrites: string[] = [];
+  /** State of each issued key. */
+  const keys: ('valid' | 'revoked')[] = [];
   const variables = new VercelVariables({
-    ...{ agreements, sealer: rotating, logger: silentLogger },
+    ...{ agreements, sealer, logger: silentLogger },
     baseUrl: () => 'https://quarry.example.com/v1',
     api: {
       listProjects: async () => ['prj_1', 'prj_2'],
       renewToken: async () => 'another-token',
       setVariables: async ({ token }, id, { ZEROENTROPY_API_KEY: key }) => {
-        if (vercelSays.answer === 'not') throw new AppError('bad_gateway', 'Vercel does not answer.');
+        if (!vercelBehavior.accepts) throw new AppError('bad_gateway', 'Vercel does not answer.');
         projects[id] = `${token} ${key}`;
       },
     },
     keys: {
-      issue: async () => `key-${heldWrites.push('alive')}`,
-      revoke: async () => void heldWrites.fill('over'),
-      isValid: (secret) => heldWrites[Number(secret.slice(4)) - 1] === 'alive',
+      issue: async () => `key-${keys.push('valid')}`,
+      revoke: async () => void keys.fill('revoked'),
+      isValid: (secret) => keys[Number(secret.slice(4)) - 1] === 'valid',
     },
   });
-  /** Tier of each license; AWS reports nothing for other licenses. */
+  const settings = {
+    ...{ clientId: 'oac', clientSecret: 's', apiUrl: 'http://127.0.0.1:1', nextHosts: new Set<string>() },
+    redirectUri: () => '',
+    fetch: localEgress.fetch,
+  };
+  const vercel = { api: new VercelApi(settings), variables, tier: 'starter' as const };
+  return { vercel, vercelBehavior, projects, keys };
+}
+
+/** AWS without metering; it has a tier only for the licenses in `entitled`. */
+function createAws() {
   const entitled: Record<string, Tier> = {};
   const metering = {
     isEnabled: false,
@@ -66,51 +77,28 @@ function build() {
     reportHours: async () => new Set<string>(),
     warnOfOtherSources: async () => {},
   };
-  const market = {
-    resolveCustomer: () => Promise.reject(new Error('nobody comes from there')),
+  const client = {
+    resolveCustomer: () => Promise.reject(new Error('no test resolves a customer')),
     tierOf: async ({ licenseArn }: AwsOffer) => {
       const tier = entitled[licenseArn];
-      if (tier === undefined) throw new AppError('bad_gateway', 'AWS does not answer as it should.');
+      if (tier === undefined) throw new AppError('bad_gateway', 'AWS sent an unexpected reply.');
       return tier;
     },
   };
-  const settings = {
-    ...{ clientId: 'oac', clientSecret: 's', apiUrl: 'http://127.0.0.1:1', nextHosts: new Set<string>() },
-    redirectUri: () => '',
-    fetch: localEgress.fetch,
-  };
-  const marketplaces = new Marketplaces({
-    ...{ store, agreements, clock, sealer: sealing, random: systemRandom, logger: silentLogger },
-    audit: new AuditLog({ store, clock, random: systemRandom }),
-    aws: { client: market, metering, snsReceiver: null },
-    cardPayments: null,
-    vercel: { api: new VercelApi(settings), variables, tier: 'starter' },
-    applyTier: async (id) => {
-      const has = highestMarketplaceTier(await agreements.listByOrganization(id));
-      const { until } = holdWrites;
-      holdWrites.until = Promise.resolve();
-      await until;
-      granted.push(has);
-    },
-    tierOf: () => null,
-    checkSignUpRate: () => {},
-    checkMessageRate: () => {},
-  });
+  return { aws: { client, metering, snsReceiver: null }, entitled };
+}
+
+/** Functions that store agreements of the organization. */
+function agreementWriters(agreements: Agreements, sealer: Sealer) {
+  const empty = { boundAt: 0, endedAt: null, granted: null, hour: 0, carried: {} } as const;
   const put = async (installationId: string, more: Partial<MarketplaceAgreement>) => {
     const offer = {
       marketplace: 'vercel',
       ...{ installationId, teamId: null, userId: null, next: 'https://vercel.com/' },
-      sealedToken: sealing.seal('a-token', installationId),
+      sealedToken: sealer.seal('a-token', installationId),
     } as const;
-    const whole = {
-      boundAt: 0,
-      endedAt: null,
-      tier: 'starter',
-      granted: null,
-      hour: 0,
-      carried: {},
-    } as const;
-    await agreements.update(offer, () => ({ after: { offer, organizationId, ...whole, ...more } }));
+    const agreement = { ...empty, offer, organizationId, tier: 'starter', ...more } as const;
+    await agreements.update(offer, () => ({ after: agreement }));
   };
   const putAws = async (licenseArn: string) => {
     const offer = {
@@ -120,23 +108,43 @@ function build() {
       productCode: 'p',
       customerId: null,
     } as const;
-    const whole = { boundAt: 0, endedAt: null, tier: null, granted: null, hour: 0, carried: {} } as const;
-    await agreements.update(offer, () => ({ after: { offer, organizationId, ...whole } }));
+    await agreements.update(offer, () => ({ after: { ...empty, offer, organizationId, tier: null } }));
   };
+  return { put, putAws };
+}
+
+function build() {
+  const [store, clock] = [new MemoryStore(), new FakeClock()];
+  const agreements = new Agreements(store);
+  const sealing = new Sealer([new Uint8Array(32).fill(3)], systemRandom);
+  const { sealer, rotate } = createRotatingSealer(sealing);
+  const { vercel, vercelBehavior, projects, keys } = createVercelVariables(agreements, sealer);
+  const { aws, entitled } = createAws();
+  const granted: (Tier | null)[] = [];
+  /** The next grant waits for this promise. */
+  const holdWrites: { until: Promise<void> } = { until: Promise.resolve() };
+  const marketplaces = new Marketplaces({
+    ...{ store, agreements, clock, sealer: sealing, random: systemRandom, logger: silentLogger },
+    audit: new AuditLog({ store, clock, random: systemRandom }),
+    aws,
+    cardPayments: null,
+    vercel,
+    applyTier: async (id) => {
+      const tier = highestMarketplaceTier(await agreements.listByOrganization(id));
+      const { until } = holdWrites;
+      holdWrites.until = Promise.resolve();
+      await until;
+      granted.push(tier);
+    },
+    tierOf: () => null,
+    checkSignUpRate: () => {},
+    checkMessageRate: () => {},
+  });
   const of = (installationId: string) => agreements.records.findAgreement('vercel', installationId);
+  const writers = agreementWriters(agreements, sealing);
   return {
-    marketplaces,
-    put,
-    putAws,
-    entitled,
-    of,
-    granted,
-    holdWrites,
-    projects,
-    vercelSays,
-    heldWrites,
-    sealing,
-    rotate,
+    ...{ marketplaces, ...writers, of, granted, holdWrites, entitled },
+    ...{ projects, vercelBehavior, keys, sealing, rotate },
   };
 }
 
@@ -146,13 +154,13 @@ t.test(
     for (const retryPending of ['grantPendingTiers', 'grantPendingTiersOf'] as const) {
       const { marketplaces, put, of, granted } = build();
       await put('icfg_1', { tier: 'teams' });
-      await marketplaces[retryPending](organizationId);
-      await marketplaces[retryPending](organizationId);
-      t.same(granted, ['teams'], 'once');
+      await marketplaces.lifecycle[retryPending](organizationId);
+      await marketplaces.lifecycle[retryPending](organizationId);
+      t.same(granted, ['teams'], 'the tier is granted once');
       t.equal(of('icfg_1')?.granted, 'teams');
       await put('icfg_1', { tier: 'teams', granted: 'teams', endedAt: 1 });
-      await marketplaces[retryPending](organizationId);
-      t.same(granted, ['teams', null], 'and an ended tier is revoked');
+      await marketplaces.lifecycle[retryPending](organizationId);
+      t.same(granted, ['teams', null], 'an ended tier is revoked');
     }
   },
 );
@@ -164,10 +172,10 @@ t.test('concurrent grants result in the highest tier', async (t) => {
   holdWrites.until = new Promise((resolve) => {
     go = resolve;
   });
-  const first = marketplaces.grantPendingTiersOf(organizationId);
+  const first = marketplaces.lifecycle.grantPendingTiersOf(organizationId);
   await new Promise((resolve) => setImmediate(resolve));
   await put('icfg_2', { tier: 'teams' });
-  const second = marketplaces.grantPendingTiersOf(organizationId);
+  const second = marketplaces.lifecycle.grantPendingTiersOf(organizationId);
   await new Promise((resolve) => setImmediate(resolve));
   go();
   await Promise.all([first, second]);
@@ -178,48 +186,48 @@ t.test('a failed entitlement read of one agreement does not stop the others', as
   const { marketplaces, putAws, entitled, granted } = build();
   for (const license of ['a', 'b', 'c']) await putAws(license);
   entitled.c = 'teams';
-  await marketplaces.refreshEntitlements(signal);
+  await marketplaces.maintenance.refreshEntitlements(signal);
   t.same(granted, ['teams']);
 });
 
 t.test(
   'variables that Vercel did not accept are set later with the same key, until the installation ends',
   async (t) => {
-    const { marketplaces, put, of, projects, vercelSays, heldWrites } = build();
+    const { marketplaces, put, of, projects, vercelBehavior, keys } = build();
     await put('icfg_1', { granted: 'starter', variables: 'waiting' });
     await put('icfg_2', { granted: 'starter' });
     await put('icfg_3', { granted: 'starter', variables: 'refused' });
-    await marketplaces.setPendingVariables(signal);
+    await marketplaces.maintenance.setPendingVariables(signal);
     t.equal(of('icfg_1')?.variables, 'waiting');
-    vercelSays.answer = 'well';
-    await marketplaces.setPendingVariables(signal);
-    await marketplaces.setPendingVariables(signal);
+    vercelBehavior.accepts = true;
+    await marketplaces.maintenance.setPendingVariables(signal);
+    await marketplaces.maintenance.setPendingVariables(signal);
     t.same(projects, { prj_1: 'a-token key-1', prj_2: 'a-token key-1' });
     t.equal(of('icfg_1')?.variables, 'set');
-    t.same(heldWrites, ['alive'], 'for no other agreement');
+    t.same(keys, ['valid'], 'no other agreement gets a key');
     const { sealedKey } = of('icfg_1')!;
-    t.notOk(Buffer.from(sealedKey!).includes('key-1'), 'beside the agreement it is sealed');
+    t.notOk(Buffer.from(sealedKey!).includes('key-1'), 'the stored key is sealed');
     t.equal(new Sealer([new Uint8Array(32)], systemRandom).open(sealedKey!, 'icfg_1'), null);
   },
 );
 
 t.test('sealed data is resealed after a rotation, and requested once more without its secret', async (t) => {
-  const { marketplaces, put, of, vercelSays, sealing, rotate, projects } = build();
-  vercelSays.answer = 'well';
+  const { marketplaces, put, of, vercelBehavior, sealing, rotate, projects } = build();
+  vercelBehavior.accepts = true;
   await put('icfg_1', { granted: 'starter', variables: 'waiting' });
-  await marketplaces.setPendingVariables(signal);
+  await marketplaces.maintenance.setPendingVariables(signal);
   const before = of('icfg_1')!;
   const [first, second] = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
   const rotated = new Sealer([second, first], systemRandom);
   rotate(rotated);
-  await marketplaces.reseal(signal);
+  await marketplaces.maintenance.reseal(signal);
   const after = of('icfg_1')!;
   const only = new Sealer([second], systemRandom);
   t.equal(only.open(after.sealedKey!, 'icfg_1'), sealing.open(before.sealedKey!, 'icfg_1'));
   t.equal(after.offer.marketplace === 'vercel' && only.open(after.offer.sealedToken, 'icfg_1'), 'a-token');
   rotate(new Sealer([new Uint8Array(32).fill(5)], systemRandom));
   await put('icfg_2', { granted: 'starter', variables: 'waiting' });
-  await marketplaces.setPendingVariables(signal);
+  await marketplaces.maintenance.setPendingVariables(signal);
   t.equal(of('icfg_2')?.variables, 'set', 'a new token is requested from Vercel');
   t.match(projects, { prj_1: /^another-token / });
 });
