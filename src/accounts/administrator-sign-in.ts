@@ -6,7 +6,7 @@ import { AppError } from '../core/app-error.ts';
 import { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import type * as wire from '../schemas/accounts.ts';
+import type * as wire from '../schemas/sign-in.ts';
 import type { Store } from '../storage/store.ts';
 import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
 import { verifyPassword } from './password.ts';

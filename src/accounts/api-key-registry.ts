@@ -7,7 +7,7 @@ import { deriveUuid, type Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { checkCollectionName } from '../schemas/checks.ts';
 import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
-import { type ApiKey, ApiKeys, type StoredRestriction } from '../storage/api-keys.ts';
+import { type ApiKey, type ApiKeyReference, ApiKeys, type StoredRestriction } from '../storage/api-keys.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
 import { generateKey, hashKey, maskKey, operatorKeyPattern } from './key-format.ts';
 
@@ -32,11 +32,6 @@ export interface NewApiKey {
   readonly restriction?: KeyRestriction | null | undefined;
   /** Maximum number of keys of the organization including this one, if lower than the general maximum. */
   readonly keysMax?: number;
-}
-
-export interface ApiKeyReference {
-  readonly organizationId: string;
-  readonly keyId: string;
 }
 
 /** Changes to a key. Absent and null fields stay unchanged. */

@@ -228,7 +228,7 @@ async function mapProviderErrors<Result>(operation: () => Promise<Result>): Prom
     }
     throw new AppError(
       'bad_gateway',
-      'The identity provider returned an unexpected response. Try again shortly.',
+      'The identity provider returned an unexpected reply. Try again shortly.',
       {
         cause,
       },
@@ -250,5 +250,8 @@ function isRejection(error: unknown): error is Error {
 }
 
 function missingEmailError(): AppError {
-  return new AppError('forbidden', 'The identity provider did not return an email address.');
+  return new AppError(
+    'forbidden',
+    'The identity provider did not return an email address. Sign in by mail instead.',
+  );
 }

@@ -9,6 +9,7 @@ import { type Role, roles } from '../schemas/principal.ts';
 import { deleteInBatches } from '../storage/delete-in-batches.ts';
 import { type Invitation, InvitationRecords } from '../storage/invitations.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
+import type { MembershipKey } from './memberships.ts';
 
 export interface InvitationsOptions {
   readonly store: Store;
@@ -18,10 +19,7 @@ export interface InvitationsOptions {
   /** Secrets of 256 bits. The first signs codes; all are accepted for codes that are still valid. */
   readonly secrets: readonly Uint8Array[];
   /** Returns the current role of a user in an organization. */
-  readonly findRole: (membershipKey: {
-    readonly organizationId: string;
-    readonly userId: string;
-  }) => Role | null;
+  readonly findRole: (key: MembershipKey) => Role | null;
 }
 
 /** Claims of an invitation code. */
@@ -162,7 +160,7 @@ export class Invitations {
   delete(organizationId: string, email: string, by: Actor): Promise<void> {
     return this.#changes.run(async () => {
       const invitation = this.#records.get(organizationId, email);
-      if (invitation === undefined) throw new AppError('not_found', `${email} is not invited.`);
+      if (invitation === undefined) throw new AppError('not_found', `${email} has no open invitation.`);
       const { store, audit } = this.#options;
       await store.write(
         [

@@ -118,5 +118,5 @@ export function isSameBrowser({ browserHash }: MagicLink, browserToken: string |
 }
 
 export function invalidLinkError(): AppError {
-  return new AppError('bad_request', 'This link is invalid or has expired.');
+  return new AppError('bad_request', 'This link is invalid or has expired. Request a new one.');
 }

@@ -14,10 +14,7 @@ export interface MembershipsOptions {
 }
 
 /** Identifies a user in an organization. */
-export interface MembershipKey {
-  readonly organizationId: string;
-  readonly userId: string;
-}
+export type MembershipKey = Pick<Member, 'organizationId' | 'userId'>;
 
 /**
  * Members of organizations and their roles. Changes run one after another, so that an organization keeps an

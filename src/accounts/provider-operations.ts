@@ -6,7 +6,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
-import type * as wire from '../schemas/accounts.ts';
+import type * as wire from '../schemas/sign-in.ts';
 import { Identities } from '../storage/identities.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
@@ -236,9 +236,13 @@ function emailOf({ email }: ProviderIdentity): string {
   try {
     return normalizeEmail(email);
   } catch (cause) {
-    throw new AppError('forbidden', 'The identity provider did not return a valid email address.', {
-      cause,
-    });
+    throw new AppError(
+      'forbidden',
+      'The identity provider did not return a valid email address. Sign in by mail instead.',
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -67,7 +67,7 @@ export class SecondFactorSignIn {
     this.#sealer = options.sealer;
     this.#identities = new Identities(options.store);
     const bounds = [{ ms: limits.secondFactorMsMax, max: attemptsMax }];
-    this.#attempts = new SlidingWindowLimiter('codes for one sign-in (start again)', bounds, options.clock);
+    this.#attempts = new SlidingWindowLimiter('codes for this sign-in', bounds, options.clock);
   }
 
   /** Returns, instead of a session, where to send the code. */

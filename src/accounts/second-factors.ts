@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import type { Sealer } from '../core/sealer.ts';
+import type { SecondFactorStatus } from '../schemas/second-factors.ts';
 import { type SecondFactor, SecondFactorRecords } from '../storage/second-factors.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
@@ -48,12 +49,6 @@ export interface SecondFactorEnrollment {
   readonly secret: string;
   /** `otpauth://totp/...`, for a QR code. */
   readonly url: string;
-}
-
-export interface SecondFactorStatus {
-  /** Milliseconds since 1970; null while disabled. */
-  readonly enabledAt: number | null;
-  readonly recoveryCodesLeft: number;
 }
 
 /** Aborts the write of a sign-in that still needs a second-factor code. */

@@ -8,8 +8,9 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
-import type * as wire from '../schemas/accounts.ts';
+import type { GenericMessageResponse } from '../schemas/accounts.ts';
 import type { FinishSecondFactorRequest, FinishSecondFactorResponse } from '../schemas/second-factors.ts';
+import type * as wire from '../schemas/sign-in.ts';
 import { isOperatorProof } from '../storage/installation-secrets.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
@@ -206,7 +207,7 @@ export class SignInOperations {
   }
 
   /** Ends the session of this request, if it has one. */
-  async logout(client: ClientInfo): Promise<AccountResponse<wire.GenericMessageResponse>> {
+  async logout(client: ClientInfo): Promise<AccountResponse<GenericMessageResponse>> {
     const token = client.bearer ?? client.cookie('session');
     if (token !== undefined) await this.#options.sessions.end(token, client.address);
     return {

@@ -1,6 +1,6 @@
 import { limits } from '../core/limits.ts';
-import type * as wire from '../schemas/accounts.ts';
 import type { SecondFactorRequired } from '../schemas/second-factors.ts';
+import type * as wire from '../schemas/sign-in.ts';
 import type { Session } from '../storage/sessions.ts';
 import type { User } from '../storage/users.ts';
 import type { AccountResponse } from './client-info.ts';

@@ -139,7 +139,7 @@ export class UserAccounts {
       const before = this.find(userId);
       if (before === undefined) throw userNotFoundError();
       const after: User = { ...before, ...Object.fromEntries(changedFields) };
-      assert(after.email === before.email, 'an address is never edited');
+      assert(after.email === before.email, 'the email address of a user does not change');
       await store.write([
         ...this.#records.update(after),
         audit.entryOperation({
@@ -181,7 +181,7 @@ export function checkDisplayText(field: string, text: string): void {
 
 /** Error for a signed-in user who was deleted meanwhile. */
 export function userNotFoundError(): AppError {
-  return new AppError('not_found', 'Your user no longer exists.');
+  return new AppError('not_found', 'Your user account no longer exists.');
 }
 
 function accountDisabledError(): AppError {

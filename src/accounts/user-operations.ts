@@ -2,11 +2,12 @@ import { AppError } from '../core/app-error.ts';
 import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { UserPrincipal } from '../schemas/principal.ts';
-import type {
-  BeginSecondFactorResponse,
-  ConfirmSecondFactorResponse,
-  SecondFactorCodeRequest,
-  SecondFactorStatusResponse,
+import {
+  type BeginSecondFactorResponse,
+  type ConfirmSecondFactorResponse,
+  type SecondFactorCodeRequest,
+  type SecondFactorStatusResponse,
+  toSecondFactorStatusResponse,
 } from '../schemas/second-factors.ts';
 import type { Session } from '../storage/sessions.ts';
 import type { User } from '../storage/users.ts';
@@ -14,7 +15,7 @@ import type { ClientInfo } from './client-info.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
-import type { SecondFactorStatus, SecondFactors } from './second-factors.ts';
+import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { operatorEmail, type UserAccounts, userNotFoundError } from './user-accounts.ts';
 import type { UserDirectory } from './user-directory.ts';
@@ -115,7 +116,7 @@ export class UserOperations {
   }
 
   async getSecondFactor({ principal }: UserCall): Promise<SecondFactorStatusResponse> {
-    return toSecondFactorStatus(this.#options.secondFactors.status(principal.userId));
+    return toSecondFactorStatusResponse(this.#options.secondFactors.status(principal.userId));
   }
 
   /** Errors: 409 while it is enabled; 400 for the operator's user, whose link needs none. */
@@ -176,17 +177,6 @@ export class UserOperations {
     if (user === undefined) throw userNotFoundError();
     return user;
   }
-}
-
-function toSecondFactorStatus({
-  enabledAt,
-  recoveryCodesLeft,
-}: SecondFactorStatus): SecondFactorStatusResponse {
-  return {
-    is_enabled: enabledAt !== null,
-    enabled_at: enabledAt === null ? null : toTimestamp(enabledAt),
-    recovery_codes_left: recoveryCodesLeft,
-  };
 }
 
 /** An empty string clears a profile field like null; an absent field stays unchanged. */

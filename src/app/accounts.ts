@@ -1,3 +1,4 @@
+import { ApiKeyOperations } from '../accounts/api-key-operations.ts';
 import { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
 import { Idempotency } from '../accounts/idempotency.ts';
 import {
@@ -5,9 +6,11 @@ import {
   createOpenIdProvider,
   type ProviderSettings,
 } from '../accounts/identity-providers.ts';
+import { InvitationOperations } from '../accounts/invitation-operations.ts';
 import { Invitations } from '../accounts/invitations.ts';
 import { MagicLinks } from '../accounts/magic-links.ts';
 import { Mailer } from '../accounts/mailer.ts';
+import { MemberOperations } from '../accounts/member-operations.ts';
 import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
 import { Memberships } from '../accounts/memberships.ts';
 import { OrganizationDirectory } from '../accounts/organization-directory.ts';
@@ -51,12 +54,14 @@ export function buildAccountComponents(
   { tiers, egress, logger }: { readonly tiers: Tiers; readonly egress: Egress; readonly logger: Logger },
 ) {
   const audit = new AuditLog({ store, clock, random });
-  const shared = { store, clock, random, audit };
   // Only the current secret: sealed values are valid for minutes, and a rotation must invalidate forged ones.
   const sealer = new Sealer(deriveSecrets(secrets, 'sign-in').slice(0, 1), random);
-  const memberships = new Memberships(shared);
+  const memberships = new Memberships({ store, clock, audit });
   const invitations = new Invitations({
-    ...shared,
+    store,
+    clock,
+    random,
+    audit,
     secrets: deriveSecrets(secrets, 'invitations'),
     findRole: (membership) => memberships.roleOf(membership),
   });
@@ -64,42 +69,60 @@ export function buildAccountComponents(
     settings.signUp === 'open' ||
     email === operatorEmail ||
     (await invitations.listByEmail(email)).length > 0;
-  const organizations = new OrganizationDirectory({ ...shared, tiers });
-  const userAccounts = new UserAccounts({ ...shared, canSignUp });
-  const sessions = new Sessions({ ...shared, logger });
+  const organizations = new OrganizationDirectory({ store, clock, audit, tiers });
+  const userAccounts = new UserAccounts({ store, clock, random, audit, canSignUp });
+  const sessions = new Sessions({ store, clock, random, audit, logger });
   const secondFactors = new SecondFactors({
-    ...shared,
+    store,
+    clock,
+    random,
+    audit,
     sealer: new Sealer(deriveSecrets(secrets, 'second-factors'), random),
     adminPasswordHash: settings.adminPasswordHash,
   });
+  const directory = new UserDirectory({
+    store,
+    clock,
+    audit,
+    organizations,
+    userAccounts,
+    sessions,
+    memberships,
+    secondFactors,
+  });
   return {
     audit,
-    directory: new UserDirectory({
-      ...shared,
-      ...{ organizations, userAccounts, sessions, memberships, secondFactors },
-    }),
+    directory,
     secondFactors,
     sealer,
     deniedAccessLog: new DeniedAccessLog({ audit, clock, logger }),
     organizations,
-    keys: new ApiKeyRegistry({ ...shared, checkFilter: parseFilter }),
+    keys: new ApiKeyRegistry({ store, clock, random, audit, checkFilter: parseFilter }),
     userAccounts,
     sessions,
     memberships,
     invitations,
-    links: new MagicLinks({ ...shared, sealer }),
+    links: new MagicLinks({ store, clock, random, sealer }),
     flows: new SignInFlows({ sealer, clock }),
-    idempotency: new Idempotency({ ...shared, secrets: deriveSecrets(secrets, 'replies') }),
-    mail: new Mailer({
-      ...shared,
-      url: settings.mailUrl,
-      from: settings.mailFrom,
-      egress,
-      logger,
-      print: (text) => process.stdout.write(`${text}\n`),
-      closeMsMax: limits.mailCloseMsMax,
-    }),
+    idempotency: new Idempotency({ store, clock, random, secrets: deriveSecrets(secrets, 'replies') }),
+    mail: createMailer(settings, { egress, logger }),
   };
+}
+
+function createMailer(
+  { mailUrl, mailFrom }: Settings,
+  { egress, logger }: { readonly egress: Egress; readonly logger: Logger },
+): Mailer {
+  return new Mailer({
+    clock,
+    random,
+    url: mailUrl,
+    from: mailFrom,
+    egress,
+    logger,
+    print: (text) => process.stdout.write(`${text}\n`),
+    closeMsMax: limits.mailCloseMsMax,
+  });
 }
 
 export type AccountComponents = ReturnType<typeof buildAccountComponents>;
@@ -116,6 +139,8 @@ const revocationsMax = [
   { ms: 3_600_000, max: 6_000 },
 ] as const;
 
+type AcceptInvitation = SecondFactorSignInOptions['acceptInvitation'];
+
 interface AccountDependencies {
   readonly data: DataDirectory;
   readonly components: AccountComponents;
@@ -127,30 +152,27 @@ interface AccountDependencies {
   readonly egress: Egress;
 }
 
-export function buildAccounts(
-  settings: Settings,
-  { data, components, removal, installation, storageOf, billing, marketplaces, egress }: AccountDependencies,
-): AccountServices {
-  const publicUrl = () => installation.url;
-  const authorizer = new MembershipAuthorizer(components);
-  const organizations = new OrganizationOperations({
-    ...components,
-    authorizer,
-    clock,
-    random,
-    publicUrl,
-    ownedOrganizationsMax: settings.ownedOrganisationsMax,
-    checkDeletable: billing.checkDeletable,
-    deleteOrganization: (organizationId, by) => removal.deleteOrganization(organizationId, by),
-    readStorage: storageOf,
-    uploadBytesMax: settings.uploadBytesMax,
+export function buildAccounts(settings: Settings, dependencies: AccountDependencies): AccountServices {
+  const { data, components, billing, marketplaces } = dependencies;
+  const { userAccounts, sessions, memberships, invitations, secondFactors, audit, mail } = components;
+  const { organizations: directory, deniedAccessLog, sealer } = components;
+  const authorizer = new MembershipAuthorizer({ organizations: directory, memberships, deniedAccessLog });
+  const invitationOperations = new InvitationOperations({
+    ...{ userAccounts, memberships, invitations, organizations: directory, authorizer, mail, clock },
+    publicUrl: () => dependencies.installation.url,
   });
-  const acceptInvitation: SecondFactorSignInOptions['acceptInvitation'] = (user, invitation, address) =>
-    organizations.acceptInviteAtSignIn(user, invitation, address);
+  const acceptInvitation: AcceptInvitation = (user, invitation, address) =>
+    invitationOperations.acceptAtSignIn(user, invitation, address);
   const secondFactorSignIn = new SecondFactorSignIn({
-    ...components,
     store: data.store,
     clock,
+    userAccounts,
+    sessions,
+    secondFactors,
+    audit,
+    deniedAccessLog,
+    mail,
+    sealer,
     acceptInvitation,
   });
   return {
@@ -161,32 +183,105 @@ export function buildAccounts(
     billing,
     marketplaces,
     home,
-    providers: new ProviderOperations({
-      ...components,
-      store: data.store,
-      clock,
-      random,
-      publicUrl,
-      home,
-      providers: createIdentityProviders(settings, egress),
-      acceptInvitation,
-      secondFactorSignIn,
+    providers: createProviderOperations(settings, dependencies, { secondFactorSignIn, acceptInvitation }),
+    users: new UserOperations({
+      userAccounts,
+      sessions,
+      memberships,
+      invitations,
+      organizations: directory,
+      directory: components.directory,
+      secondFactors,
+      isBillingEnabled: settings.stripeSecretKey !== null,
     }),
-    users: new UserOperations({ ...components, isBillingEnabled: settings.stripeSecretKey !== null }),
-    organizations,
-    signIn: new SignInOperations({
-      ...components,
-      secondFactorSignIn,
-      store: data.store,
-      clock,
-      random,
-      secrets: data.secrets,
-      adminPasswordHash: settings.adminPasswordHash,
-      publicUrl,
-      home,
-      firstOrganizationId: () => installation.organizationId,
-    }),
+    organizations: createOrganizationOperations(settings, authorizer, dependencies),
+    members: new MemberOperations({ memberships, authorizer }),
+    invitations: invitationOperations,
+    apiKeys: new ApiKeyOperations({ keys: components.keys, authorizer }),
+    signIn: createSignInOperations(settings, dependencies, secondFactorSignIn),
   };
+}
+
+function createOrganizationOperations(
+  settings: Settings,
+  authorizer: MembershipAuthorizer,
+  { components, billing, removal, storageOf }: AccountDependencies,
+): OrganizationOperations {
+  const { userAccounts, memberships, invitations, organizations, keys, audit } = components;
+  return new OrganizationOperations({
+    userAccounts,
+    memberships,
+    invitations,
+    organizations,
+    keys,
+    audit,
+    authorizer,
+    clock,
+    random,
+    ownedOrganizationsMax: settings.ownedOrganisationsMax,
+    checkDeletable: billing.checkDeletable,
+    deleteOrganization: (organizationId, by) => removal.deleteOrganization(organizationId, by),
+    readStorage: storageOf,
+    uploadBytesMax: settings.uploadBytesMax,
+  });
+}
+
+function createProviderOperations(
+  settings: Settings,
+  { data, components, installation, egress }: AccountDependencies,
+  {
+    secondFactorSignIn,
+    acceptInvitation,
+  }: { readonly secondFactorSignIn: SecondFactorSignIn; readonly acceptInvitation: AcceptInvitation },
+): ProviderOperations {
+  const { userAccounts, sessions, audit, deniedAccessLog, mail, secondFactors, flows, invitations } =
+    components;
+  return new ProviderOperations({
+    store: data.store,
+    userAccounts,
+    sessions,
+    audit,
+    deniedAccessLog,
+    mail,
+    secondFactors,
+    secondFactorSignIn,
+    flows,
+    clock,
+    random,
+    providers: createIdentityProviders(settings, egress),
+    publicUrl: () => installation.url,
+    home,
+    invitations,
+    acceptInvitation,
+  });
+}
+
+function createSignInOperations(
+  { adminPasswordHash }: Settings,
+  { data, components, installation }: AccountDependencies,
+  secondFactorSignIn: SecondFactorSignIn,
+): SignInOperations {
+  const { userAccounts, sessions, memberships, links, audit, deniedAccessLog, mail, secondFactors } =
+    components;
+  return new SignInOperations({
+    store: data.store,
+    userAccounts,
+    sessions,
+    memberships,
+    links,
+    audit,
+    deniedAccessLog,
+    mail,
+    secondFactors,
+    secondFactorSignIn,
+    clock,
+    random,
+    secrets: data.secrets,
+    adminPasswordHash,
+    publicUrl: () => installation.url,
+    home,
+    firstOrganizationId: () => installation.organizationId,
+  });
 }
 
 /** Null for providers that are not configured. */

@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { systemRandom } from '../core/ids.ts';
-import type { LoginLinkResponse } from '../schemas/accounts.ts';
+import type { LoginLinkResponse } from '../schemas/sign-in.ts';
 import {
   createOperatorProof,
   readInstallationSecrets,

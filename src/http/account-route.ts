@@ -1,5 +1,8 @@
+import type { ApiKeyOperations } from '../accounts/api-key-operations.ts';
 import type { AccountResponse, ClientInfo } from '../accounts/client-info.ts';
 import type { Idempotency } from '../accounts/idempotency.ts';
+import type { InvitationOperations } from '../accounts/invitation-operations.ts';
+import type { MemberOperations } from '../accounts/member-operations.ts';
 import type { MembershipAuthorizer, OrganizationScopedRequest } from '../accounts/membership-authorizer.ts';
 import type { OrganizationOperations } from '../accounts/organization-operations.ts';
 import type { ProviderOperations } from '../accounts/provider-operations.ts';
@@ -20,6 +23,9 @@ export interface AccountServices {
   readonly providers: ProviderOperations;
   readonly users: UserOperations;
   readonly organizations: OrganizationOperations;
+  readonly members: MemberOperations;
+  readonly invitations: InvitationOperations;
+  readonly apiKeys: ApiKeyOperations;
   readonly idempotency: Idempotency;
   /** Limit on the changes that one person may request. */
   readonly changeLimiter: Pick<SlidingWindowLimiter, 'consume'>;

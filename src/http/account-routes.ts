@@ -3,6 +3,7 @@ import type { UserCall } from '../accounts/user-operations.ts';
 import * as wire from '../schemas/accounts.ts';
 import { AuditLogResponse } from '../schemas/audit.ts';
 import * as factors from '../schemas/second-factors.ts';
+import * as sessions from '../schemas/sign-in.ts';
 import { Type } from '../schemas/typebox.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import { billingRoutes } from './account-billing-routes.ts';
@@ -18,7 +19,7 @@ import {
 } from './account-route.ts';
 
 /** Signed in, or a request for the second factor. */
-const SignInReply = Type.Union([wire.SignInResponse, factors.SecondFactorRequired]);
+const SignInReply = Type.Union([sessions.SignInResponse, factors.SecondFactorRequired]);
 
 const queryTransport = { method: 'GET', inputSource: 'query' } as const;
 
@@ -36,7 +37,7 @@ const signInRoutes: readonly AccountRoute[] = [
       summary: 'Get the sign-in methods',
       description: 'Returns the sign-in methods that are configured on this server.',
       request: EmptyRequest,
-      reply: wire.SignInOptionsResponse,
+      reply: sessions.SignInOptionsResponse,
       example: {},
     },
     queryTransport,
@@ -51,8 +52,8 @@ const signInRoutes: readonly AccountRoute[] = [
     summary: 'Send a sign-in link',
     description:
       'Sends a single-use sign-in link that is valid for 10 minutes; a newer link invalidates older ones. The reply is the same for every address. Sets a cookie so that the link works in this browser without confirmation.',
-    request: wire.SendMagicLinkRequest,
-    reply: wire.SendMagicLinkResponse,
+    request: sessions.SendMagicLinkRequest,
+    reply: sessions.SendMagicLinkResponse,
     example: { email: 'ada@example.com' },
     errorResponses: {
       429: 'At most one mail per minute and five per hour for each address.',
@@ -67,7 +68,7 @@ const signInRoutes: readonly AccountRoute[] = [
       summary: 'Open a sign-in link',
       description:
         'Target of the link in the mail. The browser that requested the link is signed in and redirected (302). Another browser gets a confirmation page, because mail scanners follow links. A program that sends `Accept: application/json` gets a session token.',
-      request: wire.VerifyMagicLinkRequest,
+      request: sessions.VerifyMagicLinkRequest,
       reply: SignInReply,
       example: { token: '' },
       errorResponses: { 400: 'The link is invalid or has expired.' },
@@ -81,7 +82,7 @@ const signInRoutes: readonly AccountRoute[] = [
       path: '/api/auth/magic-link/verify',
       summary: 'Confirm a sign-in link',
       description: 'Form of the confirmation page. Signs the browser in and redirects it (302).',
-      request: wire.ConfirmMagicLinkRequest,
+      request: sessions.ConfirmMagicLinkRequest,
       reply: SignInReply,
       example: { token: '', confirmation: '' },
       errorResponses: { 400: 'The link is invalid or has expired, or was opened in another browser.' },
@@ -96,8 +97,8 @@ const signInRoutes: readonly AccountRoute[] = [
       summary: 'Sign in at an identity provider',
       description:
         'Redirects the browser (302) to Google (or another OpenID Connect issuer) or GitHub. A program that sends `Accept: application/json` gets the URL. The sign-in must be completed in the same browser within 10 minutes.',
-      request: wire.BeginProviderLoginRequest,
-      reply: wire.BeginProviderLoginResponse,
+      request: sessions.BeginProviderLoginRequest,
+      reply: sessions.BeginProviderLoginResponse,
       example: { provider: 'google' },
       errorResponses: {
         404: 'The provider or the invitation does not exist.',
@@ -115,7 +116,7 @@ const signInRoutes: readonly AccountRoute[] = [
       summary: 'Return from an identity provider',
       description:
         'Redirect target of the provider. Signs the user in and redirects (302), or returns a session token with `Accept: application/json`.',
-      request: wire.FinishProviderLoginRequest,
+      request: sessions.FinishProviderLoginRequest,
       reply: SignInReply,
       example: { provider: 'google', state: '', code: '' },
       errorResponses: {
@@ -134,8 +135,8 @@ const signInRoutes: readonly AccountRoute[] = [
     summary: 'Create a sign-in link for the operator',
     description:
       'Used by `quarry login-link`, which reads the proof from the data directory. Creates a single-use link, valid for 15 minutes, that signs in as an owner of the first organization.',
-    request: wire.LoginLinkRequest,
-    reply: wire.LoginLinkResponse,
+    request: sessions.LoginLinkRequest,
+    reply: sessions.LoginLinkResponse,
     example: { proof: '' },
     errorResponses: { 401: 'The proof is wrong.', 429: 'Too many wrong proofs.' },
     serve: (signIn, client, request) => signIn.createLoginLink(client, request),
@@ -172,8 +173,8 @@ const signInRoutes: readonly AccountRoute[] = [
     summary: 'Sign in as the administrator',
     description:
       'Opens a session of 8 hours for `/v1/admin`, as a cookie for a browser or a token for a program. Failed attempts are delayed with exponential backoff.',
-    request: wire.AdminLoginRequest,
-    reply: wire.AdminStatusResponse,
+    request: sessions.AdminLoginRequest,
+    reply: sessions.AdminStatusResponse,
     example: { password: 'correct horse battery staple' },
     errorResponses: {
       401: 'The password is wrong.',
@@ -188,7 +189,7 @@ const signInRoutes: readonly AccountRoute[] = [
     summary: 'Sign the administrator out',
     description: 'Ends the session of the request, if there is one.',
     request: EmptyRequest,
-    reply: wire.AdminStatusResponse,
+    reply: sessions.AdminStatusResponse,
     example: {},
     serve: (signIn, client) => signIn.adminLogout(client),
   }),
@@ -406,7 +407,7 @@ const memberRoutes: readonly AccountRoute[] = [
       invite_code === undefined
         ? null
         : `${invitation?.email} is invited. The code is shown once: invite the address again for a new one.`,
-    serve: ({ organizations }, call, request) => organizations.invite(call, request),
+    serve: ({ invitations }, call, request) => invitations.invite(call, request),
   }),
   mutationRoute({
     operation: 'accept-invite',
@@ -419,7 +420,7 @@ const memberRoutes: readonly AccountRoute[] = [
     example: { invite_code: 'eyJ...' },
     errorResponses: { 404: 'The invitation does not exist, was used, or is for another address.' },
     authorize: 'caller',
-    serve: ({ organizations }, call, request) => organizations.acceptInvite(call, request),
+    serve: ({ invitations }, call, request) => invitations.accept(call, request),
   }),
   mutationRoute({
     operation: 'update-user',
@@ -434,7 +435,7 @@ const memberRoutes: readonly AccountRoute[] = [
       404: 'The organization or the member does not exist.',
     },
     authorize: requireRole(ownerRoles),
-    serve: ({ organizations }, call, request) => organizations.updateUser(call, request),
+    serve: ({ members }, call, request) => members.update(call, request),
   }),
   mutationRoute({
     operation: 'remove-user',
@@ -452,7 +453,7 @@ const memberRoutes: readonly AccountRoute[] = [
       404: 'The organization or the member does not exist.',
     },
     authorize: authorizeRemoval,
-    serve: ({ organizations }, call, request) => organizations.removeUser(call, request),
+    serve: ({ members }, call, request) => members.remove(call, request),
   }),
   mutationRoute({
     operation: 'delete-invite-user',
@@ -465,7 +466,7 @@ const memberRoutes: readonly AccountRoute[] = [
     example: { ...organizationExample, email: 'grace@example.com' },
     errorResponses: { 403: wrongRoleMessage, 404: 'The organization or the invitation does not exist.' },
     authorize: requireRole(ownerRoles),
-    serve: ({ organizations }, call, request) => organizations.deleteInvite(call, request),
+    serve: ({ invitations }, call, request) => invitations.delete(call, request),
   }),
 ];
 
@@ -483,7 +484,7 @@ const keyRoutes: readonly AccountRoute[] = [
     authorize: requireRole(managerRoles),
     withheld: ({ id }) =>
       `API key ${id} was created by the first request with this Idempotency-Key. Its secret is shown once and not stored: delete that key and create another if it is lost.`,
-    serve: ({ organizations }, call, request) => organizations.addKey(call, request),
+    serve: ({ apiKeys }, call, request) => apiKeys.add(call, request),
   }),
   mutationRoute({
     operation: 'update-organization-api-key',
@@ -499,7 +500,7 @@ const keyRoutes: readonly AccountRoute[] = [
       404: 'The organization or the key does not exist.',
     },
     authorize: requireRole(managerRoles),
-    serve: ({ organizations }, call, request) => organizations.updateKey(call, request),
+    serve: ({ apiKeys }, call, request) => apiKeys.update(call, request),
   }),
   mutationRoute({
     operation: 'delete-organization-api-key',
@@ -516,7 +517,7 @@ const keyRoutes: readonly AccountRoute[] = [
       409: 'QUARRY_API_KEY sets this key.',
     },
     authorize: requireRole(managerRoles),
-    serve: ({ organizations }, call, request) => organizations.deleteKey(call, request),
+    serve: ({ apiKeys }, call, request) => apiKeys.delete(call, request),
   }),
 ];
 

@@ -14,7 +14,7 @@ import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
-/** Schemas of the account API: users, sign-in, organizations, members, invitations, API keys, audit log. */
+/** Schemas of the account API: users, organizations, members, invitations, API keys, audit log. */
 
 export const OrganizationPermission = OneOf(roles, {
   title: 'OrganizationPermission',
@@ -24,129 +24,23 @@ export const OrganizationPermission = OneOf(roles, {
 
 const organizationId = Uuid('The organization.');
 const userId = Uuid('The user.');
-const email = Type.String({ description: 'A plain e-mail address.', examples: ['ada@example.com'] });
-const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
+export const email = Type.String({
+  description: 'An email address without a display name.',
+  examples: ['ada@example.com'],
+});
+export const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
 
 export const GenericMessageResponse = Component('GenericMessageResponse', 'Confirmation.', {
   message: Type.String({ description: 'Message for display.' }),
 });
 export type GenericMessageResponse = Static<typeof GenericMessageResponse>;
 
-// sign-in
-
-export const SignInOptionsResponse = Component(
-  'SignInOptionsResponse',
-  'The sign-in methods of this server.',
-  {
-    mail: Type.Boolean({ description: 'Sign-in by a link sent by mail.' }),
-    google: Type.Boolean({ description: 'Sign-in with Google or the configured OpenID Connect issuer.' }),
-    github: Type.Boolean({ description: 'Sign-in with GitHub.' }),
-    administrator: Type.Boolean({ description: 'Sign-in with the administrator password.' }),
-    resend_seconds: Type.Integer({
-      description: 'Minimum interval between two mails to one address, in seconds.',
-    }),
-  },
-);
-export type SignInOptionsResponse = Static<typeof SignInOptionsResponse>;
-
-export const AdminLoginRequest = Component('AdminLoginRequest', 'Sign-in of the administrator.', {
-  username: optionalText('Ignored; there is one administrator.'),
-  password: Type.String({ description: 'The password behind QUARRY_ADMIN_PASSWORD_HASH.', maxLength: 1_024 }),
-  code: optionalText('Code of the second factor, if it is enabled.'),
-});
-export type AdminLoginRequest = Static<typeof AdminLoginRequest>;
-
-export const AdminStatusResponse = Component(
-  'AdminStatusResponse',
-  'Whether the administrator is signed in.',
-  {
-    is_admin: Type.Boolean(),
-    expires_at: Type.Optional(Timestamp('When the session ends.')),
-    access_token: Type.Optional(
-      Type.String({ description: 'The session as a bearer token, shown only in this reply.' }),
-    ),
-  },
-);
-export type AdminStatusResponse = Static<typeof AdminStatusResponse>;
-
-export const SendMagicLinkRequest = Component('SendMagicLinkRequest', 'A request for a sign-in link.', {
-  email,
-  redirect_url: optionalText('Redirect target after sign-in: a path on this server.'),
-});
-export type SendMagicLinkRequest = Static<typeof SendMagicLinkRequest>;
-
-export const SendMagicLinkResponse = Component('SendMagicLinkResponse', 'The same for every address.', {
-  message: Type.String(),
-});
-export type SendMagicLinkResponse = Static<typeof SendMagicLinkResponse>;
-
-export const VerifyMagicLinkRequest = Component('VerifyMagicLinkRequest', 'The token of a link.', {
-  token: Type.String({ description: 'Token of the link.' }),
-});
-export type VerifyMagicLinkRequest = Static<typeof VerifyMagicLinkRequest>;
-
-export const ConfirmMagicLinkRequest = Component(
-  'ConfirmMagicLinkRequest',
-  'The form of the confirmation page.',
-  {
-    token: Type.String(),
-    confirmation: Type.String(),
-  },
-);
-export type ConfirmMagicLinkRequest = Static<typeof ConfirmMagicLinkRequest>;
-
-export const LoginLinkRequest = Component('LoginLinkRequest', 'Sign-in of the operator.', {
-  proof: Type.String({ description: 'Proof of read access to the data directory.' }),
-});
-export type LoginLinkRequest = Static<typeof LoginLinkRequest>;
-
-export const LoginLinkResponse = Component('LoginLinkResponse', 'A single-use link.', {
-  url: Type.String(),
-  expires_at: Timestamp('Expiry time.'),
-});
-export type LoginLinkResponse = Static<typeof LoginLinkResponse>;
-
-const provider = Type.String({ description: '`google` or `github`.', examples: ['google'] });
-const optionalString = (description: string) => Type.Optional(Type.String({ description }));
-
-export const BeginProviderLoginRequest = Component(
-  'BeginProviderLoginRequest',
-  'The identity provider to sign in with.',
-  {
-    provider,
-    redirect_url: optionalString('Redirect target after sign-in: a path on this server.'),
-    invite_code: optionalString(
-      'Code of an invitation to accept with the sign-in, if it is for the same address.',
-    ),
-  },
-);
-export type BeginProviderLoginRequest = Static<typeof BeginProviderLoginRequest>;
-
-export const BeginProviderLoginResponse = Component('BeginProviderLoginResponse', 'The redirect target.', {
-  url: Type.String({ description: 'URL of the provider.' }),
-});
-export type BeginProviderLoginResponse = Static<typeof BeginProviderLoginResponse>;
-
-export const FinishProviderLoginRequest = Component(
-  'FinishProviderLoginRequest',
-  'Parameters that the provider returns.',
-  {
-    provider,
-    state: Type.String({ description: 'Identifies the sign-in.' }),
-    code: optionalString('Single-use code for the server.'),
-    iss: optionalString('Issuer of the reply.'),
-    error: optionalString('Error code.'),
-    error_description: optionalString('Error description.'),
-  },
-);
-export type FinishProviderLoginRequest = Static<typeof FinishProviderLoginRequest>;
-
-// people
+// users
 
 export const UserInfo = Component('UserInfo', 'A user.', {
   id: userId,
   email: Type.String(),
-  email_verified: Type.Boolean({ description: 'Always true: signing in proves the address.' }),
+  email_verified: Type.Boolean({ description: 'Always true: sign-in verifies the address.' }),
   name: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
   company: Nullable(Type.String()),
@@ -155,22 +49,12 @@ export const UserInfo = Component('UserInfo', 'A user.', {
 });
 export type UserInfo = Static<typeof UserInfo>;
 
-export const SignInResponse = Component('SignInResponse', 'Signed in.', {
-  access_token: Type.String({
-    description: 'The session token for `Authorization: Bearer`, shown only in this reply.',
-  }),
-  token_type: Type.Literal('bearer'),
-  expires_at: Timestamp('Latest expiry time of the session.'),
-  user: UserInfo,
-});
-export type SignInResponse = Static<typeof SignInResponse>;
-
 export const OrganizationOfUser = Component('OrganizationOfUser', 'An organization of the user.', {
   organization_id: organizationId,
   name: Type.String(),
   permission: OrganizationPermission,
   subscription_tier: SubscriptionType,
-  created_at: Timestamp('When it was created.'),
+  created_at: Timestamp('Creation time.'),
 });
 export type OrganizationOfUser = Static<typeof OrganizationOfUser>;
 
@@ -190,7 +74,7 @@ export const GetUserResponse = Component('GetUserResponse', 'The user and their 
   administrator_signed_in: Type.Boolean({
     description: 'Whether this browser also has an administrator session.',
   }),
-  billing_enabled: Type.Boolean({ description: 'Whether billing is enabled on this server.' }),
+  billing_enabled: Type.Boolean({ description: 'Whether payments are enabled on this server.' }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });
@@ -222,7 +106,7 @@ export const SessionInfo = Component('SessionInfo', 'A session of the user.', {
   id: Uuid('The session.'),
   created_at: Timestamp('Creation time.'),
   last_seen_at: Timestamp('Last use, to the minute.'),
-  expires_at: Timestamp('When it ends at the latest.'),
+  expires_at: Timestamp('Latest expiry time.'),
   address: Type.String({ description: 'Network address that opened the session.' }),
   user_agent: Type.String(),
   is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
@@ -271,8 +155,8 @@ export const MemberInfo = Component('MemberInfo', 'A member.', {
   email: Type.String(),
   name: Nullable(Type.String()),
   permission: OrganizationPermission,
-  joined_at: Timestamp('When they joined.'),
-  last_login_at: Timestamp('When they signed in last.'),
+  joined_at: Timestamp('Time of joining the organization.'),
+  last_login_at: Timestamp('Time of the last sign-in.'),
 });
 export type MemberInfo = Static<typeof MemberInfo>;
 
@@ -281,7 +165,7 @@ export const InvitationInfo = Component('InvitationInfo', 'An open invitation.',
   email: Type.String(),
   permission: OrganizationPermission,
   status: Type.Literal('pending'),
-  created_at: Timestamp('When it was sent.'),
+  created_at: Timestamp('Time of the invitation.'),
   expires_at: Timestamp('Expiry time.'),
 });
 export type InvitationInfo = Static<typeof InvitationInfo>;
@@ -303,7 +187,7 @@ export const OrganizationInfo = Component('OrganizationInfo', 'An organization.'
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
-  created_at: Timestamp('When it was created.'),
+  created_at: Timestamp('Creation time.'),
   zdr: Type.Boolean({ description: 'Zero data retention.' }),
   ...overrideFields,
   rate_limits: RateLimits,

@@ -34,21 +34,24 @@ export const CreateOrganizationRequest = Component(
 );
 export type CreateOrganizationRequest = Static<typeof CreateOrganizationRequest>;
 
+/** Fields of a request for a page of a list that is ordered by ID. */
+export const pageFields = {
+  after: Type.Optional(
+    Nullable(Type.String({ format: 'uuid' }), {
+      description: 'The `next_after` of the previous reply; the list continues after this ID.',
+    }),
+  ),
+  limit: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
+      description: 'Maximum number of entries; default 100.',
+    }),
+  ),
+};
+
 export const ListOrganizationsRequest = Component(
   'ListOrganizationsRequest',
   'Page of the list of organizations.',
-  {
-    after: Type.Optional(
-      Nullable(Type.String({ format: 'uuid' }), {
-        description: 'The `next_after` of the previous reply; the list continues after this ID.',
-      }),
-    ),
-    limit: Type.Optional(
-      Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
-        description: 'Maximum number of entries; default 100.',
-      }),
-    ),
-  },
+  pageFields,
 );
 export type ListOrganizationsRequest = Static<typeof ListOrganizationsRequest>;
 
@@ -56,7 +59,7 @@ const OrganizationListItem = Component('ListedOrganization', 'An organization in
   organization_id: organizationId,
   name: Type.String(),
   subscription_tier: SubscriptionType,
-  created_at: Timestamp('When it was created.'),
+  created_at: Timestamp('Creation time.'),
   zdr: Type.Boolean({ description: 'Zero data retention.' }),
   overridden: Type.Boolean({ description: 'Whether it has overrides.' }),
 });
@@ -94,7 +97,8 @@ export const AdminUpdateOrganizationRequest = Component(
     organization_id: organizationId,
     subscription_tier: Type.Optional(
       Nullable(SubscriptionType, {
-        description: 'Tier granted free of charge. The higher of this and the paid tier applies.',
+        description:
+          'Tier granted free of charge. The highest of the granted, paid and purchased tiers applies.',
       }),
     ),
     ...overrideChangeFields,
@@ -228,7 +232,7 @@ export const InspectOrganizationResponse = Component(
     state: OneOf(['exists', 'deleting', 'gone'], {
       description: '`deleting`: access is blocked and the data is being removed.',
     }),
-    removed_at: Nullable(Timestamp('When removal was completed, from the audit log.')),
+    removed_at: Nullable(Timestamp('Completion time of the removal, from the audit log.')),
     remains: Type.Array(InspectionFinding, {
       description: 'Rows that belong to the organization or reference it.',
     }),

@@ -55,7 +55,9 @@ export function checkPath(path: string): void {
 export function checkPaths(path: string | readonly string[]): void {
   const paths = typeof path === 'string' ? [path] : path;
   if (paths.length < 1 || paths.length > limits.deletePathsMax) {
-    reject(`path holds ${formatNumber(paths.length)} paths; it must hold 1 to ${limits.deletePathsMax}.`);
+    reject(
+      `path contains ${formatNumber(paths.length)} paths; it must contain 1 to ${limits.deletePathsMax}.`,
+    );
   }
   for (const each of paths) checkPath(each);
 }
@@ -126,7 +128,7 @@ function countCodePoints(text: string): number {
 export function checkBatchSize(count: number): void {
   if (count < 1 || count > limits.batchDocumentsMax) {
     reject(
-      `documents holds ${formatNumber(count)} documents; it must hold 1 to ${limits.batchDocumentsMax}.`,
+      `documents contains ${formatNumber(count)} documents; it must contain 1 to ${limits.batchDocumentsMax}.`,
     );
   }
 }
@@ -156,7 +158,7 @@ function checkMetadataName(name: string, isList: boolean): void {
   }
   const bare = isList ? name.slice(listPrefix.length) : name;
   if (!metadataNamePattern.test(bare)) {
-    reject(`The metadata name ${displayedName} must be made of letters, digits, "-" and "_".`);
+    reject(`The metadata name ${displayedName} must consist of letters, digits, "-" and "_".`);
   }
   if (bare === '__proto__') reject('The metadata name "__proto__" is reserved.');
   if (name.length > limits.metadataNameBytesMax) {

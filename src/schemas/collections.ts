@@ -35,7 +35,7 @@ export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
 export const DeleteCollectionRequest = Component(
   'DeleteCollectionRequest',
-  'A collection to delete with everything in it.',
+  'A collection to delete with all its documents.',
   {
     collection_name: CollectionName(),
   },

@@ -35,7 +35,7 @@ export type DocumentIndexStatus = Static<typeof DocumentIndexStatus>;
 export const DocumentErrorCode = OneOf(documentErrorCodes, {
   title: 'DocumentErrorCode',
   description:
-    'Reason of a failure: unsupported type, password protection, damage, a limit, timeout, out of memory, a crash, or a missing external tool.',
+    'Cause of a failure: unsupported type, password protection, damage, a limit, timeout, out of memory, a crash, or a missing external tool.',
 });
 export type DocumentErrorCode = Static<typeof DocumentErrorCode>;
 
@@ -116,7 +116,7 @@ export const AddDocumentResponse = Component('AddDocumentResponse', 'The documen
   message: Type.Optional(Type.String({ default: 'Success!' })),
   index_status: Type.Optional(DocumentIndexStatus),
   error: Type.Optional(
-    Nullable(Type.String(), { description: 'With `wait`: reason of a failure, otherwise null.' }),
+    Nullable(Type.String(), { description: 'With `wait`: reason for a failure, otherwise null.' }),
   ),
   error_code: Type.Optional(
     Nullable(DocumentErrorCode, {
@@ -167,7 +167,7 @@ export const BatchDocumentResult = Component('BatchDocumentResult', 'Result of o
     description: 'The status that add-document would return.',
     examples: [201],
   }),
-  detail: Type.Optional(Type.String({ description: 'Reason of the rejection.' })),
+  detail: Type.Optional(Type.String({ description: 'Reason for the rejection.' })),
   index_status: Type.Optional(DocumentIndexStatus),
 });
 export type BatchDocumentResult = Static<typeof BatchDocumentResult>;
@@ -317,7 +317,7 @@ export const DocumentMetadataResponse = Component(
   'A document without its content.',
   {
     ...documentFields,
-    created_at: Timestamp('When this document was added or last overwritten.'),
+    created_at: Timestamp('Time when the document was added or last overwritten.'),
     ...documentSizes,
   },
 );

@@ -48,7 +48,7 @@ export const EmbedResult = Component('EmbedResult', 'One vector.', { embedding }
 export type EmbedResult = Static<typeof EmbedResult>;
 
 export const EmbedUsage = Component('EmbedUsage', 'Usage of the call.', {
-  total_bytes: Count('Bytes that count against the rate limit: 150 and the UTF-8 bytes, for each text.'),
+  total_bytes: Count('Bytes that count against the rate limit: for each text, 150 plus its UTF-8 bytes.'),
   total_tokens: Count('Tokens of all texts.'),
 });
 export type EmbedUsage = Static<typeof EmbedUsage>;
@@ -83,7 +83,9 @@ export type RerankResult = Static<typeof RerankResult>;
 
 export const RerankResponse = Component('RerankResponse', 'Scores, best first.', {
   results: Type.Array(RerankResult),
-  total_bytes: Count('Bytes that count against the rate limit: 150, the query and the text, for each text.'),
+  total_bytes: Count(
+    'Bytes that count against the rate limit: for each text, 150 plus the UTF-8 bytes of the query and the text.',
+  ),
   total_tokens: Count('Tokens read by the model.'),
   actual_latency_mode: OneOf(latencies, { description: 'Latency mode of the call.' }),
   e2e_latency: Type.Number({ description: 'Seconds from the request to the reply.' }),

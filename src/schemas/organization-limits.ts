@@ -104,7 +104,9 @@ const limitField = (description: string) =>
   Nullable(Type.Integer(), { description: `${description}; null for no limit.` });
 
 export const RateLimits = Component('RateLimits', 'Limits of an organization, including overrides.', {
-  bpm_fast: limitField('Bytes per minute of fast model calls; embedding and reranking each have all of it'),
+  bpm_fast: limitField(
+    'Bytes per minute of fast model calls; applies separately to embedding and to reranking',
+  ),
   bpm_slow: limitField('Bytes per minute of slow model calls'),
   rpm: limitField('Fast rerank calls per minute'),
   max_bytes_per_request: Type.Integer({ description: 'Charged bytes of one model call.' }),

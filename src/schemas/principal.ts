@@ -10,24 +10,24 @@ export interface KeyRestriction {
   readonly filter: Readonly<Record<string, unknown>> | null;
 }
 
-/** Roles of a person in an organization, the most powerful first. */
+/** Roles of a user in an organization, the most powerful first. */
 export const roles = ['OWNER', 'ADMIN', 'MEMBER'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * Authenticated caller. The key of an organization acts only inside that organization, and so does a person
- * who names one; the administrator acts on organizations and belongs to none; a person acts on accounts.
+ * Authenticated caller. The key of an organization acts only inside that organization, and so does a user
+ * who names one; the administrator acts on organizations and belongs to none; a user acts on accounts.
  */
 export type Principal =
   | {
       readonly kind: 'organization';
       readonly organizationId: string;
-      /** ID of the API key, or of the session of a person. */
+      /** ID of the API key, or of the session of a user. */
       readonly keyId: string;
-      /** The person whose session it is; absent for an API key. */
+      /** The user of the session; absent for an API key. */
       readonly userId?: string;
       readonly permission: KeyPermission;
-      /** Absent for a key without a restriction, and for people. */
+      /** Absent for a key without a restriction, and for users. */
       readonly restriction?: KeyRestriction;
       /** Zero data retention: text of this caller's queries, documents and inputs must never reach a log. */
       readonly zdr: boolean;

@@ -40,7 +40,7 @@ const Weights = Type.Object(
   },
   {
     description:
-      'Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A side with weight 0 is not searched.',
+      'Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A search with weight 0 is skipped.',
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
@@ -69,7 +69,7 @@ const maxPerDocument = Type.Optional(
     examples: [1],
   }),
 );
-export const QueryDefaults = Component('QueryDefaults', 'Default options of queries of a collection.', {
+export const QueryDefaults = Component('QueryDefaults', 'Default query options of a collection.', {
   ...controlFields,
   max_per_document: maxPerDocument,
 });

@@ -45,7 +45,7 @@ export const FinishSecondFactorResponse = Component('FinishSecondFactorResponse'
   token_type: Type.Optional(Type.Literal('bearer')),
   expires_at: Timestamp('Latest expiry time of the session.'),
   user: UserInfo,
-  redirect_url: Type.String({ description: 'Where the browser continues: a path of this server.' }),
+  redirect_url: Type.String({ description: 'Redirect target of the browser: a path on this server.' }),
 });
 export type FinishSecondFactorResponse = Static<typeof FinishSecondFactorResponse>;
 
@@ -59,6 +59,23 @@ export const SecondFactorStatusResponse = Component(
   },
 );
 export type SecondFactorStatusResponse = Static<typeof SecondFactorStatusResponse>;
+
+export interface SecondFactorStatus {
+  /** Milliseconds since 1970; null while disabled. */
+  readonly enabledAt: number | null;
+  readonly recoveryCodesLeft: number;
+}
+
+export function toSecondFactorStatusResponse({
+  enabledAt,
+  recoveryCodesLeft,
+}: SecondFactorStatus): SecondFactorStatusResponse {
+  return {
+    is_enabled: enabledAt !== null,
+    enabled_at: enabledAt === null ? null : new Date(enabledAt).toISOString(),
+    recovery_codes_left: recoveryCodesLeft,
+  };
+}
 
 export const BeginSecondFactorResponse = Component(
   'BeginSecondFactorResponse',

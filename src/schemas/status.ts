@@ -49,8 +49,8 @@ const ParsingDocument = Type.Object({
 
 export const StatusResponse = Component('StatusResponse', 'Document counts by status.', {
   num_documents: Count('All documents: the sum of the next four.'),
-  num_parsing_documents: Count('Waiting for or in parsing.'),
-  num_indexing_documents: Count('Waiting for or in indexing.'),
+  num_parsing_documents: Count('Waiting for parsing or being parsed.'),
+  num_indexing_documents: Count('Waiting for indexing or being indexed.'),
   num_indexed_documents: Count('Indexed.'),
   num_failed_documents: Count('Failed in parsing or indexing.'),
   waiting_for: Type.Optional(

@@ -4,7 +4,7 @@ import { Component, Count, Nullable, OneOf, Uuid } from './wire.ts';
 const aggregationWindows = ['minutely', 'hourly', 'daily'] as const;
 export const AggregationWindow = OneOf(aggregationWindows, {
   title: 'AggregationWindow',
-  description: 'Length of one row.',
+  description: 'Length of the time window of one row.',
 });
 export type AggregationWindow = Static<typeof AggregationWindow>;
 
@@ -42,7 +42,7 @@ const windowFields = {
   organization_id: Uuid('The organization.'),
 } as const;
 const eventCount = Count('Number of events.');
-const totalTime = Type.Number({ description: 'Milliseconds spent.' });
+const totalTime = Type.Number({ description: 'Processing time in milliseconds.' });
 const explicitCall = Type.Boolean({
   description: 'True for calls of the model operation, false for work of documents and queries.',
 });
@@ -55,7 +55,7 @@ export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documen
   total_file_size_bytes: Count('Raw bytes.'),
   total_content_tokens: Count('Tokens of the text.'),
   total_llm_tokens: Count('Tokens of language models; 0 if none is used.'),
-  total_embedding_tokens: Count('Tokens embedded.'),
+  total_embedding_tokens: Count('Embedded tokens.'),
   total_coarse_chunks: Count('Chunks of about 2,000 characters.'),
   total_fine_chunks: Count('Chunks of about 200 characters.'),
   total_pages: Count('Pages.'),
@@ -85,7 +85,7 @@ export const RerankUsageResponse = Component('RerankUsageResponse', 'Reranking o
   event_count: eventCount,
   total_request_bytes: Count('Charged bytes.'),
   total_reranker_tokens: Count('Tokens read by the model.'),
-  total_documents_reranked: Count('Texts scored.'),
+  total_documents_reranked: Count('Scored texts.'),
   total_time_taken_ms: totalTime,
   total_reranking_time_ms: Type.Number({ description: 'Milliseconds in the model.' }),
 });

@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts';
+import { pageFields } from './admin.ts';
 import { roles } from './principal.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
@@ -8,16 +9,7 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 const userId = Uuid('The user.');
 
 export const ListUsersRequest = Component('ListUsersRequest', 'Page of the list of users.', {
-  after: Type.Optional(
-    Nullable(Type.String({ format: 'uuid' }), {
-      description: 'The `next_after` of the previous reply; the list continues after this ID.',
-    }),
-  ),
-  limit: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: limits.organizationsPageMax }), {
-      description: 'Maximum number of entries; default 100.',
-    }),
-  ),
+  ...pageFields,
   email: Type.Optional(Nullable(Type.String(), { description: 'Only the user with exactly this address.' })),
   search: Type.Optional(
     Nullable(Type.String({ minLength: 1, maxLength: limits.userSearchUnitsMax }), {

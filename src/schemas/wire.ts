@@ -75,7 +75,7 @@ export function VectorField(description: string) {
 export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
   title: 'DocumentMetadataJson',
   description:
-    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names consist of letters, digits, `-` and `_`. At most 65,536 bytes as compact JSON.',
+    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names consist of letters, digits, `-` and `_`. At most 65,535 bytes as compact JSON.',
   type: 'object',
   additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
   examples: [{ author: 'Ada', 'list:topics': ['billing', 'refunds'] }],

@@ -1,4 +1,6 @@
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
+import type { OrganizationDirectory } from '../accounts/organization-directory.ts';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { readAuditPage } from '../audit/audit-page.ts';
 import type {
   AdminAddAPIKeyRequest,
@@ -24,37 +26,15 @@ import {
   toWireLimits,
   toWireOverrides,
 } from '../schemas/organization-limits.ts';
-import type { KeyPermission, KeyRestriction, Principal } from '../schemas/principal.ts';
+import type { KeyRestriction, Principal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
+import type { ApiKeyReference, StoredRestriction } from '../storage/api-keys.ts';
 import type { ServiceCall } from './call.ts';
 
 export type AdministratorCall = ServiceCall<Extract<Principal, { kind: 'administrator' }>>;
 
-type Overrides = Parameters<typeof toWireOverrides>[0];
-
-interface OrganizationEntry {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly tier: SubscriptionType;
-  readonly overrides: Overrides;
-  readonly zdr: boolean;
-  readonly createdAt: number;
-  /**
-   * Start of the deletion, in milliseconds since the epoch; absent unless the organization is being deleted.
-   */
-  readonly deletedAt?: number;
-}
-
-/** Subset of `accounts/organization-directory`. */
-export interface AdminOrganizations {
-  /** Errors: 409 when the ID exists. */
-  create(organizationId: string, by: Actor): Promise<unknown>;
-  /** Errors: 404 when the organization does not exist. */
-  get(organizationId: string): OrganizationEntry;
-  /** Returns one page of all organizations, ordered by ID. */
-  listAfter(organizationId: string | null, limit: number): Promise<readonly OrganizationEntry[]>;
-  limitsOf(organizationId: string): Parameters<typeof toWireLimits>[0];
-}
+type AdminOrganizations = Pick<OrganizationDirectory, 'create' | 'get' | 'listAfter' | 'limitsOf'>;
+type AdminKeys = Pick<ApiKeyRegistry, 'issue' | 'list' | 'update' | 'lastUsedAt' | 'revoke'>;
 
 /**
  * Sets the tier granted by an administrator; a better tier that is paid for or bought takes precedence.
@@ -70,63 +50,6 @@ export interface AdminTiers {
     },
     by: Actor,
   ): Promise<unknown>;
-}
-
-/** Author of a change, for the audit log. */
-interface Actor {
-  readonly actor: string;
-  readonly address: string;
-}
-
-interface KeyReference {
-  readonly organizationId: string;
-  readonly keyId: string;
-}
-
-/**
- * Subset of `accounts/api-key-registry`; `update` and `revoke` fail with 404 for a key of another
- * organization.
- */
-export interface AdminKeys {
-  issue(
-    input: {
-      readonly organizationId: string;
-      readonly name: string;
-      readonly permission: KeyPermission;
-      readonly createdBy: string | null;
-      readonly expiresAt?: number;
-      readonly restriction: KeyRestriction | null;
-    },
-    by: Actor,
-  ): Promise<{ readonly secret: string }>;
-  list(organizationId: string): Promise<
-    readonly {
-      readonly keyId: string;
-      readonly createdAt: number;
-      readonly name: string;
-      readonly permission: KeyPermission;
-      readonly createdBy: string | null;
-      readonly expiresAt?: number;
-      readonly masked: string;
-      /** The filter as JSON text. */
-      readonly restriction?: {
-        readonly collections: readonly string[] | null;
-        readonly filter: string | null;
-      };
-    }[]
-  >;
-  update(
-    key: KeyReference,
-    changes: {
-      readonly name?: string | null | undefined;
-      readonly permission?: KeyPermission | null | undefined;
-      readonly restriction: KeyRestriction | null;
-    },
-    by: Actor,
-  ): Promise<unknown>;
-  /** Milliseconds since the epoch; null for a key that was never used. */
-  lastUsedAt(key: KeyReference): number | null;
-  revoke(key: KeyReference, by: Actor): Promise<void>;
 }
 
 /** Errors: 404 when the organization does not exist, 409 for the first organization of the installation. */
@@ -293,7 +216,10 @@ export class AdminService {
     return readAuditPage(this.#audit, targetOrganizationId, request);
   }
 
-  #keyReferenceOf(request: { readonly organization_id: string; readonly api_key_id: string }): KeyReference {
+  #keyReferenceOf(request: {
+    readonly organization_id: string;
+    readonly api_key_id: string;
+  }): ApiKeyReference {
     const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
     return { organizationId, keyId: normalizeId(request.api_key_id) };
   }
@@ -303,9 +229,7 @@ function toRestriction(restriction: APIKeyRestriction | null | undefined): KeyRe
   return restriction ? { collections: restriction.collection_names, filter: restriction.filter } : null;
 }
 
-function toWireRestriction(
-  restriction: { readonly collections: readonly string[] | null; readonly filter: string | null } | undefined,
-): APIKeyRestriction | null {
+function toWireRestriction(restriction: StoredRestriction | undefined): APIKeyRestriction | null {
   if (restriction === undefined) return null;
   const { collections, filter } = restriction;
   return {

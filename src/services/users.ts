@@ -1,56 +1,27 @@
-import type { Role } from '../schemas/principal.ts';
-import type {
-  BeginSecondFactorResponse,
-  ConfirmSecondFactorResponse,
-  SecondFactorCodeRequest,
-  SecondFactorStatusResponse,
+import type { SecondFactorEnrollment } from '../accounts/second-factors.ts';
+import type { UserDirectory, UserEntry } from '../accounts/user-directory.ts';
+import type { Actor } from '../audit/audit-log.ts';
+import {
+  type BeginSecondFactorResponse,
+  type ConfirmSecondFactorResponse,
+  type SecondFactorCodeRequest,
+  type SecondFactorStatus,
+  type SecondFactorStatusResponse,
+  toSecondFactorStatusResponse,
 } from '../schemas/second-factors.ts';
 import type { ListUsersRequest, ListUsersResponse, UserListItem, UserRequest } from '../schemas/users.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import { type AdministratorCall, administratorActor, normalizeId, toIsoTime } from './admin.ts';
 
-interface Actor {
-  readonly actor: string;
-  readonly address: string;
-}
-
-interface UserEntry {
-  readonly user: {
-    readonly userId: string;
-    readonly email: string;
-    readonly name: string | null;
-    readonly createdAt: number;
-    readonly lastLoginAt: number;
-    readonly disabledAt?: number;
-  };
-  readonly sessions: number;
-  readonly hasSecondFactor: boolean;
-  readonly memberships: readonly {
-    readonly organizationId: string;
-    readonly name: string;
-    readonly role: Role;
-  }[];
-}
-
-/** Subset of `accounts/user-directory`. Errors: 404 for an unknown user, except for the first two. */
-export interface AdminUsers {
-  listAfter(
-    userId: string | null,
-    page: { readonly limit: number; readonly search: string | null },
-  ): Promise<{ readonly entries: readonly UserEntry[]; readonly next: string | null }>;
-  findByEmail(email: string): Promise<UserEntry | null>;
-  endSessions(userId: string, by: Actor): Promise<unknown>;
-  disable(userId: string, by: Actor): Promise<void>;
-  enable(userId: string, by: Actor): Promise<void>;
-  resetSecondFactor(userId: string, by: Actor): Promise<void>;
-  /** Errors: 409 for the last owner of an organization. */
-  delete(userId: string, by: Actor): Promise<void>;
-}
+type AdminUsers = Pick<
+  UserDirectory,
+  'listAfter' | 'findByEmail' | 'endSessions' | 'disable' | 'enable' | 'resetSecondFactor' | 'delete'
+>;
 
 /** Second factor of the administrator. */
-export interface AdministratorSecondFactor {
-  status(): { readonly enabledAt: number | null; readonly recoveryCodesLeft: number };
-  begin(): Promise<{ readonly secret: string; readonly url: string }>;
+interface AdministratorSecondFactor {
+  status(): SecondFactorStatus;
+  begin(): Promise<SecondFactorEnrollment>;
   confirm(code: string, by: Actor): Promise<string[]>;
   disable(code: string, by: Actor): Promise<void>;
 }
@@ -73,12 +44,7 @@ export class UserService {
   }
 
   async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {
-    const { enabledAt, recoveryCodesLeft } = this.#administrator.status();
-    return {
-      is_enabled: enabledAt !== null,
-      enabled_at: toIsoTime(enabledAt),
-      recovery_codes_left: recoveryCodesLeft,
-    };
+    return toSecondFactorStatusResponse(this.#administrator.status());
   }
 
   /** Errors: 409 while the second factor is enabled. */

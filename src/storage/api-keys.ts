@@ -11,6 +11,11 @@ export interface StoredRestriction {
   readonly filter: string | null;
 }
 
+export interface ApiKeyReference {
+  readonly organizationId: string;
+  readonly keyId: string;
+}
+
 export interface ApiKey {
   readonly keyId: string;
   readonly organizationId: string;

@@ -70,7 +70,7 @@ t.test('a different request with a used key is rejected and does not run', async
   t.equal(done(), 1);
 });
 
-t.test('of concurrent requests with one key, one runs and the others are told to retry', async (t) => {
+t.test('of concurrent requests with one key, one runs and the others are rejected', async (t) => {
   const { idempotency, work, done } = build();
   const attempts = Array.from({ length: 20 }, () => idempotency.runOnce(callOf('k'), {}, { work }));
   const settled = await Promise.allSettled(attempts);

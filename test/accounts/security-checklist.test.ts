@@ -34,23 +34,23 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   ],
   [
     'A sign-in link expires after ten minutes.',
-    'accounts/user-accounts',
+    'accounts/sign-in-links',
     'a sign-in link is invalid after it expires, and when its secret is removed',
   ],
   [
-    'A newer sign-in link leaves the older one valid, so that a stranger cannot end it.',
-    'accounts/user-accounts',
-    'a newer link leaves the older one valid, so that a stranger cannot end it',
+    'A newer sign-in link leaves the older one valid, so that other users cannot invalidate it.',
+    'accounts/sign-in-links',
+    'a newer link leaves the older one valid, so that other users cannot invalidate it',
   ],
   [
     'The same subject at another issuer is another user.',
-    'accounts/sign-in',
+    'accounts/provider-sign-in',
     'the same subject at another issuer is another user',
   ],
   [
     'A sign-in started in another browser is rejected.',
     'e2e/identity-providers',
-    'users sign in with an OpenID Connect issuer, once per start, in the browser that started',
+    'the callback of an OpenID Connect issuer works once, in the browser that started',
   ],
   [
     'A callback with another issuer, or none where the issuer announces one, is rejected.',
@@ -64,7 +64,7 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   ],
   [
     'An address that the provider has not verified neither links an account nor accepts an invitation.',
-    'accounts/sign-in',
+    'accounts/provider-sign-in',
     'an unverified provider address neither links an account nor signs in',
   ],
   [
@@ -79,7 +79,7 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   ],
   [
     'An ended session is rejected immediately on every connection.',
-    'e2e/sign-in-guards',
+    'e2e/access-removal',
     'an ended session is rejected on every connection, also during requests',
   ],
   [
@@ -109,17 +109,17 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   ],
   [
     'A lower role, a removal and a deleted key apply to the next request.',
-    'e2e/sign-in-guards',
+    'e2e/access-removal',
     'a lower role, a removal and a deleted key take effect immediately',
   ],
   [
     'Only an unmodified, unexpired invitation code of this server is accepted; a session token is not.',
-    'accounts/user-accounts',
+    'accounts/memberships',
     'only an unmodified, unexpired invitation code of this server is accepted',
   ],
   [
     'An organization keeps an owner through a thousand concurrent changes.',
-    'accounts/user-accounts',
+    'accounts/memberships',
     'an organization keeps an owner through 1,000 concurrent changes',
   ],
   [

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { freePort } from './free-port.ts';
 import { listenOnLoopback, openIdIssuer } from './openid-issuer.ts';
 import { sendRequest } from './people.ts';
@@ -35,14 +35,14 @@ class FakeBrowser {
     return [...(this.#cookies.get(new URL(address).host)?.keys() ?? [])];
   }
 
-  /** Follows redirects and fills in the provider's forms until `isThere` returns true. */
+  /** Follows redirects and fills in the provider's forms until `isReached` returns true. */
   async followRedirects(
     address: string,
     login: string,
-    isThere: (address: string) => boolean,
+    isReached: (address: string) => boolean,
   ): Promise<string> {
     let at = address;
-    for (let steps = 0; steps < 20 && !isThere(at); steps += 1) {
+    for (let steps = 0; steps < 20 && !isReached(at); steps += 1) {
       let page = await this.visit(at);
       const action = /<form[^>]* action="([^"]+)"/.exec(page.text)?.[1];
       if (page.location === null && action !== undefined) {
@@ -50,102 +50,115 @@ class FakeBrowser {
         page = await this.visit(new URL(action, at).href, { prompt, login, password: 'x' });
       }
       if (page.location === null)
-        throw new Error(`${at} leads nowhere: ${page.status} ${page.text.slice(0, 300)}`);
+        throw new Error(`${at} has neither a redirect nor a form: ${page.status} ${page.text.slice(0, 300)}`);
       at = page.location;
     }
     return at;
   }
 }
 
-t.test(
-  'users sign in with an OpenID Connect issuer, once per start, in the browser that started',
-  async (t) => {
-    const port = await freePort();
-    const base = `http://127.0.0.1:${port}`;
-    const back = `${base}/api/auth/google/auth`;
-    const issuer = await openIdIssuer(t, back);
-    const server = await TestServer.start(t, {
-      PORT: String(port),
-      BASE_URL: base,
-      GOOGLE_CLIENT_ID: 'quarry',
-      GOOGLE_CLIENT_SECRET: 'a-secret-between-the-two',
-      OIDC_ISSUER: issuer,
-    });
-    const begin = `${base}/api/auth/google/login`;
-    const json = { accept: 'application/json' };
-    const isBack = (address: string) => address.startsWith(back);
-    const signIn = async (login: string, browser = new FakeBrowser()) => {
-      const away = (await browser.visit(`${begin}?redirect_url=/docs%3Fx`)).location!;
-      const returned = await browser.followRedirects(away, login, isBack);
-      return { browser, away, returned };
-    };
+const json = { accept: 'application/json' };
+const issuerSecret = 'a-secret-between-the-two';
 
-    const ada = await signIn('ada@example.com');
-    t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
-    const elsewhere = new FakeBrowser();
-    t.equal(
-      (await elsewhere.visit(ada.returned)).status,
-      400,
-      'another browser brings back her code in vain',
-    );
-    await elsewhere.visit(begin);
-    t.equal((await elsewhere.visit(ada.returned)).status, 400, 'also one with its own pending sign-in');
-    t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
-    const done = await ada.browser.visit(ada.returned);
-    t.match([done.status, done.location], [302, `${base}/docs?x`]);
-    t.same(ada.browser.cookiesOf(base), ['session'], 'nothing of the sign-in stays in the browser');
-    const own = { 'content-type': 'application/json', origin: base };
-    t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
-    t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');
-
-    const again = await signIn('ada@example.com', ada.browser);
-    const program = await again.browser.visit(again.returned, undefined, json);
-    t.equal(program.status, 200);
-    const { user, access_token } = JSON.parse(program.text) as { user: { id: string }; access_token: string };
-    t.match(access_token, /^zes_/);
-
-    const other = await signIn('ada@example.com|another account');
-    const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
-    t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same user');
-
-    const fresh = await signIn('new@example.com');
-    t.match(await fresh.browser.visit(fresh.returned), { status: 403, text: /verified/ });
-
-    const tampered = await signIn('eve@example.com');
-    const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
-    t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'an answer of another issuer');
-    t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'a callback has one attempt');
-    const refused = await signIn('eve@example.com');
-    const state = new URL(refused.returned).searchParams.get('state')!;
-    const denial = `${back}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
-    t.equal((await refused.browser.visit(denial)).status, 400);
-    const wrongCode = await signIn('eve@example.com');
-    t.equal(
-      (await wrongCode.browser.visit(wrongCode.returned.replace(/code=[^&]{6}/, 'code=xxxxxx'))).status,
-      400,
-    );
-
-    for (const [path, status] of [
-      ['nobody/login', 404],
-      ['constructor/login', 404],
-      ['github/login', 503],
-      ['google/login?redirect_url=//evil.example', 400],
-      ['google/auth', 422],
-      ['google/auth?state=x', 400],
-    ] as const)
-      t.equal((await new FakeBrowser().visit(`${base}/api/auth/${path}`)).status, status, path);
-    for (const secret of [access_token, 'a-secret-between-the-two', 'code='])
-      t.notOk(server.log.includes(secret));
-  },
-);
-
-t.test('users sign in with GitHub, with the addresses that its API returns', async (t) => {
+/** Server that signs users in with an OpenID Connect issuer. */
+async function startWithIssuer(t: Test) {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  /** Behavior of the emulated GitHub for the next request. */
-  let githubBehavior = { verified: true, broken: false, refuses: false };
-  let number: unknown = 4711;
-  const gitHubServer: RequestListener = (request, response) => {
+  const callback = `${base}/api/auth/google/auth`;
+  const issuer = await openIdIssuer(t, callback);
+  const server = await TestServer.start(t, {
+    PORT: String(port),
+    BASE_URL: base,
+    GOOGLE_CLIENT_ID: 'quarry',
+    GOOGLE_CLIENT_SECRET: issuerSecret,
+    OIDC_ISSUER: issuer,
+  });
+  const begin = `${base}/api/auth/google/login`;
+  const isCallback = (address: string) => address.startsWith(callback);
+  /** Signs in at the issuer and returns the callback that the browser has not opened yet. */
+  const signIn = async (login: string, browser = new FakeBrowser()) => {
+    const away = (await browser.visit(`${begin}?redirect_url=/docs%3Fx`)).location!;
+    const returned = await browser.followRedirects(away, login, isCallback);
+    return { browser, away, returned };
+  };
+  return { server, base, callback, issuer, begin, signIn };
+}
+
+t.test('the callback of an OpenID Connect issuer works once, in the browser that started', async (t) => {
+  const { base, issuer, begin, signIn } = await startWithIssuer(t);
+  const ada = await signIn('ada@example.com');
+  t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
+  const other = new FakeBrowser();
+  t.equal((await other.visit(ada.returned)).status, 400, 'another browser cannot use the callback');
+  await other.visit(begin);
+  t.equal(
+    (await other.visit(ada.returned)).status,
+    400,
+    'another browser with its own pending sign-in cannot use the callback',
+  );
+  t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
+  const done = await ada.browser.visit(ada.returned);
+  t.match([done.status, done.location], [302, `${base}/docs?x`]);
+  t.same(ada.browser.cookiesOf(base), ['session'], 'the browser keeps no cookie of the sign-in');
+  const own = { 'content-type': 'application/json', origin: base };
+  t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
+  t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');
+});
+
+t.test('accounts of an OpenID Connect issuer belong to the user of their verified address', async (t) => {
+  const { server, signIn } = await startWithIssuer(t);
+  const first = await signIn('ada@example.com');
+  const program = await first.browser.visit(first.returned, undefined, json);
+  t.equal(program.status, 200);
+  const { user, access_token } = JSON.parse(program.text) as { user: { id: string }; access_token: string };
+  t.match(access_token, /^zes_/);
+  const other = await signIn('ada@example.com|another account');
+  const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
+  t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same user');
+  const unverified = await signIn('new@example.com');
+  t.match(await unverified.browser.visit(unverified.returned), { status: 403, text: /verified/ });
+  for (const secret of [access_token, issuerSecret, 'code='])
+    t.notOk(server.log.includes(secret), 'the log contains no secret');
+});
+
+t.test('invalid callbacks and sign-in addresses are rejected', async (t) => {
+  const { server, base, callback, issuer, signIn } = await startWithIssuer(t);
+  const tampered = await signIn('eve@example.com');
+  const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
+  t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'a reply of another issuer is rejected');
+  t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'a callback has one attempt');
+  const denied = await signIn('eve@example.com');
+  const state = new URL(denied.returned).searchParams.get('state')!;
+  const denial = `${callback}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
+  t.equal((await denied.browser.visit(denial)).status, 400);
+  const wrongCode = await signIn('eve@example.com');
+  t.equal(
+    (await wrongCode.browser.visit(wrongCode.returned.replace(/code=[^&]{6}/, 'code=xxxxxx'))).status,
+    400,
+  );
+  for (const [path, status] of [
+    ['unknown/login', 404],
+    ['constructor/login', 404],
+    ['github/login', 503],
+    ['google/login?redirect_url=//evil.example', 400],
+    ['google/auth', 422],
+    ['google/auth?state=x', 400],
+  ] as const)
+    t.equal((await new FakeBrowser().visit(`${base}/api/auth/${path}`)).status, status, path);
+  for (const secret of [issuerSecret, 'code='])
+    t.notOk(server.log.includes(secret), 'the log contains no secret');
+});
+
+/** Behavior of the emulated GitHub. */
+interface GitHubBehavior {
+  isVerified: boolean;
+  isBroken: boolean;
+  rejectsCode: boolean;
+  userId: unknown;
+}
+
+function emulateGitHub(behavior: GitHubBehavior): RequestListener {
+  return (request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
     const reply = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -155,19 +168,27 @@ t.test('users sign in with GitHub, with the addresses that its API returns', asy
       to.searchParams.set('state', url.searchParams.get('state') ?? '');
       return response.writeHead(302, { location: to.href }).end();
     }
-    if (githubBehavior.broken) return reply({ message: 'down' }, 500);
+    if (behavior.isBroken) return reply({ message: 'down' }, 500);
     // GitHub answers an invalid code with status 200.
-    if (githubBehavior.refuses) return reply({ error: 'bad_verification_code', error_description: 'no' });
+    if (behavior.rejectsCode) return reply({ error: 'bad_verification_code', error_description: 'no' });
     if (url.pathname === '/login/oauth/access_token')
       return reply({ access_token: 'gho_x', token_type: 'bearer', scope: 'read:user,user:email' });
     if (request.headers.authorization !== 'Bearer gho_x') return reply({}, 401);
-    if (url.pathname === '/api/v3/user') return reply({ id: number, login: 'ada' });
+    if (url.pathname === '/api/v3/user') return reply({ id: behavior.userId, login: 'ada' });
     return reply([
       { email: 'second@example.com', primary: false, verified: true },
-      { email: 'Ada@Example.com', primary: true, verified: githubBehavior.verified },
+      { email: 'Ada@Example.com', primary: true, verified: behavior.isVerified },
     ]);
   };
-  const gitHubUrl = await listenOnLoopback(t, (request, response) => void gitHubServer(request, response));
+}
+
+/** Server that admits invited users only and signs them in with the emulated GitHub. */
+async function startWithGitHub(t: Test) {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const behavior: GitHubBehavior = { isVerified: true, isBroken: false, rejectsCode: false, userId: 4711 };
+  const gitHub = emulateGitHub(behavior);
+  const gitHubUrl = await listenOnLoopback(t, (request, response) => void gitHub(request, response));
   const server = await TestServer.start(t, {
     PORT: String(port),
     BASE_URL: base,
@@ -177,9 +198,6 @@ t.test('users sign in with GitHub, with the addresses that its API returns', asy
     SIGN_UP: 'invited',
     OWNED_ORGANISATIONS_MAX: '0',
   });
-  const options = await (await fetch(`${base}/api/auth/options`)).json();
-  t.match(options, { google: false, github: true, mail: false, administrator: false });
-  const json = { accept: 'application/json' };
   const signIn = async (query = '') => {
     const browser = new FakeBrowser();
     const begin = `${base}/api/auth/github/login${query}`;
@@ -187,19 +205,30 @@ t.test('users sign in with GitHub, with the addresses that its API returns', asy
     const returned = (await browser.visit(away)).location!;
     return browser.visit(returned, undefined, json);
   };
-  githubBehavior = { verified: false, broken: false, refuses: false };
+  return { server, base, behavior, signIn };
+}
+
+t.test('a sign-in with GitHub fails with the reason', async (t) => {
+  const { base, behavior, signIn } = await startWithGitHub(t);
+  const options = await (await fetch(`${base}/api/auth/options`)).json();
+  t.match(options, { google: false, github: true, mail: false, administrator: false });
+  behavior.isVerified = false;
   t.equal((await signIn()).status, 403);
-  githubBehavior = { verified: true, broken: true, refuses: false };
+  Object.assign(behavior, { isVerified: true, isBroken: true });
   t.equal((await signIn()).status, 502);
-  githubBehavior = { verified: true, broken: false, refuses: true };
+  Object.assign(behavior, { isBroken: false, rejectsCode: true });
   t.equal((await signIn()).status, 400);
-  githubBehavior = { verified: true, broken: false, refuses: false };
+  behavior.rejectsCode = false;
   for (const invalidUser of [undefined, null, 'x', {}, 1.5]) {
-    number = invalidUser;
+    behavior.userId = invalidUser;
     t.equal((await signIn()).status, 502, `user without an ID: ${invalidUser}`);
   }
-  number = 4711;
-  t.match(await signIn(), { status: 403, text: /invited/ }, 'strangers stay outside here');
+  behavior.userId = 4711;
+  t.match(await signIn(), { status: 403, text: /invited/ }, 'a user without an invitation is rejected');
+});
+
+t.test('an invited user signs in with GitHub and joins the organization', async (t) => {
+  const { server, base, behavior, signIn } = await startWithGitHub(t);
   const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
   const operator = JSON.parse((await new FakeBrowser().visit(printed, undefined, json)).text).access_token;
   const call = (path: string, token: string, body: object) =>
@@ -210,23 +239,31 @@ t.test('users sign in with GitHub, with the addresses that its API returns', asy
     return (await call('organizations/users/invite-user', operator, invitationRequest)).body
       .invite_code as string;
   };
-  const forBob = await invite('bob@example.com');
+  const codeForBob = await invite('bob@example.com');
   t.match(
-    await signIn(`?invite_code=${forBob}`),
+    await signIn(`?invite_code=${codeForBob}`),
     { status: 403 },
     'the invitation of another address is rejected',
   );
-  const garbage = `${base}/api/auth/github/login?invite_code=garbage`;
-  t.equal((await new FakeBrowser().visit(garbage, undefined, json)).status, 404);
+  const invalidCode = `${base}/api/auth/github/login?invite_code=garbage`;
+  t.equal((await new FakeBrowser().visit(invalidCode, undefined, json)).status, 404);
   const first = await signIn(`?invite_code=${await invite('ada@example.com')}`);
   t.match([first.status, JSON.parse(first.text)], [200, { user: { email: 'ada@example.com' } }]);
   const { access_token } = JSON.parse(first.text);
   const ada = (await call('users/get-user', access_token, {})).body;
-  t.match(ada.organizations, [{ organization_id, permission: 'ADMIN' }], 'with the sign-in she joined');
+  t.match(
+    ada.organizations,
+    [{ organization_id, permission: 'ADMIN' }],
+    'the sign-in accepts the invitation',
+  );
   t.same(ada.invitations, []);
   t.match(await call('organizations/add-organization', access_token, { name: 'Own' }), { status: 403 });
-  t.match(await signIn(`?invite_code=${forBob}`), { status: 200 }, 'addresses of others have no effect');
-  githubBehavior = { verified: false, broken: false, refuses: false };
+  t.match(
+    await signIn(`?invite_code=${codeForBob}`),
+    { status: 200 },
+    'the invitation of another address has no effect on a known user',
+  );
+  behavior.isVerified = false;
   const later = await signIn();
   t.equal(
     JSON.parse(later.text).user.id,

@@ -1,32 +1,13 @@
 import t from 'tap';
-import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
-import { waitFor } from './checked-api-client.ts';
-import { freePort } from './free-port.ts';
-import { administrator, createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
+import { publicBase, startSignInServer } from './sign-in-server.ts';
 
 /** Protections of the account API, tested as an attacker would. */
 
 t.setTimeout(testFileMsMax);
-const base = 'https://quarry.example.com';
-const { url: MAIL_URL, mails } = createMailFolder(t);
-const server = await TestServer.start(t, {
-  MAIL_URL,
-  BASE_URL: base,
-  PORT: String(await freePort()),
-  GITHUB_CLIENT_ID: 'quarry',
-  GITHUB_CLIENT_SECRET: 'hush',
-});
-const at = (path: string) => `${server.url}${path}`;
-/** User whose mail links lead to the real address of the server. */
-function createUser(email: string): TestUser {
-  const created = new TestUser(email, server, mails);
-  const { link } = created;
-  created.link = async () => (await link.call(created)).replace(base, server.url);
-  return created;
-}
-const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  sendRequest(at(path), { body, headers });
+const { server, at, createUser, post, createOrganization, mails } = await startSignInServer(t);
 
 t.test('a fresh installation has no guessable credential', async (t) => {
   const fresh = await TestServer.start(t, { API_KEY: '', ADMIN_KEY: '' });
@@ -120,7 +101,7 @@ t.test('over https cookies are bound to this host and unavailable to scripts and
   t.match(session, new RegExp(`^__Host-session=zes_[\\w-]{43}; ${flags}`));
   const begun = await sendRequest(at('/api/auth/github/login'), { method: 'GET' });
   t.match(begun.headers.get('set-cookie'), new RegExp(`^__Host-flow=[\\w-]{200,4000}; ${flags}`));
-  const own = { origin: base, cookie: session.split(';')[0]! };
+  const own = { origin: publicBase, cookie: session.split(';')[0]! };
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
   const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
   t.match(await post('/api/users/get-user', {}, planted), { status: 200 }, 'one that another host set loses');
@@ -155,13 +136,13 @@ t.test('another site cannot sign a browser in as another user', async (t) => {
     { origin: 'https://evil.example', 'content-type': 'text/plain' },
     { origin: 'null' },
     { 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.example.com' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://other.example.com' },
   ] as Record<string, string>[]) {
     const linkReply = await post('/api/auth/magic-link/send', { email: eve.email }, foreign);
     t.match(linkReply, { status: 403 }, JSON.stringify(foreign));
     t.equal(linkReply.headers.get('set-cookie'), null);
   }
-  const own = { origin: base, 'sec-fetch-site': 'same-origin' };
+  const own = { origin: publicBase, 'sec-fetch-site': 'same-origin' };
   t.match(await post('/api/auth/magic-link/send', { email: eve.email }, own), { status: 200 });
 });
 
@@ -184,7 +165,7 @@ t.test('missing query parameters get 422, and unknown sign-ins are expired', asy
     ['/api/auth/github/auth?code=x', 'state'],
   ] as const)
     t.match(await get(path), { status: 422, body: { detail: [{ loc: ['query', name], type: 'missing' }] } });
-  t.match(await get('/api/auth/nobody/auth?state=x'), {
+  t.match(await get('/api/auth/unknown/auth?state=x'), {
     status: 404,
     body: { detail: /Use google or github/ },
   });
@@ -196,7 +177,7 @@ t.test('missing query parameters get 422, and unknown sign-ins are expired', asy
 });
 
 t.test('cookies of any size and form are harmless', async (t) => {
-  const own = { origin: base };
+  const own = { origin: publicBase };
   for (const cookie of [
     `session=${'x'.repeat(7_000)}`,
     `session=${'x'.repeat(12_000)}`,
@@ -286,91 +267,6 @@ t.test(
   },
 );
 
-/**
- * Calls from eight clients until each gets `refusal`; calls that start after `end` was acknowledged must be refused.
- */
-async function whileCalling(call: () => Promise<HttpReply>, refusal: number, end: () => Promise<HttpReply>) {
-  let endedAt = Number.POSITIVE_INFINITY;
-  const counts = { before: 0, late: 0, ended: 0 };
-  const caller = async () => {
-    for (const deadline = performance.now() + testEventMsMax; performance.now() < deadline; ) {
-      const began = performance.now();
-      const { status } = await call();
-      if (status === 200) counts[began > endedAt ? 'late' : 'before'] += 1;
-      if (status !== refusal || began <= endedAt) continue;
-      counts.ended += 1;
-      return;
-    }
-  };
-  const callers = Array.from({ length: 8 }, caller);
-  await waitUntil('a call that is answered', () => counts.before > 0);
-  const { status } = await end();
-  endedAt = performance.now();
-  await Promise.all(callers);
-  return { ...counts, end: status };
-}
-const refusedSince = { late: 0, ended: 8, end: 200 };
-
-/** Organization of a new user. */
-async function createOrganization(email: string) {
-  const owner = createUser(email);
-  await owner.signIn();
-  const { organization_id } = (await owner.call('organizations/add-organization', { name: 'Acme' })).body;
-  return { owner, organization_id };
-}
-
-t.test('an ended session is rejected on every connection, also during requests', async (t) => {
-  const { owner: ann, organization_id } = await createOrganization('ended@example.com');
-  const asAnn = { authorization: `Bearer ${ann.token}`, 'x-quarry-organization': organization_id };
-  const list = () => post('/v1/collections/get-collection-list', {}, asAnn);
-  const counts = await whileCalling(list, 401, () => ann.call('auth/logout'));
-  t.match(counts, refusedSince);
-  t.ok(counts.before > 0, 'it worked until then');
-});
-
-t.test('a lower role, a removal and a deleted key take effect immediately', async (t) => {
-  const { owner: ann, organization_id } = await createOrganization('demotes@example.com');
-  const keyRequest = { organization_id, name: 'k', permission: 'all' };
-  const issued = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
-  const bob = createUser('demoted@example.com');
-  await bob.signIn();
-  const invitation = { organization_id, email: bob.email, permission: 'OWNER' };
-  t.match(await ann.call('organizations/users/invite-user', invitation), { status: 200 });
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await bob.findMail('invites you'))?.[0];
-  t.match(await bob.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
-  const user_id = (await bob.call('users/get-user')).body.user.id;
-  const asKey = { authorization: `Bearer ${issued.api_key}` };
-  const ends: Readonly<Record<string, Parameters<typeof whileCalling>>> = {
-    'a lower role': [
-      () => bob.call('organizations/get-audit-log', { organization_id, limit: 1 }),
-      403,
-      () => ann.call('organizations/users/update-user', { organization_id, user_id, permission: 'ADMIN' }),
-    ],
-    'a removal': [
-      () => bob.call('organizations/get-info', { organization_id }),
-      404,
-      () => ann.call('organizations/users/remove-user', { organization_id, user_id }),
-    ],
-    'a deleted key': [
-      () => post('/v1/collections/get-collection-list', {}, asKey),
-      401,
-      () => ann.call('organizations/api-keys/delete-api-key', { organization_id, api_key_id: issued.id }),
-    ],
-  };
-  for (const [what, how] of Object.entries(ends)) {
-    const counts = await whileCalling(...how);
-    t.match(counts, refusedSince, what);
-    t.ok(counts.before > 0, `${what}: until then it was not`);
-  }
-});
-
-t.test('invalid expiry times of keys are rejected', async (t) => {
-  const { owner: ann, organization_id } = await createOrganization('endless@example.com');
-  const keyRequest = { organization_id, name: 'k', permission: 'all', expires_at: '2030-12-31T23:59:60Z' };
-  const endless = await ann.call('organizations/api-keys/add-api-key', keyRequest);
-  t.match(endless, { status: 400, body: { detail: /expires_at/ } });
-});
-
 t.test(
   'another site with the cookie of a user changes nothing: as a form, as text, or as a GET',
   async (t) => {
@@ -380,7 +276,7 @@ t.test(
     const form = 'application/x-www-form-urlencoded';
     const from: Readonly<Record<string, Record<string, string>>> = {
       'another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
-      'a neighbour': { origin: 'https://other.example.com', 'sec-fetch-site': 'same-site' },
+      'a host of the same site': { origin: 'https://other.example.com', 'sec-fetch-site': 'same-site' },
       'an older browser on another site': { origin: 'https://evil.example' },
       'a page without an origin': { origin: 'null' },
       nowhere: {},
@@ -411,12 +307,14 @@ t.test(
         t.match(got, { status: 405 }, `${origin}: GET ${path}`);
       }
       // A form of our own pages cannot send JSON either.
-      t.match(await post(at, text, { cookie, origin: base, 'content-type': 'text/plain' }), { status: 403 });
+      t.match(await post(at, text, { cookie, origin: publicBase, 'content-type': 'text/plain' }), {
+        status: 403,
+      });
     }
     const info = (await ann.call('organizations/get-info', { organization_id })).body;
     t.match(info, { organization: { name: 'Acme' }, api_keys: [] });
     t.match((await ann.call('users/get-user')).body, { user: { name: null } });
-    const own = { cookie, origin: base, 'sec-fetch-site': 'same-origin' };
+    const own = { cookie, origin: publicBase, 'sec-fetch-site': 'same-origin' };
     t.match(await post('/api/users/edit-user', { name: 'Ann' }, own), { status: 200 }, 'a page of ours may');
   },
 );
@@ -440,50 +338,4 @@ t.test('internal errors reveal no internals', async (t) => {
     t.ok(status >= 400 && status < 500, `${status}: ${text}`);
     t.notMatch(text, /at .*\.js|node_modules|Error:/);
   }
-});
-
-t.test('on a full disk users can still sign in and revoke access, and nothing else', async (t) => {
-  const ann = createUser('full@example.com');
-  await ann.signIn();
-  const { organization_id } = (await ann.call('organizations/add-organization', { name: 'Full' })).body;
-  const keyRequest = { organization_id, name: 'leaked', permission: 'all' };
-  const leaked = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
-  const asKey = { authorization: `Bearer ${leaked.api_key}` };
-  const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
-  await server.restart({ DISK_RESERVE_BYTES: '99999999999999', ADMIN_PASSWORD_HASH });
-  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reads continue');
-  t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
-  t.match(await ann.call('organizations/api-keys/add-api-key', keyRequest), { status: 429 });
-  t.match(await ann.call('users/edit-user', { name: 'Ann' }), { status: 429 });
-  const frank = createUser('ann@example.org');
-  t.match(
-    await sendRequest(at('/api/auth/github/login'), { method: 'GET' }),
-    { status: 302 },
-    'started sign-ins store nothing',
-  );
-  const late = createUser('full@example.com');
-  const used = await late.link();
-  const linkReply = await post('/api/auth/magic-link/send', { email: late.email });
-  t.match(linkReply, { status: 200 });
-  const cookie = linkReply.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const mailed = await waitFor('a second mail', async () => {
-    const newest = await late.link();
-    return newest === used ? null : newest;
-  });
-  const followed = await sendRequest(mailed, { method: 'GET', headers: { cookie } });
-  t.match(followed, { status: 302 }, 'a mailed link works in the requesting browser');
-  t.match(await frank.signIn(), { status: 429 }, 'a stranger does not become a user on the reserve');
-  const operator = /https:\S+verify\?token=\S+/.exec(server.printedText)?.[0].replace(base, server.url) ?? '';
-  const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
-  t.match(await sendRequest(operator, asProgram), { status: 200 }, 'the operator gets in');
-  t.match(await post('/api/admin/login', { password: 'wrong' }), { status: 401 });
-  t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator gets in');
-  const gone = { organization_id, api_key_id: leaked.id };
-  const once = { 'idempotency-key': 'end it' };
-  t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
-  t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
-  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 401 });
-  t.match(await ann.call('organizations/delete-organization', { organization_id }), { status: 200 });
-  t.match(await ann.call('auth/logout'), { status: 200 });
-  t.match(await ann.call('users/get-user'), { status: 401 });
 });

@@ -127,90 +127,104 @@ t.test(
   },
 );
 
-t.test(
-  'the administrator lists users, ends their sessions, and disables, enables and deletes them',
-  async (t) => {
-    const [dan, eva] = [await signedIn('dan'), await signedIn('eva')];
-    const user_id = (await userOf(dan)).id;
-    const { organization_id } = (await dan.call('organizations/add-organization', { name: 'Dogs' })).body;
-    const found = await callAsAdministrator('list-users', { email: ' DAN@example.com' });
-    t.match(found.body, {
-      users: [
-        {
-          user_id,
-          email: dan.email,
-          disabled_at: null,
-          sessions: 1,
-          organizations: [{ organization_id, name: 'Dogs', permission: 'OWNER' }],
-        },
-      ],
-      next_after: null,
-    });
-    const all: string[] = [];
-    for (let after: string | null = null, pages = 0; after !== null || pages === 0; pages += 1) {
-      const page = (await callAsAdministrator('list-users', { after, limit: 1 })).body as UserPage;
-      all.push(...page.users.map(({ email }) => email));
-      after = page.next_after;
-    }
-    t.equal(new Set(all).size, all.length);
-    t.ok(all.includes(dan.email) && all.includes(eva.email));
-    t.match(await dan.call('users/edit-user', { name: 'Captain Ahab' }), { status: 200 });
-    for (const search of ['DAN@EXA', 'dan@e', 'tain ah']) {
-      const { users } = (await callAsAdministrator('list-users', { search })).body as UserPage;
-      t.same(
-        users.map(({ email }) => email),
-        [dan.email],
-        `the server searches for "${search}"`,
-      );
-    }
-    t.match(await callAsAdministrator('list-users', { search: '' }), { status: 422 });
+/** A user who owns the only organization with this name. */
+async function signedInOwner(name: string, organizationName: string) {
+  const user = await signedIn(name);
+  const request = { name: organizationName };
+  const { organization_id } = (await user.call('organizations/add-organization', request)).body;
+  return { user, user_id: (await userOf(user)).id as string, organization_id: organization_id as string };
+}
 
-    t.match(await callAsAdministrator('end-user-sessions', { user_id }), { status: 200 });
-    t.match(await dan.call('users/get-user'), { status: 401 });
-    t.match(await userOf(eva), { email: eva.email }, 'others stay signed in');
-
-    t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 });
-    t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 }, 'idempotent');
-    const again = new TestUser(dan.email, server, mails);
-    again.headers = { 'x-forwarded-for': '10.1.0.1' };
-    t.match((await callAsAdministrator('list-users', { email: dan.email })).body.users[0], {
-      disabled_at: /^20/,
-    });
-    await server.restart();
-    const link = await askForLink(dan);
-    t.match(
-      await followLink(link, dan),
-      { status: 403, body: { detail: /disabled/ } },
-      'also after a restart',
+t.test('the administrator lists users by page, by address and by search', async (t) => {
+  const [{ user: dan, user_id, organization_id }, eva] = [
+    await signedInOwner('dan', 'Dogs'),
+    await signedIn('eva'),
+  ];
+  const found = await callAsAdministrator('list-users', { email: ' DAN@example.com' });
+  t.match(found.body, {
+    users: [
+      {
+        user_id,
+        email: dan.email,
+        disabled_at: null,
+        sessions: 1,
+        organizations: [{ organization_id, name: 'Dogs', permission: 'OWNER' }],
+      },
+    ],
+    next_after: null,
+  });
+  const all: string[] = [];
+  for (let after: string | null = null, pages = 0; after !== null || pages === 0; pages += 1) {
+    const page = (await callAsAdministrator('list-users', { after, limit: 1 })).body as UserPage;
+    all.push(...page.users.map(({ email }) => email));
+    after = page.next_after;
+  }
+  t.equal(new Set(all).size, all.length);
+  t.ok(all.includes(dan.email) && all.includes(eva.email));
+  t.match(await dan.call('users/edit-user', { name: 'Captain Ahab' }), { status: 200 });
+  for (const search of ['DAN@EXA', 'dan@e', 'tain ah']) {
+    const { users } = (await callAsAdministrator('list-users', { search })).body as UserPage;
+    t.same(
+      users.map(({ email }) => email),
+      [dan.email],
+      `the server searches for "${search}"`,
     );
-    t.match(await callAsAdministrator('enable-user', { user_id }), { status: 200 });
-    t.match(await followLink(link, dan), { status: 200 });
+  }
+  t.match(await callAsAdministrator('list-users', { search: '' }), { status: 422 });
+});
 
-    const command = (...words: string[]) =>
-      run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'users', ...words, '--url', server.url], {
-        env: { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey },
-      });
-    t.match((await command('list')).stdout, new RegExp(`${eva.email}.*off`));
-    t.notMatch((await command('list', '--search', 'dan@')).stdout, eva.email);
-    t.match((await command('end-sessions', eva.email)).stdout, /All sessions of .* ended/);
-    t.match(await eva.call('users/get-user'), { status: 401 });
-    const missing = await command('delete', 'nobody@example.com', '--yes').catch((error) => error);
-    t.match(missing.stderr, /no user with the address/);
+t.test('the administrator ends the sessions of a user, and disables, enables and deletes one', async (t) => {
+  const [{ user: fay, user_id, organization_id }, gus] = [
+    await signedInOwner('fay', 'Foxes'),
+    await signedIn('gus'),
+  ];
+  t.match(await callAsAdministrator('end-user-sessions', { user_id }), { status: 200 });
+  t.match(await fay.call('users/get-user'), { status: 401 });
+  t.match(await userOf(gus), { email: gus.email }, 'other users stay signed in');
 
-    t.match(await callAsAdministrator('delete-user', { user_id }), {
-      status: 409,
-      body: { detail: /The user is the last owner of "Dogs"/ },
+  t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 });
+  t.match(await callAsAdministrator('disable-user', { user_id }), { status: 200 }, 'idempotent');
+  t.match((await callAsAdministrator('list-users', { email: fay.email })).body.users[0], {
+    disabled_at: /^20/,
+  });
+  await server.restart();
+  const link = await askForLink(fay);
+  t.match(
+    await followLink(link, fay),
+    { status: 403, body: { detail: /disabled/ } },
+    'a user stays disabled after a restart',
+  );
+  t.match(await callAsAdministrator('enable-user', { user_id }), { status: 200 });
+  t.match(await followLink(link, fay), { status: 200 });
+
+  t.match(await callAsAdministrator('delete-user', { user_id }), {
+    status: 409,
+    body: { detail: /The user is the last owner of "Foxes"/ },
+  });
+  t.match(await callAsAdministrator('delete-organization', { organization_id }), { status: 200 });
+  t.match(await callAsAdministrator('delete-user', { user_id }), { status: 200 });
+  for (const operation of ['delete-user', 'disable-user', 'enable-user', 'end-user-sessions'])
+    t.match(await callAsAdministrator(operation, { user_id }), { status: 404 }, operation);
+  const actions = (await callAsAdministrator('get-audit-log')).body.entries
+    .filter(
+      ({ target, actor }: { target: string; actor: string }) =>
+        target === user_id && actor === 'administrator',
+    )
+    .map(({ action }: { action: string }) => action);
+  t.same(actions, ['user.deleted', 'user.enabled', 'user.disabled', 'user.disabled']);
+});
+
+t.test('the command line lists users and ends their sessions', async (t) => {
+  const [hal, ida] = [await signedIn('hal'), await signedIn('ida')];
+  const command = (...words: string[]) =>
+    run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'users', ...words, '--url', server.url], {
+      env: { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey },
     });
-    t.match(await callAsAdministrator('delete-organization', { organization_id }), { status: 200 });
-    t.match(await callAsAdministrator('delete-user', { user_id }), { status: 200 });
-    for (const operation of ['delete-user', 'disable-user', 'enable-user', 'end-user-sessions'])
-      t.match(await callAsAdministrator(operation, { user_id }), { status: 404 }, operation);
-    const actions = (await callAsAdministrator('get-audit-log')).body.entries
-      .filter(
-        ({ target, actor }: { target: string; actor: string }) =>
-          target === user_id && actor === 'administrator',
-      )
-      .map(({ action }: { action: string }) => action);
-    t.same(actions, ['user.deleted', 'user.enabled', 'user.disabled', 'user.disabled']);
-  },
-);
+  t.match((await command('list')).stdout, new RegExp(`${ida.email}.*off`));
+  t.notMatch((await command('list', '--search', 'hal@')).stdout, ida.email);
+  t.match((await command('end-sessions', ida.email)).stdout, /All sessions of .* ended/);
+  t.match(await ida.call('users/get-user'), { status: 401 });
+  t.match(await userOf(hal), { email: hal.email }, 'other users stay signed in');
+  const missing = await command('delete', 'unknown@example.com', '--yes').catch((error) => error);
+  t.match(missing.stderr, /no user with the address/);
+});

@@ -1,4 +1,4 @@
-import type { AdminStatusResponse, SendMagicLinkResponse } from '../../../src/schemas/accounts.ts';
+import type { AdminStatusResponse, SendMagicLinkResponse } from '../../../src/schemas/sign-in.ts';
 import { ApiError, callApi, noReplyMessage, toApiError } from './api-call.ts';
 
 /** Sign-in methods that are configured on this server. */

@@ -1,0 +1,158 @@
+import { SignJWT } from 'jose';
+import t from 'tap';
+import { limits } from '../../src/core/limits.ts';
+import { roles } from '../../src/schemas/principal.ts';
+import { createTestRandom } from '../storage/test-random.ts';
+import { testActor } from './account-components.ts';
+import { buildUsers, statusOf } from './user-components.ts';
+
+/** Owners, members and invitations of organizations. */
+
+t.test('an organization keeps an owner through 1,000 concurrent changes', async (t) => {
+  const random = createTestRandom();
+  const { memberships, organizations, store } = await buildUsers();
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  const people = Array.from({ length: 8 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`);
+  const first = { organizationId, userId: people[0]! };
+  await organizations.createForUser(
+    { organizationId, name: 'Acme' },
+    testActor,
+    memberships.ownerOperations(first),
+  );
+  for (const userId of people.slice(1))
+    await memberships.join({ organizationId, userId }, { role: 'OWNER', by: testActor, extraOperations: [] });
+  for (let round = 0; round < 100; round += 1) {
+    await Promise.all(
+      Array.from({ length: 10 }, () => {
+        const place = { organizationId, userId: people[random.below(people.length)]! };
+        const by = { actor: people[random.below(people.length)]!, address: null };
+        if (random.below(3) === 0) return statusOf(memberships.remove(place, by));
+        if (random.below(2) === 0)
+          return statusOf(memberships.join(place, { role: 'MEMBER', by, extraOperations: [] }));
+        return statusOf(memberships.changeRole(place, roles[random.below(3)]!, by));
+      }),
+    );
+    const members = await memberships.listByOrganization(organizationId);
+    if (!members.some(({ role }) => role === 'OWNER'))
+      t.fail(`no owner after round ${round} (seed ${random.seed})`);
+  }
+  const members = await memberships.listByOrganization(organizationId);
+  for (const userId of people) {
+    const isThere = members.some((member) => member.userId === userId);
+    t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both ends agree');
+  }
+  await store.close();
+});
+
+t.test('only an unmodified, unexpired invitation code of this server is accepted', async (t) => {
+  const { invitations, memberships, store, clock } = await buildUsers();
+  const invitationInput = {
+    organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10',
+    email: 'bob@example.com',
+    role: 'MEMBER',
+    invitedBy: '00000000-0000-4000-8000-000000000001',
+  } as const;
+  const { organizationId, invitedBy: userId } = invitationInput;
+  await store.write(memberships.ownerOperations({ organizationId, userId }));
+  const invitation = await invitations.invite(invitationInput, testActor);
+  const code = await invitations.signCode(invitation);
+  t.match(await invitations.verifyCode(code), {
+    email: 'bob@example.com',
+    invitationId: invitation.invitationId,
+  });
+  const secret = new Uint8Array(32).fill(7);
+  const forged = (how: { typ?: string; alg?: string; audience?: string; key?: Uint8Array; exp?: number }) =>
+    new SignJWT({ email: 'eve@example.com', org: invitationInput.organizationId })
+      .setProtectedHeader({ alg: how.alg ?? 'HS256', typ: how.typ ?? 'invite+jwt' })
+      .setAudience(how.audience ?? 'quarry invitation')
+      .setJti(invitation.invitationId)
+      .setExpirationTime(how.exp ?? Math.floor(clock.now() / 1_000) + 1_000)
+      .sign(how.key ?? secret);
+  t.ok(await invitations.verifyCode(await forged({})), 'the forgeries below fail for their own reason');
+  const [header, payload, signature] = code.split('.') as [string, string, string];
+  const tampered = Buffer.from(
+    JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), email: 'eve@example.com' }),
+  ).toString('base64url');
+  const none = Buffer.from('{"alg":"none","typ":"invite+jwt"}').toString('base64url');
+  const worthless = [
+    '',
+    'x',
+    'a.b.c',
+    `${header}.${tampered}.${signature}`,
+    `${none}.${payload}.`,
+    await forged({ typ: 'JWT' }),
+    await forged({ alg: 'HS512', key: new Uint8Array(64).fill(7) }),
+    await forged({ audience: 'another' }),
+    await forged({ key: new Uint8Array(32).fill(8) }),
+    await forged({ exp: Math.floor(clock.now() / 1_000) - 10 }),
+  ];
+  for (const each of worthless) t.equal(await invitations.verifyCode(each), null, each.slice(0, 60));
+  await clock.advance(limits.invitationMsMax + 1_000);
+  t.equal(await invitations.verifyCode(code), null, 'too late');
+  t.same(await invitations.listByEmail('bob@example.com'), []);
+});
+
+t.test('a newer invitation invalidates the older one, and so does deleting it', async (t) => {
+  const { invitations, memberships, store } = await buildUsers();
+  const place = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
+  const invitedBy = '00000000-0000-4000-8000-000000000001';
+  await store.write(memberships.ownerOperations({ organizationId: place.organizationId, userId: invitedBy }));
+  const invite = () => invitations.invite({ ...place, role: 'MEMBER', invitedBy }, testActor);
+  const [older, newer] = [await invite(), await invite()];
+  await t.rejects(store.write(invitations.consume(older)), { name: 'ExpectationFailedError' });
+  t.equal(invitations.find(place.organizationId, place.email)?.invitationId, newer.invitationId);
+  await invitations.delete(place.organizationId, place.email, testActor);
+  t.equal(await statusOf(invitations.delete(place.organizationId, place.email, testActor)), 404);
+  await t.rejects(store.write(invitations.consume(newer)), { name: 'ExpectationFailedError' });
+});
+
+t.test('an invitation is invalid once its sender lacks the permission to send it', async (t) => {
+  const { invitations, memberships, store, clock } = await buildUsers();
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  const [owner, admin] = ['1', '2'].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [string, string];
+  await store.write(memberships.ownerOperations({ organizationId, userId: owner }));
+  const sender = { organizationId, userId: admin };
+  await memberships.join(sender, { role: 'ADMIN', by: testActor, extraOperations: [] });
+  const email = 'eve@example.com';
+  await invitations.invite({ organizationId, email, role: 'ADMIN', invitedBy: admin }, testActor);
+  const isOpen = async () => {
+    const isFound = invitations.find(organizationId, email) !== undefined;
+    t.equal(
+      (await invitations.listByOrganization(organizationId)).length === 1,
+      isFound,
+      'lists say the same',
+    );
+    t.equal((await invitations.listByEmail(email)).length === 1, isFound);
+    return isFound;
+  };
+  t.ok(await isOpen());
+  await memberships.changeRole(sender, 'MEMBER', testActor);
+  t.notOk(await isOpen(), 'a MEMBER invites no ADMIN');
+  await memberships.changeRole(sender, 'OWNER', testActor);
+  t.ok(await isOpen());
+  const joining = {
+    role: 'ADMIN',
+    by: testActor,
+    extraOperations: [memberships.expectRoleAtLeast(sender, 'ADMIN')],
+  } as const;
+  const [, late] = await Promise.allSettled([
+    memberships.remove(sender, testActor),
+    memberships.join({ organizationId, userId: '00000000-0000-4000-8000-000000000003' }, joining),
+  ]);
+  t.match(
+    late,
+    { status: 'rejected', reason: { name: 'ExpectationFailedError' } },
+    'not even at the same moment',
+  );
+  t.notOk(await isOpen(), 'the invitation of a deleted user is invalid');
+  await invitations.invite(
+    { organizationId, email: 'old@example.com', role: 'MEMBER', invitedBy: owner },
+    testActor,
+  );
+  await clock.advance(limits.invitationMsMax);
+  await invitations.sweep(clock.now());
+  let rows = 0;
+  for await (const { key } of store.range({ gte: Uint8Array.of(0x1a), lt: Uint8Array.of(0x1c) }))
+    rows += key.byteLength;
+  t.equal(rows, 0, 'expired ones are deleted');
+});
