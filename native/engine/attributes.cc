@@ -9,8 +9,6 @@ namespace quarry {
 namespace {
 // Memory of one list entry, in bits.
 constexpr size_t kBitsPerListEntry = 32;
-// Estimated bytes that a node of the ordered map takes in addition to its text. For statistics only.
-constexpr size_t kNodeBytes = 96;
 // Cost of advancing from one value of a column to the next, in work units of CancellationChecker.
 constexpr size_t kValueWork = 64;
 }  // namespace
@@ -60,26 +58,39 @@ void SlotSet::AddTo(uint32_t from, Bitset* target) const {
 void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {
   const WriterLock lock(mutex_);
   for (const auto& attribute : attributes) {
-    for (const auto& value : attribute.values) SetOf(attribute.name, value).Add(slot);
+    for (const auto& value : attribute.values) AddSlot(slot, &SetOf(attribute.name, value));
   }
 }
 
 void AttributeIndex::AddValue(uint32_t slot, std::string_view name, std::string_view value) {
   const WriterLock lock(mutex_);
-  SetOf(name, value).Add(slot);
+  AddSlot(slot, &SetOf(name, value));
 }
 
 void AttributeIndex::AddValue(const std::vector<uint32_t>& slots, std::string_view name, std::string_view value) {
   const WriterLock lock(mutex_);
   SlotSet& set = SetOf(name, value);
-  for (const uint32_t slot : slots) set.Add(slot);
+  for (const uint32_t slot : slots) AddSlot(slot, &set);
+}
+
+void AttributeIndex::AddSlot(uint32_t slot, SlotSet* set) {
+  const size_t before = set->Bytes();
+  set->Add(slot);
+  // Unsigned: a set that became a bitmap may take less.
+  bytes_.fetch_add(set->Bytes() - before, std::memory_order_relaxed);
 }
 
 SlotSet& AttributeIndex::SetOf(std::string_view name, std::string_view value) {
   auto column = columns_.find(name);
-  if (column == columns_.end()) column = columns_.emplace(std::string(name), Column()).first;
+  if (column == columns_.end()) {
+    column = columns_.emplace(std::string(name), Column()).first;
+    bytes_.fetch_add(name.size() + kNodeBytes, std::memory_order_relaxed);
+  }
   auto entry = column->second.find(value);
-  if (entry == column->second.end()) entry = column->second.emplace(std::string(value), SlotSet()).first;
+  if (entry == column->second.end()) {
+    entry = column->second.emplace(std::string(value), SlotSet()).first;
+    bytes_.fetch_add(value.size() + kNodeBytes, std::memory_order_relaxed);
+  }
   return entry->second;
 }
 
@@ -153,16 +164,6 @@ Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, Can
     stack.push_back(std::move(result));
   }
   return std::move(stack.back());
-}
-
-size_t AttributeIndex::Bytes() const {
-  const ReaderLock lock(mutex_);
-  size_t bytes = 0;
-  for (const auto& [name, column] : columns_) {
-    bytes += name.size() + kNodeBytes;
-    for (const auto& [value, set] : column) bytes += value.size() + set.Bytes() + kNodeBytes;
-  }
-  return bytes;
 }
 
 }  // namespace quarry

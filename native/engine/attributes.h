@@ -1,6 +1,7 @@
 // Index from attribute values to documents: the sorted value dictionaries on which filters are evaluated.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -77,7 +78,11 @@ class AttributeIndex {
     }
   }
 
-  size_t Bytes() const;
+  // Estimated memory. Constant time and without a lock, because the main thread of the server calls it.
+  size_t Bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // Estimated bytes that a node of the ordered map takes in addition to its text.
+  static constexpr size_t kNodeBytes = 96;
 
  private:
   // std::string compares as unsigned bytes, which is the documented order of filters.
@@ -85,6 +90,7 @@ class AttributeIndex {
 
   // Returns the set of the pair and creates it if missing.
   SlotSet& SetOf(std::string_view name, std::string_view value) REQUIRES(mutex_);
+  void AddSlot(uint32_t slot, SlotSet* set) REQUIRES(mutex_);
   // As Compare.
   Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const
       REQUIRES_SHARED(mutex_);
@@ -94,6 +100,7 @@ class AttributeIndex {
 
   mutable SharedMutex mutex_;
   std::map<std::string, Column, std::less<>> columns_ GUARDED_BY(mutex_);
+  std::atomic<size_t> bytes_ = 0;
 };
 
 }  // namespace quarry

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <new>
 #include <numeric>
+#include <utility>
 
+#include "engine/bm25.h"
 #include "engine/mutex.h"
 
 namespace quarry {
@@ -90,6 +92,7 @@ bool CollectionSearch::Clear() {
   request_.filter.reset();
   request_.ef = 0;
   request_.scanMode = ScanMode::kAuto;
+  request_.postingScanMode = ScanMode::kAuto;
   request_.cancellation = {};
   best_.clear();
   nearest_.clear();

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "engine/lexical_search.h"
@@ -89,8 +88,8 @@ class CollectionSearch {
     std::optional<LexicalSearch> lexical;
     SearchBreadth breadth{};
     ShardNeighbors proposed;
-    std::vector<std::pair<ScoredChunk, float>> near;  // nearest rows in this shard, with their lexical scores
-    std::vector<ScoredChunk> best;                    // best lexical rows
+    LexicalScores near;             // nearest rows in this shard, with their lexical scores
+    std::vector<ScoredChunk> best;  // best lexical rows
     float ms = 0;
   };
 
@@ -124,7 +123,7 @@ class CollectionSearch {
   SearchRequest request_;
   ReadSnapshot readSnapshot_;
   VectorQuery query_;  // set if the request has a vector
-  LexicalSearch::Groups groups_;
+  TermGroups groups_;
   std::deque<ShardWork> shardWork_;  // at least one per shard
 
   Phase phase_ = Phase::kFind;

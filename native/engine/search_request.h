@@ -34,7 +34,8 @@ struct ReadSnapshot {
 };
 
 // Whether shards are scanned or their graphs walked. By default the cheaper one is chosen; tests and
-// calibration force either, because a scan gives the exact result that a graph is measured against.
+// calibration force either, because a scan gives the exact result that a graph is measured against. Likewise whether
+// all postings of the query are scanned or those that bounds cannot exclude; both have the same result.
 enum class ScanMode { kAuto, kAlways, kNever };
 
 struct SearchRequest {
@@ -43,8 +44,9 @@ struct SearchRequest {
   std::optional<FilterProgram> filter;
   uint32_t vectorCandidates = 0;
   uint32_t lexicalCandidates = 0;
-  uint32_t ef = 0;  // candidates that each graph keeps (ef); 0: from the collection's ef values
-  ScanMode scanMode = ScanMode::kAuto;
+  uint32_t ef = 0;                      // candidates that each graph keeps (ef); 0: from the collection's ef values
+  ScanMode scanMode = ScanMode::kAuto;  // of vectors
+  ScanMode postingScanMode = ScanMode::kAuto;
   CancellationToken cancellation;
 };
 

@@ -161,6 +161,11 @@ class Shard {
 
   uint64_t DeadRows() const { return deadRows_.load(std::memory_order_relaxed); }
   uint64_t DeadDocuments() const { return deadDocuments_.load(std::memory_order_relaxed); }
+  // Whether at least `min` of the rows or of the documents are deleted, and at least one in `divisor`.
+  bool HasDead(uint64_t min, uint64_t divisor) const {
+    const auto enough = [=](uint64_t dead, uint64_t all) { return dead >= min && dead * divisor >= all; };
+    return enough(DeadRows(), Rows()) || enough(DeadDocuments(), Slots());
+  }
 
   struct Memory {
     size_t vectorsInMemory = 0;  // exact rows

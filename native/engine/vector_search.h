@@ -19,7 +19,7 @@ const char* StrategyName(Strategy strategy);
 
 // Up to this many rows are compared exactly: cheaper than a graph search.
 inline constexpr uint64_t kExactRowsMax = 512;
-// Up to this many rows that match a filter are scanned, whatever the ef: no slower than the graph.
+// Up to this many rows that match a filter are scanned, regardless of ef: no slower than the graph.
 inline constexpr uint64_t kScanRowsMax = 4096;
 
 // The vector of a query, exact and as codes.

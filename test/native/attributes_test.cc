@@ -126,6 +126,25 @@ TEST("a filter matches the same documents as a naive evaluation") {
   }
 }
 
+TEST("the estimated memory of attributes is the sum of their texts and sets") {
+  Random random(31);
+  AttributeIndex index;
+  CHECK(index.Bytes() == 0);
+  for (uint32_t slot = 0; slot < 3000; slot++) {
+    index.Add(slot, {{"color", {RandomValue(&random)}}, {"list:tags", {RandomValue(&random), "b"}}});
+    index.AddValue(slot, "number", std::to_string(slot));
+    if (slot % 500 != 0) continue;
+    size_t bytes = 0;
+    std::string last;
+    index.ForEach([&](const std::string& name, const std::string& value, const SlotSet& set) {
+      if (name != last) bytes += name.size() + AttributeIndex::kNodeBytes;
+      last = name;
+      bytes += value.size() + set.Bytes() + AttributeIndex::kNodeBytes;
+    });
+    CHECK(index.Bytes() == bytes);
+  }
+}
+
 TEST("the filter cache is bounded and stays correct while documents are added") {
   Random random(30);
   Shard shard(4);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check.h"
+#include "engine/bm25.h"
 #include "engine/collection.h"
-#include "engine/lexical_search.h"
 #include "engine/search.h"
 #include "samples.h"
 
@@ -19,6 +19,7 @@ using test::Random;
 using test::RandomBelow;
 
 constexpr uint32_t kDimensions = 4;
+constexpr ScanMode kScanModes[] = {ScanMode::kAuto, ScanMode::kAlways, ScanMode::kNever};
 
 // Document as stored by the reference.
 struct StoredDocument {
@@ -113,10 +114,11 @@ uint64_t RandomTerm(Random* random, uint32_t terms) {
 }
 
 std::vector<Hit> BestOf(const ReadSnapshot& readSnapshot, const std::vector<QueryTerm>& terms, uint32_t count,
-                        bool evenOnly) {
+                        bool evenOnly, ScanMode mode = ScanMode::kAuto) {
   SearchRequest request;
   request.terms = terms;
   request.lexicalCandidates = count;
+  request.postingScanMode = mode;
   if (evenOnly) {
     const auto bytes = test::StepBytes(FilterOperator::kEqual, "parity", {"even"});
     FilterProgram program;
@@ -225,7 +227,7 @@ class Trial {
     const bool evenOnly = RandomBelow(&random_, 2) == 0;
     const Reference reference(documents, terms);
     const auto expected = reference.Best(count, evenOnly);
-    CHECK(BestOf(readSnapshot, terms, count, evenOnly) == expected);
+    CHECK(BestOf(readSnapshot, terms, count, evenOnly, RandomMode()) == expected);
     queries++;
     compared += expected.size();
     CheckNear(readSnapshot, terms, reference, documents);
@@ -238,6 +240,7 @@ class Trial {
     request.terms = terms;
     request.vector = cloud_.Next();
     request.vectorCandidates = 30;
+    request.postingScanMode = RandomMode();
     SearchHits hits;
     REQUIRE(Search(readSnapshot, request, &hits).ok());
     for (size_t i = 0; i < hits.version.size(); i++) {
@@ -246,6 +249,8 @@ class Trial {
       CHECK(hits.lexical[i] == reference.Score(found->second.rows[hits.chunk[i]]));
     }
   }
+
+  ScanMode RandomMode() { return kScanModes[RandomBelow(&random_, 3)]; }
 
   uint32_t ShardOf(uint64_t version) const { return static_cast<uint32_t>(version * 31 % shards_); }
 
@@ -337,7 +342,9 @@ TEST("among many rows, where most blocks are never unpacked, the best rows equal
     }
     const Reference reference(documents, terms);
     for (const bool evenOnly : {false, true}) {
-      CHECK(BestOf(rows.GetReadSnapshot(), terms, 10, evenOnly) == reference.Best(10, evenOnly));
+      for (const ScanMode mode : {ScanMode::kAlways, ScanMode::kNever}) {
+        CHECK(BestOf(rows.GetReadSnapshot(), terms, 10, evenOnly, mode) == reference.Best(10, evenOnly));
+      }
     }
   }
 }

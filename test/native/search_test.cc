@@ -6,67 +6,22 @@
 #include <future>
 #include <map>
 #include <numeric>
-#include <set>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "check.h"
-#include "engine/calibration.h"
 #include "engine/collection.h"
 #include "engine/registry.h"
 #include "samples.h"
+#include "search_fixture.h"
 
 namespace quarry {
 namespace {
 
-constexpr uint32_t kDimensions = 16;
-constexpr uint64_t kCommonWord = 1;
-
-struct Fixture {
-  test::TemporaryFolder folder;
-  test::ManualScheduler background;
-  std::shared_ptr<Collection> collection;
-  test::ClusteredVectors cloud{kDimensions, 12, 20};
-  uint64_t version = 0;
-
-  explicit Fixture(uint32_t shards) {
-    REQUIRE(
-        Collection::Open({"test", kDimensions, shards, folder.path() + "/c"}, background.Function(), &collection).ok());
-  }
-  void Add(uint32_t shard, const std::vector<std::vector<float>>& vectors) {
-    version++;
-    std::vector<test::RowTerms> terms;
-    for (size_t i = 0; i < vectors.size(); i++) terms.push_back({{kCommonWord, {1 + i % 3, 0}}, {version, {1, 1}}});
-    const auto input = test::MakeDocument(version, vectors, terms, {{"parity", {version % 2 == 0 ? "even" : "odd"}}});
-    REQUIRE(test::Stage(collection, shard, input).ok());
-    REQUIRE(collection->Commit({version, shard, version, {}}).ok());
-  }
-  void Fill(uint32_t documents, uint32_t rows) {
-    for (uint32_t i = 0; i < documents; i++) {
-      std::vector<std::vector<float>> vectors;
-      for (uint32_t row = 0; row < rows; row++) vectors.push_back(cloud.Next());
-      Add(i % collection->options().shards, vectors);
-    }
-  }
-  SearchRequest RandomRequest(uint32_t vectorCandidates, uint32_t lexicalCandidates) {
-    SearchRequest request;
-    request.vector = cloud.Next();
-    request.terms = {{kCommonWord, 1, 0}, {1 + version / 2, 1, 1}};
-    request.vectorCandidates = vectorCandidates;
-    request.lexicalCandidates = lexicalCandidates;
-    return request;
-  }
-};
-
-using Hit = std::tuple<double, uint32_t, uint16_t, float, float>;
-std::set<Hit> HitsOf(const SearchHits& hits) {
-  std::set<Hit> result;
-  for (size_t i = 0; i < hits.version.size(); i++) {
-    result.emplace(hits.version[i], hits.chunk[i], hits.shard[i], hits.similarity[i], hits.lexical[i]);
-  }
-  return result;
-}
+using test::HitsOf;
+using test::kCommonWord;
+using test::kDimensions;
+using test::SearchFixture;
 
 // Runs a search with several threads that start together.
 Status RunWithHelpers(const std::shared_ptr<CollectionSearch>& search, int threads) {
@@ -90,7 +45,7 @@ Status RunWithHelpers(const std::shared_ptr<CollectionSearch>& search, int threa
 }
 
 TEST("threads that share a search find the result of one thread, bit by bit") {
-  Fixture fixture(16);
+  SearchFixture fixture(16);
   fixture.Fill(160, 20);
   for (int round = 0; round < 60; round++) {
     SearchRequest request = fixture.RandomRequest(round % 4 == 0 ? 0 : 1 + round, round % 3 == 0 ? 0 : 30);
@@ -113,7 +68,7 @@ TEST("threads that share a search find the result of one thread, bit by bit") {
 }
 
 TEST("a search that fails in one thread ends for all of them with that status, and the next one succeeds") {
-  Fixture fixture(8);
+  SearchFixture fixture(8);
   fixture.Fill(40, 20);
   for (int round = 0; round < 30; round++) {
     const auto search = CollectionSearch::New();
@@ -132,7 +87,7 @@ TEST("a search that fails in one thread ends for all of them with that status, a
 }
 
 TEST("reused searches return the result of the first") {
-  Fixture fixture(kShardsMax);
+  SearchFixture fixture(kShardsMax);
   const SearchRequest request = fixture.RandomRequest(0, 10);
   // Enough rounds for the ticket counters of reused searches, which count the shards of each phase, to wrap around.
   for (int round = 0; round < 3000; round++) {
@@ -143,7 +98,7 @@ TEST("reused searches return the result of the first") {
 }
 
 TEST("a shard with more of the nearest rows than its share is searched again with a larger ef, and no row is lost") {
-  Fixture fixture(8);
+  SearchFixture fixture(8);
   fixture.Fill(240, 30);
   const std::vector<float> center = fixture.cloud.Next();
   std::vector<std::vector<float>> together;
@@ -252,111 +207,8 @@ TEST("among few rows, all the nearest are found, also with clipped codes, after 
   check();
 }
 
-double RecallOf(Fixture* fixture, const ReadSnapshot& readSnapshot, uint32_t topK,
-                ScanMode scanMode = ScanMode::kAuto) {
-  size_t found = 0;
-  constexpr int kRounds = 60;
-  for (int round = 0; round < kRounds; round++) {
-    SearchRequest request = fixture->RandomRequest(topK, 0);
-    request.scanMode = scanMode;
-    SearchHits hits;
-    SearchHits truth;
-    REQUIRE(Search(readSnapshot, request, &hits).ok());
-    request.scanMode = ScanMode::kAlways;
-    REQUIRE(Search(readSnapshot, request, &truth).ok());
-    const std::set<Hit> all = HitsOf(truth);
-    for (const Hit& hit : HitsOf(hits)) found += all.count(hit);
-  }
-  return static_cast<double>(found) / (kRounds * topK);
-}
-
-void Calibrate(const Fixture& fixture, double recall) {
-  REQUIRE(fixture.collection->BeginCalibration());
-  Calibration calibration(fixture.collection, recall);
-  while (!calibration.Step()) {
-  }
-}
-
-TEST("a calibrated collection is searched with a smaller ef and reaches the target recall") {
-  for (const uint32_t shards : {1U, 4U}) {
-    Fixture fixture(shards);
-    fixture.Fill(40, 100);
-    CHECK(!fixture.collection->BeginCalibration());  // too small for calibration
-    fixture.Fill(20, 100);
-    REQUIRE(fixture.collection->BeginCalibration());
-    CHECK(!fixture.collection->BeginCalibration());  // one at a time
-    const EfValues before = fixture.collection->GetReadSnapshot().efValues;
-    fixture.collection->EndCalibration();
-    Calibrate(fixture, 0.97);
-    const ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
-    CHECK(readSnapshot.efValues.calibrated && !before.calibrated);
-    CHECK(readSnapshot.efValues.few < before.few && readSnapshot.efValues.few >= kEfMin);
-    CHECK(RecallOf(&fixture, readSnapshot, kFewRows) >= 0.95);
-    CHECK(RecallOf(&fixture, readSnapshot, 40) >= 0.95);
-    CHECK(RecallOf(&fixture, readSnapshot, kManyRows) >= 0.95);
-    CHECK(!fixture.collection->BeginCalibration());  // nothing has changed
-    fixture.Fill(70, 100);
-    CHECK(fixture.collection->BeginCalibration());
-    fixture.collection->EndCalibration();
-  }
-}
-
-TEST("ef values are measured on graphs, even if shards are so small that searches scan them") {
-  Fixture fixture(16);
-  fixture.Fill(96, 50);
-  SearchHits hits;
-  REQUIRE(Search(fixture.collection->GetReadSnapshot(), fixture.RandomRequest(10, 0), &hits).ok());
-  CHECK(hits.shards[0].strategy == Strategy::kScan);
-  Calibrate(fixture, 0.97);
-  const ReadSnapshot readSnapshot = fixture.collection->GetReadSnapshot();
-  CHECK(readSnapshot.efValues.calibrated);
-  CHECK(RecallOf(&fixture, readSnapshot, kFewRows, ScanMode::kNever) >= 0.95);
-  CHECK(RecallOf(&fixture, readSnapshot, kManyRows, ScanMode::kNever) >= 0.95);
-}
-
-TEST(
-    "measured ef values apply until many rows were added, removed or compacted; then the conservative defaults apply") {
-  Fixture fixture(1);
-  fixture.Fill(100, 50);
-  const EfValues conservative = fixture.collection->GetReadSnapshot().efValues;
-  Calibrate(fixture, 0.97);
-  const EfValues measured = fixture.collection->GetReadSnapshot().efValues;
-  CHECK(measured.calibrated && measured.few < conservative.few);
-  const auto replace = [&](uint64_t documents) {
-    for (uint64_t i = 0; i < documents; i++) {
-      const uint64_t removed = fixture.version;
-      fixture.Fill(1, 50);
-      REQUIRE(fixture.collection->Commit({fixture.version, 0, {}, removed}).ok());
-    }
-  };
-  // A replacement counts as one addition and one removal: twelve are less than a quarter of all documents.
-  replace(12);
-  CHECK(fixture.collection->GetReadSnapshot().efValues == measured);
-  CHECK(!fixture.collection->BeginCalibration());
-  replace(1);
-  CHECK(fixture.collection->GetReadSnapshot().efValues == conservative);
-  REQUIRE(fixture.collection->BeginCalibration());
-  {
-    // Changes during the calibration restart it.
-    Calibration calibration(fixture.collection, 0.97);
-    for (int i = 0; i < 20; i++) CHECK(!calibration.Step());
-    replace(13);
-    while (!calibration.Step()) {
-    }
-  }
-  CHECK(fixture.collection->GetReadSnapshot().efValues.calibrated);
-  CHECK(!fixture.collection->BeginCalibration());
-  // 26 of 126 documents are dead: a few more trigger a compaction with a new graph.
-  replace(12);
-  CHECK(fixture.collection->GetReadSnapshot().efValues.calibrated);
-  CHECK(fixture.background.RunAll() == 1);
-  CHECK(fixture.collection->GetReadSnapshot().efValues == conservative);
-  CHECK(fixture.collection->BeginCalibration());
-  fixture.collection->EndCalibration();
-}
-
 TEST("rows beyond a region of deleted rows are found with any ef, and by a scan where that is cheaper") {
-  Fixture fixture(1);
+  SearchFixture fixture(1);
   // Twelve clusters in rotation, one of which is removed afterwards.
   for (uint32_t i = 0; i < 24; i++) {
     std::vector<std::vector<float>> vectors;
@@ -431,33 +283,8 @@ TEST("a shard lists the same visible rows as single lookups, at every epoch") {
   }
 }
 
-TEST("a closed collection is not calibrated") {
-  Fixture fixture(1);
-  fixture.Fill(50, 100);
-  REQUIRE(fixture.collection->BeginCalibration());
-  Calibration calibration(fixture.collection, 0.97);
-  CHECK(!calibration.IsObsolete());
-  fixture.collection->Close();
-  CHECK(calibration.IsObsolete());
-  CHECK(!fixture.collection->BeginCalibration());
-}
-
-TEST("ef values fall with the number of shards, rise with the number of rows, and cover the share of a shard") {
-  for (const size_t shards : {1, 8, 16, 32, 64}) {
-    const EfValues efValues = DefaultEfValues(shards);
-    uint32_t last = 0;
-    for (const uint32_t topK : {1, 5, 10, 11, 50, 99, 100, 101, 1000, 49152}) {
-      const uint32_t ef = EfFor(efValues, topK, shards);
-      CHECK(ef >= last && ef >= RowsPerShardMax(topK, shards));
-      CHECK(shards == 1 || ef <= EfFor(DefaultEfValues(shards / 2), topK, shards / 2));
-      last = ef;
-    }
-  }
-  CHECK(RowsPerShardMax(10, 1) == 10 && RowsPerShardMax(1, 64) == 1 && RowsPerShardMax(0, 8) == 0);
-}
-
 TEST("searches on the registry's threads and on the calling thread return the same results") {
-  Fixture fixture(8);
+  SearchFixture fixture(8);
   fixture.Fill(80, 20);
   for (int round = 0; round < 50; round++) {
     const SearchRequest request = fixture.RandomRequest(20, 20);
