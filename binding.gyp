@@ -144,6 +144,7 @@
         'native/bridge/lexicon.cc',
         'native/bridge/search_dispatcher.cc',
         'native/bridge/strings.cc',
+        'native/bridge/sockets.cc',
         'native/bridge/text.cc',
         'native/bridge/values.cc',
       ],

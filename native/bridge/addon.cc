@@ -13,6 +13,7 @@
 #include "bridge/completion_queue.h"
 #include "bridge/lexicon.h"
 #include "bridge/search_dispatcher.h"
+#include "bridge/sockets.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/kernels.h"
@@ -348,6 +349,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("onSearchEnd", Napi::Function::New<CatchOutOfMemory<OnSearchEnd>>(env, "onSearchEnd"));
   add("searchCancel", Napi::Function::New<CatchOutOfMemory<Cancel>>(env, "searchCancel"));
   exports.Set("strategies", StrategyNames(env));
+  AddSocketFunctions(env, exports);
   AddTextFunctions(env, exports);
   AddLexiconFunctions(env, exports);
   return exports;

@@ -56,6 +56,8 @@ export const limits = {
   bodyQueueBytesMax: 1_048_576,
   shortBodyQueueBytesMax: 65_536,
   chunkBuffersFreeMax: 16,
+  /** Receive buffer of a connection; equals the default maximum of Linux. */
+  receiveBufferBytes: 212_992,
   /** Rate at which the rest of a rejected body is read. */
   discardBytesPerMsMax: 5_000,
   discardedBodyBytesMax: 1_048_576,

@@ -102,7 +102,7 @@ export class BodyQueue {
    * arrives within `idleMsMax`; ClientDisconnectedError.
    */
   async read(idleMsMax: number): Promise<Uint8Array | null> {
-    assert(this.#wakeReader === null, 'one reader takes from a body');
+    assert(this.#wakeReader === null, 'a body has one reader');
     this.#request();
     // Resume only now: while the reader works on a chunk, each of many concurrent bodies holds no second one.
     if (this.#queuedBytes <= this.#queuedBytesMax / 2) this.#resume();
@@ -115,11 +115,28 @@ export class BodyQueue {
   }
 
   /**
-   * Drops queued and future bytes; `onFinished` runs at the end of the body or of the connection. A pending
-   * `read` belongs to a call that was answered without its body: it rejects with ClientDisconnectedError at
-   * once, which frees its memory.
+   * Drops queued and future bytes. A pending `read` belongs to a call that was answered without its body: it
+   * rejects with ClientDisconnectedError at once, which frees its memory.
    */
-  discard(onFinished: (() => void) | null = null): void {
+  discard(): void {
+    this.#discard(null);
+  }
+
+  /**
+   * Discards the body after the reply, so that the client can read the reply. Resolves at the end of the body
+   * or of the connection, at the latest after `msMax`.
+   */
+  linger(msMax: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, msMax);
+      this.#discard(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #discard(onFinished: (() => void) | null): void {
     this.#isDiscarding = true;
     this.#drop();
     this.#onFinished = onFinished;

@@ -3,7 +3,8 @@ import type { Logger } from '../core/logger.ts';
 import type { HttpServer, ServerBounds, ServerOptions } from './exchange.ts';
 import type { RequestHandler } from './request-handler.ts';
 import { startNodeServer } from './server-node.ts';
-import { startUwsServer, UwsUnavailableError } from './server-uws.ts';
+import { startUwsServer } from './server-uws.ts';
+import { UwsUnavailableError } from './uws-library.ts';
 
 export type ServerKind = 'auto' | 'uws' | 'node';
 

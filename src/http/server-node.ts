@@ -185,7 +185,7 @@ class NodeExchange implements Exchange {
     if (bufferedBody !== null && !isLingering) return this.#finish(bufferedBody);
     if (!(await this.#sendBody(bufferedBody ?? (isStreamedBody(body) ? body : toStreamedBody(body)))))
       return false;
-    if (isLingering) await this.#linger();
+    if (isLingering) await this.body.linger(this.#bounds.lingerMsMax);
     return this.#finish(noBytes);
   }
 
@@ -237,17 +237,6 @@ class NodeExchange implements Exchange {
       socket.once('close', onClose);
       this.#settleWrite = settle;
       if (socket.destroyed) settle(false);
-    });
-  }
-
-  /** Discards further input for a bounded time after the reply, so that the client can read the reply. */
-  #linger(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#bounds.lingerMsMax);
-      this.body.discard(() => {
-        clearTimeout(timer);
-        resolve();
-      });
     });
   }
 

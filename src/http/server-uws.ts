@@ -1,101 +1,16 @@
-import { STATUS_CODES } from 'node:http';
-import { createRequire } from 'node:module';
 import { assert } from '../core/assert.ts';
 import { limits } from '../core/limits.ts';
-import { RenderedJson } from '../services/rendered-json.ts';
-import { BodyQueue } from './body-queue.ts';
-import { chunkBuffers } from './chunk-buffers.ts';
-import {
-  bodySize,
-  type Exchange,
-  type HttpServer,
-  isStreamedBody,
-  listenError,
-  type Reply,
-  type ServerBounds,
-  type ServerOptions,
-  type StreamedBody,
-  toBytes,
-  toStreamedBody,
-} from './exchange.ts';
-import { shouldLinger } from './linger.ts';
-
-/**
- * Subset of uWebSockets.js in use; its packages have no types. Rules of the library: a request is valid only
- * during its handler; a response is invalid after an abort and after its end; chunks of `onData` are reused;
- * writes outside the handler need a cork; a second request on a connection with an unanswered one ends the
- * connection.
- */
-interface UwsResponse {
-  writeStatus(status: string): UwsResponse;
-  writeHeader(name: string, value: string | Uint8Array): UwsResponse;
-  end(body: Uint8Array | string, close?: boolean): UwsResponse;
-  endWithoutBody(): UwsResponse;
-  tryEnd(chunk: Uint8Array, totalSize: number): [ok: boolean, done: boolean];
-  getWriteOffset(): number;
-  onWritable(listener: (offset: number) => boolean): UwsResponse;
-  onAborted(listener: () => void): UwsResponse;
-  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
-  getRemoteAddressAsText(): ArrayBuffer;
-  cork(write: () => void): UwsResponse;
-  pause(): void;
-  resume(): void;
-  close(): UwsResponse;
-}
-
-interface UwsRequest {
-  getUrl(): string;
-  getQuery(): string | undefined;
-  getCaseSensitiveMethod(): string;
-  forEach(callback: (name: string, value: string) => void): void;
-}
-
-interface UwsApp {
-  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
-  listen(host: string, port: number, options: number, listening: (socket: unknown) => void): UwsApp;
-  close(): UwsApp;
-}
-
-interface UwsLibrary {
-  App(): UwsApp;
-  us_socket_local_port(socket: unknown): number;
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-}
-
-/** The library cannot be loaded; the message tells the operator why. */
-export class UwsUnavailableError extends Error {
-  override readonly name = 'UwsUnavailableError';
-}
-
-/**
- * Loads the upstream package if installed, else the republished one for this Node version. Errors:
- * UwsUnavailableError.
- */
-function loadLibrary(): UwsLibrary {
-  // The library reads its header limit only from the environment, when it is loaded.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(limits.headerBytesMax);
-  const require = createRequire(import.meta.url);
-  const major = process.versions.node.split('.')[0];
-  const names = ['uWebSockets.js', `@uwsjs/${process.platform}-${process.arch}-${major}`];
-  const reasons: string[] = [];
-  for (const name of names) {
-    try {
-      return require(name) as UwsLibrary;
-    } catch (error) {
-      reasons.push(
-        `${name}: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`,
-      );
-    }
-  }
-  throw new UwsUnavailableError(`uWebSockets.js does not load on this machine (${reasons.join('; ')})`);
-}
+import { addon } from '../index/addon.ts';
+import { type HttpServer, listenError, type ServerOptions } from './exchange.ts';
+import { UwsExchange } from './uws-exchange.ts';
+import { loadUwsLibrary } from './uws-library.ts';
 
 /**
  * Starts the HTTP server on uWebSockets.js. Errors: UwsUnavailableError when the library does not load;
  * AppError when the address cannot be bound.
  */
 export async function startUwsServer(options: ServerOptions): Promise<HttpServer> {
-  const library = loadLibrary();
+  const library = loadUwsLibrary();
   const app = library.App();
   app.any('/*', (response, request) => options.handle(new UwsExchange(response, request, options.bounds)));
   const socket = await new Promise<unknown>((resolve) => {
@@ -105,10 +20,12 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
     app.close();
     throw listenError(options);
   }
+  const port = library.us_socket_local_port(socket);
+  limitReceiveBuffers(port);
   let open = true;
   return {
     kind: 'uws',
-    port: library.us_socket_local_port(socket),
+    port,
     close: async () => {
       if (open) app.close();
       open = false;
@@ -116,278 +33,12 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   };
 }
 
-/** Headers of which only the first counts when repeated. */
-const singleValueHeaders = new Set([
-  'authorization',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'if-none-match',
-  'range',
-]);
-
-/** Well below the idle timeout of the library: 10 s, checked every 4 s. */
-const keepAliveIntervalMs = 3_000;
-
 /**
- * Exchange whose bytes the library may be handling. The library has one send buffer, which belongs to the
- * connection whose handler runs: writes to another connection meanwhile cost one system call per header (150
- * us for an error reply).
+ * The library reads up to 512 KiB at a time and repeats full reads, even while the request is paused: an
+ * upload of 150 MB over loopback queued 70 MB and blocked the event loop for 42 ms. With this receive buffer
+ * a read is never full: the same upload queues 0.5 MB and blocks for 2.5 ms, at the same speed.
  */
-let activeExchange: UwsExchange | null = null;
-
-function markActive(exchange: UwsExchange): void {
-  if (activeExchange === null) setImmediate(() => (activeExchange = null));
-  activeExchange = exchange;
-}
-
-class UwsExchange implements Exchange {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly body: BodyQueue;
-  readonly #headers = new Map<string, string>();
-  readonly #bounds: ServerBounds;
-  readonly #disconnectListeners: (() => void)[] = [];
-  /** Null when the response is invalid: aborted or ended. */
-  #response: UwsResponse | null;
-  #isDisconnected = false;
-  /** Runs while the connection must be kept alive; see `#startKeepAlive`. */
-  #keepAliveTimer: NodeJS.Timeout | null = null;
-  /** Resolves the wait of a pending write; null when none is pending. */
-  #settleWrite: ((offset: number | null) => void) | null = null;
-
-  constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
-    markActive(this);
-    this.#response = response;
-    this.#bounds = bounds;
-    this.method = request.getCaseSensitiveMethod();
-    this.path = request.getUrl();
-    this.query = request.getQuery() ?? '';
-    request.forEach((name, value) => {
-      this.#addHeader(name, value);
-    });
-    this.body = new BodyQueue(this.#declaredBytes(), {
-      pause: () => this.#response?.pause(),
-      resume: () => this.#response?.resume(),
-      onFirstRead: () => {}, // uWebSockets.js has already sent `100 Continue`
-    });
-    response.onAborted(() => this.#disconnect());
-    response.onData((chunk, isLast) => {
-      markActive(this);
-      if (this.body.isDiscarding) this.body.throttleDiscard(chunk.byteLength);
-      else this.body.push(chunkBuffers.copy(chunk));
-      if (!isLast) return;
-      if (this.body.isPaused && !this.body.isDiscarding) this.#startKeepAlive();
-      this.body.finish();
-    });
-  }
-
-  /**
-   * The library closes a connection that is idle for 10 s. It stops this timeout at the last byte of a body,
-   * but `resume` restarts it; until the reply, each further `resume` resets it.
-   */
-  #startKeepAlive(): void {
-    this.#keepAliveTimer = setInterval(() => this.#response?.resume(), keepAliveIntervalMs);
-  }
-
-  #stopKeepAlive(): void {
-    if (this.#keepAliveTimer !== null) clearInterval(this.#keepAliveTimer);
-    this.#keepAliveTimer = null;
-  }
-
-  get clientAddress(): string {
-    return this.#response ? Buffer.from(this.#response.getRemoteAddressAsText()).toString() : '';
-  }
-
-  header(name: string): string | undefined {
-    return this.#headers.get(name);
-  }
-
-  onDisconnect(listener: () => void): void {
-    if (this.#isDisconnected) listener();
-    else this.#disconnectListeners.push(listener);
-  }
-
-  async reply(reply: Reply): Promise<boolean> {
-    if (activeExchange !== null && activeExchange !== this) await new Promise(setImmediate);
-    this.#stopKeepAlive();
-    const response = this.#response;
-    if (!response) return false;
-    const { body } = reply;
-    if (reply.headersOnly) {
-      this.#endHeadersOnly(response, reply);
-      return true;
-    }
-    if (shouldLinger(this.body) && !isStreamedBody(body))
-      return this.#endLingering(response, reply, toBytes(body));
-    this.body.discard();
-    if (isStreamedBody(body))
-      return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, noBytes);
-    if (body.byteLength >= limits.bufferedReplyBytesMax)
-      return this.#stream(response, reply, toStreamedBody(body));
-    return this.#endWhole(
-      response,
-      reply,
-      body instanceof RenderedJson ? copyToShortReplyBuffer(body) : body,
-    );
-  }
-
-  /**
-   * `endWithoutBody(length)` would leave the response open, so the length of the GET reply is sent as a plain
-   * header.
-   */
-  #endHeadersOnly(response: UwsResponse, reply: Reply): void {
-    this.body.discard();
-    this.#response = null;
-    response.cork(() => {
-      writeHead(response, reply, reply.close === true);
-      if (reply.status !== 304) response.writeHeader('content-length', String(bodySize(reply.body)));
-      response.endWithoutBody();
-    });
-  }
-
-  #endWhole(response: UwsResponse, reply: Reply, body: Uint8Array): boolean {
-    this.#response = null;
-    response.cork(() => {
-      writeHead(response, reply, false);
-      response.end(body, reply.close === true);
-    });
-    return true;
-  }
-
-  /**
-   * Sends the whole reply, discards further input for a bounded time, then closes the connection. Ending the
-   * response would close at once, and no other call sends a body of known length without ending it. Header
-   * values are sent verbatim, so the last one carries the blank line and the body. The library ends it with a
-   * line break, which clients skip between two messages.
-   */
-  async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {
-    response.cork(() => {
-      writeHead(response, reply, true);
-      const length = Buffer.from(`${body.byteLength}\r\n\r\n`);
-      response.writeHeader('content-length', Buffer.concat([length, body]));
-    });
-    await this.#linger();
-    // Data written during input handling is sent after the handler; closing before that loses it.
-    await new Promise(setImmediate);
-    this.#closeConnection();
-    return true;
-  }
-
-  #linger(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#bounds.lingerMsMax);
-      this.body.discard(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
-  }
-
-  async #stream(response: UwsResponse, reply: Reply, body: StreamedBody): Promise<boolean> {
-    response.cork(() => writeHead(response, reply, reply.close === true));
-    try {
-      for await (const chunk of body.open()) {
-        const sent = await this.#send(chunk, body.size);
-        if (sent === 'gone') return false;
-        if (sent === 'done') {
-          this.#response = null;
-          return true;
-        }
-      }
-      assert(this.#response === null, 'a streamed body yields as many bytes as it said');
-      return false;
-    } catch (error) {
-      this.#closeConnection();
-      throw error;
-    }
-  }
-
-  /** Writes one chunk to the socket and waits until the socket accepts more. */
-  async #send(chunk: Uint8Array, size: number): Promise<'more' | 'done' | 'gone'> {
-    let rest = chunk;
-    while (rest.byteLength > 0) {
-      const response = this.#response;
-      if (!response) return 'gone';
-      const before = response.getWriteOffset();
-      let ok = true;
-      let done = false;
-      response.cork(() => {
-        [ok, done] = response.tryEnd(rest, size);
-      });
-      if (done) return 'done';
-      if (ok) return 'more';
-      const offset = await this.#writable(response);
-      if (offset === null) return 'gone';
-      rest = rest.subarray(offset - before);
-    }
-    return 'more';
-  }
-
-  /**
-   * Resolves to the write offset when the socket accepts more; to null when the client disconnects or stops
-   * reading for `replyIdleMsMax`.
-   */
-  #writable(response: UwsResponse): Promise<number | null> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#closeConnection(), this.#bounds.replyIdleMsMax);
-      this.#settleWrite = (offset) => {
-        clearTimeout(timer);
-        this.#settleWrite = null;
-        resolve(offset);
-      };
-      response.onWritable((offset) => {
-        this.#settleWrite?.(offset);
-        return true;
-      });
-    });
-  }
-
-  /** Closes the connection and notifies all listeners. */
-  #closeConnection(): void {
-    this.#response?.close();
-    this.#disconnect();
-  }
-
-  #disconnect(): void {
-    if (this.#isDisconnected) return;
-    this.#isDisconnected = true;
-    this.#response = null;
-    this.#stopKeepAlive();
-    this.body.fail();
-    this.#settleWrite?.(null);
-    for (const listener of this.#disconnectListeners) listener();
-  }
-
-  #addHeader(name: string, value: string): void {
-    const before = this.#headers.get(name);
-    if (before === undefined) this.#headers.set(name, value);
-    else if (!singleValueHeaders.has(name)) this.#headers.set(name, `${before}, ${value}`);
-  }
-
-  #declaredBytes(): number | null {
-    if (this.#headers.has('transfer-encoding')) return null;
-    return Number(this.#headers.get('content-length') ?? 0);
-  }
-}
-
-const noBytes = new Uint8Array(0);
-
-/** The library has copied or sent the body when `end` returns, so one buffer serves all short replies. */
-const shortReplyBuffer = Buffer.allocUnsafeSlow(limits.bufferedReplyBytesMax);
-
-function copyToShortReplyBuffer(body: RenderedJson<unknown>): Uint8Array {
-  body.copyTo(shortReplyBuffer);
-  return shortReplyBuffer.subarray(0, body.byteLength);
-}
-
-/** `close`: write `connection: close`, for replies where the library does not do so itself. */
-function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {
-  response.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
-  const { headers } = reply;
-  for (const name of Object.keys(headers)) response.writeHeader(name, headers[name]!);
-  for (const cookie of reply.cookies ?? []) response.writeHeader('set-cookie', cookie);
-  if (close) response.writeHeader('connection', 'close');
+function limitReceiveBuffers(port: number): void {
+  const sockets = addon.limitReceiveBuffers(port, limits.receiveBufferBytes);
+  assert(sockets > 0, 'the listening socket is among the open files');
 }

@@ -198,6 +198,11 @@ export interface Addon {
   deferredCompactions(): number;
   /** Number of searches, listings and staging calls of all collections waiting for an engine thread. */
   queuedCalls(): number;
+  /**
+   * Sets the receive buffer, in bytes, of the sockets of this process that listen on a TCP port; connections
+   * accepted later have the same. Returns the number of sockets found.
+   */
+  limitReceiveBuffers(port: number, bytes: number): number;
 
   /**
    * Opens the tokenizer of the built-in models; `vocabulary` has one piece per line. Throws when it is not a

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -13,11 +12,6 @@ import { operatorKey, TestServer } from './server.ts';
 t.setTimeout(testFileMsMax);
 const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
 const chunks = 150;
-/**
- * Between two chunks, so that they arrive at the pace of a network, at most 500 MB a second. uWebSockets.js reads on while
- * its buffer is full, without regard to a pause of the request, and a sender on the same machine can fill it for long.
- */
-const networkPauseMs = 2;
 const collection_name = 'large';
 
 /** Anonymous memory of the server in bytes; 0 if the system does not report it. */
@@ -57,7 +51,6 @@ function upload(
       if (form !== null) outgoing.write(form.head);
       for (let i = 0; i < count; i++) {
         if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained));
-        await wait(networkPauseMs);
         peak = Math.max(peak, anonymousMemoryBytes(server));
       }
       if (form !== null) outgoing.write(form.tail);
