@@ -106,7 +106,10 @@
     {
       'target_name': 'text_avx2',
       'type': 'static_library',
-      'sources': ['native/text/add_scaled_avx2.cc'],
+      'sources': [
+        'native/text/add_scaled_avx2.cc',
+        'native/text/dot_rows_avx2.cc',
+      ],
       'cflags_cc': ['-ffp-contract=off'],
       'conditions': [
         ['target_arch=="x64"', {
@@ -125,13 +128,21 @@
       'sources': [
         'native/text/add_scaled.cc',
         'native/text/bert_tokenizer.cc',
+        'native/text/dot_rows.cc',
+        'native/text/feature_reranker.cc',
+        'native/text/idf_table.cc',
         'native/text/lexicon.cc',
+        'native/text/light_stem.cc',
         'native/text/piece_trie.cc',
         'native/text/plain_tokenizer.cc',
         'native/text/quantize.cc',
+        'native/text/rerank_features.cc',
+        'native/text/rerank_network.cc',
+        'native/text/soft_matcher.cc',
         'native/text/static_embedding.cc',
         'native/text/term_scan.cc',
         'native/text/unicode.cc',
+        'native/text/word_table.cc',
       ],
     },
     {
@@ -142,6 +153,7 @@
         'native/bridge/addon.cc',
         'native/bridge/completion_queue.cc',
         'native/bridge/lexicon.cc',
+        'native/bridge/rerank.cc',
         'native/bridge/search_dispatcher.cc',
         'native/bridge/strings.cc',
         'native/bridge/sockets.cc',

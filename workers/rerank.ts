@@ -1,17 +1,16 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { refuseConnections } from '../src/egress/refuse-connections.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
-import {
-  isModelRemoved,
-  openReranker,
-  type RerankReply,
-  type RerankTask,
-  toModelKey,
-} from '../src/models/registry.ts';
+import { OnnxReranker } from '../src/models/onnx-reranker.ts';
+import { isModelRemoved, type RerankReply, type RerankTask, toModelKey } from '../src/models/registry.ts';
 
 refuseConnections();
 
-const models = new ModelCache({ open: openReranker, keyOf: toModelKey, isRemoved: isModelRemoved });
+const models = new ModelCache({
+  open: (model: RerankTask['model']) => OnnxReranker.open(model),
+  keyOf: toModelKey,
+  isRemoved: isModelRemoved,
+});
 models.startChecking();
 
 /** Scores the documents of one task. Returns a `RerankReply` whose scores move without a copy. */

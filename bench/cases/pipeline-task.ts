@@ -5,7 +5,13 @@ import type { ChunkBatch, ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { findJudgedFolders, readJudgedSet } from '../../src/eval/judged-set.ts';
 import { callParser } from '../../src/ingest/parser-call.ts';
 import { Pool, type PoolName } from '../../src/ingest/pools.ts';
-import { defaultEmbeddingModel, type EmbedTask, getEmbeddingModel } from '../../src/models/registry.ts';
+import {
+  defaultEmbeddingModel,
+  type EmbedTask,
+  getEmbeddingModel,
+  openBuiltInReranker,
+  sharedReranker,
+} from '../../src/models/registry.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { WordPiece } from '../../src/text/wordpiece.ts';
 import { Corpus } from '../harness/corpus.ts';
@@ -85,7 +91,7 @@ export default async function pipeline(
   const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-pipeline-'));
   const cores = availableParallelism();
   const counts = cores === 1 ? [1] : [1, cores];
-  const names: readonly PoolName[] = ['parse', 'chunk', 'embed', 'rerank'];
+  const names: readonly PoolName[] = ['parse', 'chunk', 'embed'];
   const pools = counts.flatMap((threads) => names.map((name) => new Pool({ name, threads, queueTasksMax })));
   const poolOf = (name: PoolName | null, threads: number) =>
     pools.find((pool) => pool.name === name && pool.threads === threads) ?? null;
@@ -115,7 +121,7 @@ export default async function pipeline(
     for (const { answer } of answers) await measureLatency(answer, seconds / 4);
     const latencySteps = interleave(answers, rounds, seed);
     for (const [done, { configuration }] of latencySteps.entries()) {
-      progress.update('one answer at a time', done, latencySteps.length, configuration.answer.name);
+      progress.update('one request at a time', done, latencySteps.length, configuration.answer.name);
       const { p50, p95, cpu } = await measureLatency(configuration.answer, seconds);
       configuration.p50.push(p50);
       configuration.p95.push(p95);
@@ -210,6 +216,7 @@ async function createLatencySteps(
 ): Promise<LatencyStep[]> {
   const { folder } = getEmbeddingModel(defaultEmbeddingModel);
   const embedder = await StaticEmbedder.open(defaultEmbeddingModel, folder);
+  const reranker = await openBuiltInReranker(sharedReranker);
   const questionOf = (index: number) => questions[index % questions.length]!;
   return [
     {
@@ -229,8 +236,7 @@ async function createLatencySteps(
     },
     {
       name: `rerank ${rerankedTexts} passages of ${passageUnits} characters`,
-      run: (index) =>
-        poolOf('rerank').run({ model: 'zerank-2', query: questionOf(index), documents: passages }),
+      run: (index) => reranker.score(questionOf(index), passages),
     },
   ];
 }
@@ -259,7 +265,7 @@ async function createSteps(
     cancelFlag: null,
   };
   const embedTask: EmbedTask = { model: defaultEmbeddingModel, texts: embedded, inputType: 'document' };
-  const rerankTask = { model: 'zerank-2', query: questions[0]!, documents: passages };
+  const reranker = await openBuiltInReranker(sharedReranker);
   return [
     parse('text'),
     parse('html'),
@@ -278,6 +284,11 @@ async function createSteps(
       ...{ name: 'tokenize and embed', pool: 'embed', textBytes: bytesOf(embedded) },
       run: (pool) => pool.run(embedTask),
     },
-    { name: 'rerank', pool: 'rerank', textBytes: bytesOf(passages), run: (pool) => pool.run(rerankTask) },
+    {
+      name: 'rerank',
+      pool: null,
+      textBytes: bytesOf(passages),
+      run: () => reranker.score(questions[0]!, passages),
+    },
   ];
 }

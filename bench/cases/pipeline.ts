@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { BenchCase } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
@@ -34,9 +35,9 @@ function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): 
   return {
     title: 'Each pool of the pipeline alone',
     method: [
-      `${judged === null ? 'Generated text' : `Text of ${judged}`}; a document of about 8,000 words is parsed (as plain text and as HTML) and chunked, 32 pieces of 2,000 characters are embedded, 100 reranked, over and over, with one task more under way than the pool has threads.`,
-      `Rounds: ${rounds}, each step ${seconds} s per round, in a random order. What is counted is text, whatever it was wrapped in.`,
-      'Then what somebody waits for: one answer after the other on one thread, another question each time.',
+      `${judged === null ? 'Generated text' : `Text of ${basename(judged)}`}; a document of about 8,000 words is parsed (as plain text and as HTML) and chunked, 32 pieces of 2,000 characters are embedded and 100 are reranked, repeatedly, with one task more in progress than the pool has threads.`,
+      `Rounds: ${rounds}, each step ${seconds} s per round, in a random order. Only text is counted, without markup.`,
+      'Latency: one request at a time on one thread, each with another question.',
     ],
     tables: [
       targetTable(performanceTargets(steps, options), 0),
@@ -54,8 +55,8 @@ function findingsOf({ steps, answers }: PipelineOutput, options: BenchOptions): 
       },
     ],
     notes: [
-      'Sending a task to a worker and its answer back is part of every figure, as it is in the server. Index and store take part in none: "ingest" measures the whole.',
-      'Per second of CPU: what all threads of the process used. It hardly changes when others work on the machine.',
+      'Every figure includes the messages to and from a worker, as in the server, and excludes index and store. The case "ingest" measures the complete pipeline.',
+      'Per second of CPU: the CPU time of all threads of the process. Other load on the machine hardly affects it.',
     ],
     figures: [
       ...steps.map(({ name, threads, mbPerSecond }): Figure => {
@@ -106,7 +107,7 @@ function throughputTable(steps: PipelineOutput['steps']): ReportTable {
 function latencyTable(answers: PipelineOutput['answers']): ReportTable {
   const median = (values: readonly number[]) => spreadOf(values)?.median ?? null;
   return {
-    title: 'One answer at a time: median of the rounds',
+    title: 'One request at a time: median of the rounds',
     columns: [
       { key: 'name', heading: 'answer', unit: null, digits: 0 },
       { key: 'p50', heading: 'p50', unit: 'µs', digits: 1 },

@@ -283,7 +283,7 @@ class Sampler {
     return query_.size() >= 1 && document_.size() >= 8;
   }
 
-  // A sentence, whole or thinned to keywords, asks for the rest of its passage.
+  // The query is a sentence, whole or reduced to keywords; the document is the rest of the passage.
   void clozePair(const Passage& passage) {
     const uint32_t chosen = random_.below(passage.sentenceCount);
     const Span& sentence = corpus_.sentences[passage.firstSentence + chosen];

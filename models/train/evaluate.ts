@@ -34,7 +34,7 @@ import { topRows } from './top-rows.ts';
 
 const depth = 10;
 const recallDepth = 100;
-const methods = ['bm25', 'words', 'vectors', 'both', 'reranked'] as const;
+const methods = ['bm25', 'lexical', 'vector', 'hybrid', 'reranked'] as const;
 const rerankDepth = 100;
 type Results = Record<(typeof methods)[number], Quality>;
 interface Quality {
@@ -88,7 +88,7 @@ async function evaluateSet(set: JudgedSet, models: Models, analyzer: PlainAnalyz
     texts.map((text) => extractPlainTerms(text, analyzer)),
     plainBm25Parameters,
   );
-  const words = new ServerBm25(texts);
+  const serverBm25 = new ServerBm25(texts);
   const documents = await embedTexts(texts, 'document', models);
   const queryTexts = set.questions.map(({ text }) => text);
   const queries = await embedTexts(queryTexts, 'query', models);
@@ -99,14 +99,14 @@ async function evaluateSet(set: JudgedSet, models: Models, analyzer: PlainAnalyz
       sums[method].ndcg += ndcg(ids, grades, depth) / set.questions.length;
       sums[method].recall += recall(ids, grades, recallDepth) / set.questions.length;
     };
-    const lexical = words.scores(text);
+    const lexical = serverBm25.scores(text);
     const query = queries.subarray(index * width, (index + 1) * width);
     const cosines = computeCosines(query, documents);
     const fused = fuse(lexical, cosines);
     addQuality('bm25', topRows(bm25.scores(extractPlainTerms(text, analyzer)), recallDepth));
-    addQuality('words', topRows(lexical, recallDepth));
-    addQuality('vectors', topRows(cosines, recallDepth));
-    addQuality('both', topRows(fused, recallDepth));
+    addQuality('lexical', topRows(lexical, recallDepth));
+    addQuality('vector', topRows(cosines, recallDepth));
+    addQuality('hybrid', topRows(fused, recallDepth));
     addQuality('reranked', await rerank(text, set, fused, reranker));
   }
   return sums;
@@ -126,9 +126,9 @@ function createEmptyResults(): Results {
   const createEmptyQuality = () => ({ ndcg: 0, recall: 0 });
   return {
     bm25: createEmptyQuality(),
-    words: createEmptyQuality(),
-    vectors: createEmptyQuality(),
-    both: createEmptyQuality(),
+    lexical: createEmptyQuality(),
+    vector: createEmptyQuality(),
+    hybrid: createEmptyQuality(),
     reranked: createEmptyQuality(),
   };
 }

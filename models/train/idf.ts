@@ -31,7 +31,7 @@ export async function computeIdfTable(folder: string, progress: TerminalProgress
         }
       });
     }
-    progress.update(`counting rarities: ${total} passages`);
+    progress.update(`counting stems: ${total} passages`);
   }
   const idfByStem = new Map<string, number>();
   for (const [stem, { passages }] of passageCounts) {

@@ -52,19 +52,19 @@ const plain = 'BM25';
 const columns: Record<keyof Quality, Readonly<Record<string, string>>> = {
   ndcg: {
     [plain]: plain,
-    words: 'lexical only',
-    meaning: 'vector only',
-    both: 'no reranker',
-    'both, high': 'no reranker, latency high',
+    lexical: 'lexical only',
+    vector: 'vector only',
+    hybrid: 'no reranker',
+    'hybrid, high': 'no reranker, latency high',
     'zerank-2': 'zerank-2',
     'zerank-2, high': 'zerank-2, latency high',
   },
   recall: {
     [plain]: plain,
-    words: 'lexical only',
-    meaning: 'vector only',
-    both: 'no reranker',
-    'both, high': 'no reranker, latency high',
+    lexical: 'lexical only',
+    vector: 'vector only',
+    hybrid: 'no reranker',
+    'hybrid, high': 'no reranker, latency high',
   },
 };
 const titles: Record<keyof Quality, string> = { ndcg: 'nDCG@10', recall: 'Recall@100' };
@@ -103,7 +103,7 @@ function computeMean(rows: readonly Row[]): Row {
 
 function printTable(measure: keyof Quality, rows: readonly Row[]): void {
   const headings = Object.keys(columns[measure]);
-  console.log(`| ${titles[measure]} | questions | ${headings.join(' | ')} |`);
+  console.log(`| ${titles[measure]} | queries | ${headings.join(' | ')} |`);
   console.log(`|---|---:|${headings.map(() => '---:|').join('')}`);
   for (const { name, questions, values } of [...rows, computeMean(rows)])
     console.log(`| ${[name, questions, ...values.map((value) => value.toFixed(4))].join(' | ')} |`);

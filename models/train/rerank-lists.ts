@@ -1,12 +1,12 @@
-import { FeatureExtractor } from '../../src/models/feature-reranker.ts';
 import { toLightStem } from '../../src/models/light-stem.ts';
-import { featureCount } from '../../src/models/rerank-features.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
 import { stopWords } from '../../src/text/stop-words.ts';
 import { forEachWord, normalizeWord } from '../../src/text/wordpiece.ts';
 import { Bm25 } from './bm25.ts';
 import { readPassages, sources, type TrainingPassage } from './corpus.ts';
+import { FeatureExtractor } from './feature-extractor.ts';
 import { questionFrames } from './question-frames.ts';
+import { featureCount } from './rerank-features.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { TerminalProgress } from './terminal-progress.ts';
 import { topRows } from './top-rows.ts';

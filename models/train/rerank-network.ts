@@ -1,5 +1,5 @@
-import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
 import { encodeModel, toBytes } from './onnx.ts';
+import { featureCount, featureDirections } from './rerank-features.ts';
 import { listLength, type RerankLists } from './rerank-lists.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { TerminalProgress } from './terminal-progress.ts';

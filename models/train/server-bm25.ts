@@ -3,7 +3,7 @@ import type { Language } from '../../src/text/languages.ts';
 import { analyzeQuery } from '../../src/text/query.ts';
 import { analyzeChunks } from '../../src/text/terms.ts';
 
-/** Same values as in native/engine/lexical_search.h. */
+/** Same values as in native/engine/bm25.h. */
 const saturation = 1.2;
 const lengthNorm = 0.6;
 /** Layout of a TermBlock; see src/text/terms.ts. */

@@ -53,7 +53,7 @@ export async function writeTokens(
       await once(file, 'drain');
     }
     passages += 1;
-    progress.update(`tokenising: ${passages} passages`);
+    progress.update(`tokenizing: ${passages} passages`);
   }
   file.end();
   await finished(file);

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "bridge/catch_out_of_memory.h"
-#include "bridge/completion_queue.h"
+#include "bridge/environment.h"
 #include "bridge/lexicon.h"
-#include "bridge/search_dispatcher.h"
+#include "bridge/rerank.h"
 #include "bridge/sockets.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
@@ -25,16 +25,7 @@
 namespace quarry {
 namespace {
 
-struct Environment {
-  explicit Environment(const std::shared_ptr<CompletionQueue>& queue) : completions(queue), searches(queue) {}
-
-  const std::shared_ptr<CompletionQueue> completions;
-  SearchDispatcher searches;
-};
-
 using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
-
-Environment& EnvironmentOf(Napi::Env env) { return *env.GetInstanceData<Environment>(); }
 
 std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
   if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the first argument must be a collection");
@@ -45,41 +36,6 @@ std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
 
 void ThrowUnlessOk(Napi::Env env, const Status& status) {
   if (!status.ok()) throw ToError(env, status);
-}
-
-// Starts an asynchronous operation of the engine and returns its promise. `start` receives the callback to
-// call when the operation is done; `value` then creates the result on the JavaScript thread.
-template <class Result>
-using Finish = std::function<void(Status, Result)>;
-
-template <class Result, class Start, class Value>
-Napi::Value RunAsync(Napi::Env env, Start start, Value value) {
-  const auto deferred = Napi::Promise::Deferred::New(env);
-  const std::shared_ptr<CompletionQueue> completions = EnvironmentOf(env).completions;
-  completions->Begin(env);
-  const auto settle = [deferred, value](Napi::Env jsEnv, const Status& status, Result& result) {
-    try {
-      if (status.ok()) {
-        deferred.Resolve(value(jsEnv, result));
-      } else {
-        deferred.Reject(ToError(jsEnv, status).Value());
-      }
-    } catch (const Napi::Error& error) {
-      deferred.Reject(error.Value());  // for example, out of memory for the result
-    }
-  };
-  const Finish<Result> finish = [completions, settle](Status status, Result result) {
-    const auto outcome = std::make_shared<std::pair<Status, Result>>(std::move(status), std::move(result));
-    completions->Post([settle, outcome](Napi::Env jsEnv) { settle(jsEnv, outcome->first, outcome->second); });
-  };
-  Status rejected;
-  try {
-    rejected = start(finish);
-  } catch (const std::bad_alloc&) {
-    rejected = {StatusCode::kMemory, "out of memory"};
-  }
-  if (!rejected.ok()) finish(std::move(rejected), Result());
-  return deferred.Promise();
 }
 
 Napi::Value Open(const Napi::CallbackInfo& info) {
@@ -352,6 +308,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   AddSocketFunctions(env, exports);
   AddTextFunctions(env, exports);
   AddLexiconFunctions(env, exports);
+  AddRerankFunctions(env, exports);
   return exports;
 }
 

@@ -10,6 +10,7 @@
 
 #include "bridge/catch_out_of_memory.h"
 #include "bridge/strings.h"
+#include "bridge/text_handles.h"
 #include "bridge/values.h"
 #include "engine/mutex.h"
 #include "text/quantize.h"
@@ -23,16 +24,6 @@ using text::BertTokenizer;
 using text::PlainTokenizer;
 using text::StaticEmbedding;
 using text::Tokenizer;
-
-// A tokenizer and the source from which it was created.
-struct SharedTokenizer {
-  std::u16string source;
-  std::unique_ptr<const Tokenizer> tokenizer;
-  const PlainTokenizer* plain = nullptr;  // null for other kinds
-};
-
-using TokenizerHandle = Napi::External<std::shared_ptr<const SharedTokenizer>>;
-using EmbeddingHandle = Napi::External<std::shared_ptr<const StaticEmbedding>>;
 
 // Working memory of one JavaScript thread.
 struct Scratch {
@@ -70,15 +61,6 @@ class WeakCache {
   Mutex mutex_;
   std::vector<std::weak_ptr<const Resource>> resources_ GUARDED_BY(mutex_);
 };
-
-template <class Resource>
-Napi::Value ToHandle(Napi::Env env, std::shared_ptr<const Resource> resource) {
-  using Pointer = std::shared_ptr<const Resource>;
-  auto owned = std::make_unique<Pointer>(std::move(resource));
-  const auto handle = Napi::External<Pointer>::New(env, owned.get(), [](Napi::Env, Pointer* held) { delete held; });
-  owned.release();
-  return handle;
-}
 
 std::u32string CharactersOf(std::u16string_view units) {
   std::u32string characters;

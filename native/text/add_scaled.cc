@@ -2,15 +2,18 @@
 
 namespace quarry::text {
 
-void AddScaledScalar(const int8_t* codes, float scale, size_t count, float* sums) {
-  for (size_t i = 0; i < count; ++i) sums[i] += static_cast<float>(codes[i]) * scale;
+void AddScaledRowsScalar(const ScaledRow* rows, size_t rowCount, size_t dimensions, float* sums) {
+  for (size_t row = 0; row < rowCount; ++row) {
+    const auto [codes, scale] = rows[row];
+    for (size_t i = 0; i < dimensions; ++i) sums[i] += static_cast<float>(codes[i]) * scale;
+  }
 }
 
-AddScaled FastestAddScaled() {
+AddScaledRows FastestAddScaledRows() {
 #if defined(__x86_64__)
-  if (AddScaledAvx2() != nullptr && __builtin_cpu_supports("avx2")) return AddScaledAvx2();
+  if (AddScaledRowsAvx2() != nullptr && __builtin_cpu_supports("avx2")) return AddScaledRowsAvx2();
 #endif
-  return AddScaledScalar;
+  return AddScaledRowsScalar;
 }
 
 }  // namespace quarry::text

@@ -15,6 +15,7 @@ const flags = {
   wholeWord: 32,
   cased: 64,
   caseIgnorable: 128,
+  number: 256,
 };
 const wordClasses = { other: 0, letter: 1, digit: 2, mark: 3, han: 4, kana: 5, hangul: 6, unspaced: 7 };
 
@@ -27,6 +28,7 @@ const patterns = [
   [flags.wholeWord, /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u],
   [flags.cased, /^\p{Cased}$/u],
   [flags.caseIgnorable, /^\p{Case_Ignorable}$/u],
+  [flags.number, /^\p{N}$/u],
 ];
 
 function flagsOf(codePoint, character) {

@@ -37,7 +37,7 @@ std::unique_ptr<StaticEmbedding> StaticEmbedding::Create(Parameters parameters) 
 size_t StaticEmbedding::Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const {
   scratch->ids.clear();
   parameters_.tokenizer->Encode(text, &scratch->tokenizer, &scratch->ids);
-  Mean(scratch->ids, side, scratch, vector);
+  EmbedIds(scratch->ids, side, scratch, vector);
   return scratch->ids.size();
 }
 
@@ -54,7 +54,7 @@ size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_v
   const size_t headingIds = ids.size();
   size_t tokens = 0;
   if (parameters_.tokenizer->EncodeWords(text, &tokenizer, &ids, &words)) {
-    Mean(ids, Side::kDocument, scratch, vector);
+    EmbedIds(ids, Side::kDocument, scratch, vector);
     tokens = ids.size();
   } else {
     joined.assign(heading).append(kBlankLine).append(text);
@@ -73,17 +73,17 @@ size_t StaticEmbedding::EmbedParts(std::u16string_view heading, std::u16string_v
     if (words.empty() || splitsFirst || splitsLast) {
       partIds.clear();
       parameters_.tokenizer->Encode(text.substr(start, end - start), &tokenizer, &partIds);
-      Mean(partIds, Side::kDocument, scratch, partVector);
+      EmbedIds(partIds, Side::kDocument, scratch, partVector);
       tokens += partIds.size();
     } else {
-      Mean({ids.data() + first, idsEnd - first}, Side::kDocument, scratch, partVector);
+      EmbedIds({ids.data() + first, idsEnd - first}, Side::kDocument, scratch, partVector);
       tokens += idsEnd - first;
     }
   }
   return tokens;
 }
 
-void StaticEmbedding::Mean(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const {
+void StaticEmbedding::EmbedIds(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const {
   auto& counts = scratch->counts;
   auto& distinct = scratch->distinct;
   auto& shares = scratch->shares;
@@ -110,13 +110,16 @@ void StaticEmbedding::Mean(std::span<const int32_t> ids, Side side, Scratch* scr
   }
   const float* prefix = &parameters_.prefixes[static_cast<uint32_t>(side) * dimensions];
   const float* weights = &parameters_.weights[static_cast<uint32_t>(side) * vocabulary_];
-  static const AddScaled addScaled = FastestAddScaled();
-  std::copy_n(prefix, dimensions, vector);
+  auto& rows = scratch->rows;
+  rows.clear();
   for (size_t entry = 0; entry < distinct.size(); ++entry) {
     const int32_t id = distinct[entry];
     const float scale = weights[id] * static_cast<float>(shares[entry] / total);
-    addScaled(&parameters_.codes[id * dimensions], scale, dimensions, vector);
+    rows.push_back({&parameters_.codes[id * dimensions], scale});
   }
+  static const AddScaledRows addScaledRows = FastestAddScaledRows();
+  std::copy_n(prefix, dimensions, vector);
+  addScaledRows(rows.data(), rows.size(), dimensions, vector);
   const float length = Length(vector, dimensions);
   for (size_t i = 0; i < dimensions; ++i) vector[i] /= length;
 }

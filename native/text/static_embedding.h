@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/add_scaled.h"
 #include "text/word_piece.h"
 
 namespace quarry::text {
@@ -44,10 +45,11 @@ class StaticEmbedding {
     Ids partIds;
     std::vector<Tokenizer::Word> words;
     std::u16string joined;
-    std::vector<float> parts;      // for the caller of EmbedParts
-    std::vector<uint32_t> counts;  // occurrences per token of the current text; all zero between texts
-    std::vector<int32_t> distinct;
+    std::vector<float> parts;       // for the caller of EmbedParts
+    std::vector<uint32_t> counts;   // occurrences per token of the current text; all zero between texts
+    std::vector<int32_t> distinct;  // tokens of the last text in the order of first occurrence, each once
     std::vector<double> shares;
+    std::vector<ScaledRow> rows;
   };
 
   // Returns null if the sizes are inconsistent, or the tokenizer has ids beyond the vocabulary.
@@ -58,6 +60,8 @@ class StaticEmbedding {
 
   // Writes `dimensions` floats and returns the number of tokens. Any text is valid, including the empty one.
   size_t Embed(std::u16string_view text, Side side, Scratch* scratch, float* vector) const;
+  // Writes the vector of a text with these tokens.
+  void EmbedIds(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const;
 
   // Embeds a document's text below its heading (separated by a blank line), and parts of the text, which must
   // ascend and not overlap. Writes the result of Embed for each, the parts consecutively, and returns the
@@ -67,9 +71,6 @@ class StaticEmbedding {
 
  private:
   explicit StaticEmbedding(Parameters parameters) : parameters_(std::move(parameters)) {}
-
-  // Computes the vector of a text with these tokens.
-  void Mean(std::span<const int32_t> ids, Side side, Scratch* scratch, float* vector) const;
 
   Parameters parameters_;
   uint32_t vocabulary_ = 0;

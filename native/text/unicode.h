@@ -22,6 +22,7 @@ constexpr uint16_t kWordPart = 16;    // letters, digits and marks, unless kWhol
 constexpr uint16_t kWholeWord = 32;   // Han, Hiragana, Katakana: each character is a word
 constexpr uint16_t kCased = 64;       // Cased
 constexpr uint16_t kCaseIgnorable = 128;
+constexpr uint16_t kNumber = 256;  // N
 
 // Class of a character in the lexical analysis.
 enum class WordClass : uint8_t { kOther, kLetter, kDigit, kMark, kHan, kKana, kHangul, kUnspaced };

@@ -9,6 +9,7 @@
 
 #include "text/piece_trie.h"
 #include "text/unicode.h"
+#include "text/word_table.h"
 
 namespace quarry::text {
 
@@ -23,6 +24,8 @@ class Tokenizer {
     Characters characters;
     Characters normalized;
     Characters decomposed;
+    std::vector<uint8_t> classes;
+    std::string form;
   };
 
   // A word of a text, in units, and the end of its ids.
@@ -55,6 +58,24 @@ class Tokenizer {
   size_t size_ = 0;
 };
 
+// The words of a text, independent of any query. Words are compared by the hashes of their normalized forms and
+// of their stems.
+struct WordAnalysis {
+  static constexpr uint32_t kOther = 0x80000000;
+
+  struct OtherWord {
+    uint64_t form = 0;
+    uint64_t stem = 0;
+  };
+
+  Ids ids;                        // pieces of all words
+  std::vector<uint32_t> words;    // of each word its only piece, or kOther + its index in `others`
+  std::vector<OtherWord> others;  // words of no or several pieces, or with an unknown piece
+};
+
+// Hash of a normalized word or a stem in UTF-8.
+uint64_t HashWord(std::string_view word);
+
 // The tokenizer of the built-in models. A word is a maximal run of letters, digits and marks, or one
 // ideograph; a run longer than kWordUnitsMax is split into several words. Words are lower-cased, brought to
 // NFKD without the accents of the combining block, composed again, and split greedily into the longest
@@ -69,6 +90,8 @@ class PlainTokenizer final : public Tokenizer {
 
   void Encode(std::u16string_view text, Scratch* scratch, Ids* ids) const override;
   bool EncodeWords(std::u16string_view text, Scratch* scratch, Ids* ids, std::vector<Word>* words) const override;
+  // Replaces the contents of `analysis`; its ids are those of Encode.
+  void Analyze(std::u16string_view text, Scratch* scratch, WordAnalysis* analysis) const;
   // Appends the ids of one word, as returned by NextWord.
   void EncodeWord(std::u16string_view word, Scratch* scratch, Ids* ids) const;
 
@@ -76,8 +99,16 @@ class PlainTokenizer final : public Tokenizer {
   static std::u16string_view NextWord(std::u16string_view text, size_t* at);
   // Writes the normalized form of a word, whose pieces are looked up, to scratch->normalized.
   static void Normalize(std::u16string_view word, Scratch* scratch);
+  // Writes the same form as UTF-8.
+  static void NormalizeToUtf8(std::u16string_view word, Scratch* scratch, std::string* form);
 
  private:
+  // Calls onWord(start, end, id) for every word in order, with the id of the piece that is the whole word, or -1
+  // if the word is no short ASCII word or no piece.
+  template <class OnWord>
+  void ForEachWord(std::u16string_view text, Scratch* scratch, OnWord onWord) const;
+
+  WordTable shortWords_;
   uint32_t asciiSymbols_[128] = {};  // of the lower-case characters
 };
 

@@ -17,7 +17,12 @@ import { DerivedFiles } from '../ingest/derived-files.ts';
 import { MaintenanceScheduler } from '../ingest/maintenance.ts';
 import { registerPipelineMetrics } from '../ingest/metrics.ts';
 import { PageImages } from '../ingest/page-images.ts';
-import { defaultEmbeddingModel, openBuiltInEmbedder } from '../models/registry.ts';
+import {
+  defaultEmbeddingModel,
+  openBuiltInEmbedder,
+  openBuiltInReranker,
+  sharedReranker,
+} from '../models/registry.ts';
 import { ParserProcessRegistry } from '../parsing/process/parser-process-registry.ts';
 import { openToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { findOptionalTools } from '../parsing/tools/optional-tools.ts';
@@ -302,8 +307,10 @@ async function openRetrieval(
   });
   const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   resources.add(() => embedder.close());
+  const reranker = await openBuiltInReranker(sharedReranker);
+  resources.add(() => reranker.close());
   const pipeline = await buildPipeline(settings, {
-    ...{ storage, pools, derivedFiles, tools, embedder, catalog, logger, mayLogContent },
+    ...{ storage, pools, derivedFiles, tools, embedder, reranker, catalog, logger, mayLogContent },
   });
   resources.add(() => pipeline.ingest.close());
   hooks.resumeModel = (model) =>

@@ -35,7 +35,8 @@ export function createModelFolderWatcher(
 ): ModelFolderWatcher {
   const { catalog, modelChanges } = pipeline;
   return new ModelFolderWatcher({
-    ...storage,
+    store: storage.store,
+    collections: storage.collections,
     readStamp: () => readModelsFolderMtimeMs(data.path),
     reload: async () => catalog.replaceAdded(await listInstalledModels({ dataFolder: data.path, settings })),
     onReloaded: async () => {
@@ -64,7 +65,9 @@ export async function openModelCatalog(
   logger: Logger,
   {
     metrics,
-    ...hooks
+    egress,
+    mayLogReply,
+    onRecovered,
   }: { readonly metrics: Metrics } & Pick<CatalogDependencies, 'egress' | 'mayLogReply' | 'onRecovered'>,
 ): Promise<ModelCatalog> {
   const countRequests = metrics.counter({
@@ -86,7 +89,9 @@ export async function openModelCatalog(
     clock,
     random: () => new DataView(Uint8Array.from(random.bytes(4)).buffer).getUint32(0) / 2 ** 32,
     logger,
-    ...hooks,
+    egress,
+    mayLogReply,
+    onRecovered,
     observe: (model, outcome, seconds) => {
       countRequests({ model, outcome }, 1);
       observeSeconds({ model }, seconds);

@@ -21,6 +21,7 @@ import type { TaskPriority } from '../ingest/pools.ts';
 import { QueryEmbedder } from '../ingest/query-embedder.ts';
 import type { EmbeddingCatalogEntry, ModelCatalog } from '../models/catalog.ts';
 import { embedChunks } from '../models/chunk-vectors.ts';
+import type { FeatureReranker } from '../models/feature-reranker.ts';
 import type { Embedder } from '../models/model.ts';
 import { ModelVocabulary } from '../models/model-vocabulary.ts';
 import { toChunkVectors } from '../models/page-vectors.ts';
@@ -42,6 +43,7 @@ interface PipelineDependencies {
   readonly tools: ToolEnvironment;
   /** The built-in model for short queries, in this thread. */
   readonly embedder: StaticEmbedder;
+  readonly reranker: FeatureReranker;
   readonly catalog: ModelCatalog;
   readonly logger: Logger;
   /** Whether log lines may contain texts of documents. */
@@ -97,8 +99,8 @@ const indexingDocumentsPerThread = 32;
 
 /** Builds the components that documents and queries pass through between the services and the shards. */
 export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
-  const { storage, pools, tools, embedder, catalog, logger, mayLogContent } = dependencies;
-  const models = new ModelRunner(pools, catalog, (model, error) => {
+  const { storage, pools, tools, embedder, reranker, catalog, logger, mayLogContent } = dependencies;
+  const models = new ModelRunner(pools, reranker, catalog, (model, error) => {
     logger.error({ model, error: describedError(error, mayLogContent()) }, 'model failed');
   });
   const queryEmbedder = new QueryEmbedder({

@@ -18,6 +18,7 @@ import { Sequence } from '../storage/sequence.ts';
 import { issueToken } from '../storage/tokens.ts';
 import { VersionReader } from '../storage/version-reader.ts';
 import { Versions } from '../storage/versions.ts';
+import { NativeReranker } from '../text/native-reranker.ts';
 import { UsageMeter } from '../usage/meter.ts';
 import { clock } from './runtime.ts';
 
@@ -50,6 +51,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
   };
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
+  NativeReranker.useThreads(settings.rerankThreads);
   CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
   CollectionIndex.useMemoryBytesMax(settings.memoryBytesMax);
   const indexes = new Indexes({

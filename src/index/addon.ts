@@ -58,6 +58,38 @@ declare const embeddingHandle: unique symbol;
 /** A static embedding model; equal models share one instance in memory across threads. */
 export type EmbeddingHandle = { readonly [embeddingHandle]: true };
 
+declare const rerankerHandle: unique symbol;
+/** A reranker that computes features of a query and a document. */
+export type RerankerHandle = { readonly [rerankerHandle]: true };
+
+export interface NativeRerankerOptions {
+  /** The file described in `src/models/idf-table.ts`. */
+  readonly idf: Uint8Array;
+  /** Normalized words, one per line. */
+  readonly functionWords: string;
+  /** The constants of the reranker's ONNX graph, row-major. */
+  readonly network: {
+    readonly mean: Float32Array;
+    readonly deviation: Float32Array;
+    readonly lowest: number;
+    readonly highest: number;
+    readonly inner: Float32Array;
+    readonly innerBias: Float32Array;
+    readonly out: Float32Array;
+    readonly outBias: number;
+  };
+}
+
+export interface NativeRerankScores {
+  /** One score in 0..1 per document, in input order. */
+  readonly scores: Float32Array;
+  readonly queryTokens: number;
+  /** Total number of tokens of the documents. */
+  readonly documentTokens: number;
+  /** Milliseconds that a thread worked on the call. */
+  readonly ms: number;
+}
+
 declare const lexiconHandle: unique symbol;
 /** Cache of analyzed words of one thread. */
 export type LexiconHandle = { readonly [lexiconHandle]: true };
@@ -273,6 +305,30 @@ export interface Addon {
     spans: Uint32Array,
     counts: Uint32Array,
   ): { vectors: Float32Array; codes: Uint8Array; tokens: number };
+
+  /**
+   * Sets the number of threads that score documents; only effective before the first `rerankerScore` of the
+   * process.
+   */
+  useRerankThreads(count: number): void;
+  /** `embedding` must use `tokenizer`. Throws when the parts do not fit together. */
+  rerankerOpen(
+    tokenizer: TokenizerHandle,
+    embedding: EmbeddingHandle,
+    options: NativeRerankerOptions,
+  ): RerankerHandle;
+  /**
+   * Scores documents on the rerank threads, urgent calls first; every call yields its thread to others after
+   * 64,000 characters. Errors: `busy` when too many calls wait.
+   */
+  rerankerScore(
+    reranker: RerankerHandle,
+    query: string,
+    documents: readonly string[],
+    isUrgent: boolean,
+  ): Promise<NativeRerankScores>;
+  /** Returns the inputs of the network, one row per document, computed in the calling thread. */
+  rerankerFeatures(reranker: RerankerHandle, query: string, documents: readonly string[]): Float32Array;
 }
 
 export const addon: Addon = createRequire(import.meta.url)(join(projectRoot, 'build/Release/quarry.node'));

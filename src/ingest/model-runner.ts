@@ -2,7 +2,8 @@ import { AppError } from '../core/app-error.ts';
 import { ModelError } from '../core/model-error.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { EmbeddingCatalogEntry, RerankerCatalogEntry } from '../models/catalog.ts';
-import type { InstalledModel } from '../models/local-model.ts';
+import type { FeatureReranker } from '../models/feature-reranker.ts';
+import type { InstalledModel, LocalReranker } from '../models/local-model.ts';
 import type { InputType } from '../models/model.ts';
 import type { EmbedReply, EmbedTask, RerankReply, RerankTask } from '../models/registry.ts';
 import type { Pool, TaskPriority } from './pools.ts';
@@ -21,20 +22,8 @@ export interface ModelDirectory {
   getReranker(name: string): RerankerCatalogEntry;
 }
 
-export interface EmbeddingOutput {
-  /** [texts.length x dimensions] floats, rows of unit length. */
-  readonly vectors: Float32Array;
-  readonly dimensions: number;
-  readonly tokens: number;
-  readonly inferenceMs: number;
-}
-
-export interface RerankingOutput {
-  /** One score in 0..1 per document, in input order. */
-  readonly scores: Float32Array;
-  readonly tokens: number;
-  readonly inferenceMs: number;
-}
+/** Scores documents with the weights that all built-in rerankers share. */
+export type BuiltInReranker = Pick<FeatureReranker, 'scoreAt'>;
 
 /**
  * Maximum number of characters per worker task: small enough that a query never waits long behind other work.
@@ -54,26 +43,25 @@ const failedRetryMs = 1_000;
 export class ModelRunner {
   readonly #embedPool: Pick<Pool, 'run'>;
   readonly #rerankPool: Pick<Pool, 'run'>;
+  readonly #builtInReranker: BuiltInReranker;
   readonly #models: ModelDirectory;
   readonly #onModelError: (model: string, error: unknown) => void;
 
   constructor(
     pools: { readonly embed: Pick<Pool, 'run'>; readonly rerank: Pick<Pool, 'run'> },
+    builtInReranker: BuiltInReranker,
     models: ModelDirectory,
     onModelError: (model: string, error: unknown) => void,
   ) {
     this.#embedPool = pools.embed;
     this.#rerankPool = pools.rerank;
+    this.#builtInReranker = builtInReranker;
     this.#models = models;
     this.#onModelError = onModelError;
   }
 
   /** Returns vectors for `texts`, in input order. Does not run a model for an empty list. */
-  async embed(
-    texts: readonly string[],
-    inputType: InputType,
-    options: EmbedRunOptions,
-  ): Promise<EmbeddingOutput> {
+  async embed(texts: readonly string[], inputType: InputType, options: EmbedRunOptions): Promise<EmbedReply> {
     const { id, backend, dimensions } = this.#models.getEmbedding(options.model);
     if (backend !== 'built-in' && 'provider' in backend) {
       const started = performance.now();
@@ -123,16 +111,43 @@ export class ModelRunner {
     query: string,
     documents: readonly string[],
     options: ModelRunOptions,
-  ): Promise<RerankingOutput> {
+  ): Promise<RerankReply> {
     const { id, backend } = this.#models.getReranker(name);
     if (backend !== 'built-in' && 'provider' in backend) {
       const started = performance.now();
       const output = await backend.score(query, documents, { urgent: options.priority === 'query' });
       return { ...output, inferenceMs: performance.now() - started };
     }
+    return backend === 'built-in'
+      ? this.#run({ id, backend }, options.priority, this.#runBuiltIn(query, documents, options))
+      : this.#runInPool({ id, backend }, query, documents, options);
+  }
+
+  /** Usage counts the query once per `taskUnitsMax` of documents. */
+  async #runBuiltIn(
+    query: string,
+    documents: readonly string[],
+    { priority }: ModelRunOptions,
+  ): Promise<RerankReply> {
+    const isUrgent = priority === 'query' || priority === 'fast';
+    const { scores, queryTokens, documentTokens, ms } = await this.#builtInReranker.scoreAt(
+      isUrgent ? 'urgent' : 'background',
+      query,
+      documents,
+    );
+    const tokens = documentTokens + queryTokens * splitTexts(documents, taskUnitsMax).length;
+    return { scores, tokens, inferenceMs: ms };
+  }
+
+  async #runInPool(
+    { id, backend }: { readonly id: string; readonly backend: InstalledModel<LocalReranker> },
+    query: string,
+    documents: readonly string[],
+    options: ModelRunOptions,
+  ): Promise<RerankReply> {
     const parts = await Promise.all(
       splitTexts(documents, taskUnitsMaxFor(backend)).map((part) => {
-        const task: RerankTask = { model: backend === 'built-in' ? id : backend, query, documents: part };
+        const task: RerankTask = { model: backend, query, documents: part };
         return this.#run({ id, backend }, options.priority, this.#rerankPool.run<RerankReply>(task, options));
       }),
     );

@@ -93,7 +93,7 @@ export async function getAddedModel(dataFolder: string, id: string): Promise<Loc
   const model = models.find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   const ids = models.map((candidate) => candidate.id).join(', ') || 'none';
-  throw new AppError('not_found', `No added model is named ${JSON.stringify(id)}. Added models: ${ids}.`);
+  throw new AppError('not_found', `No custom model is named ${JSON.stringify(id)}. Custom models: ${ids}.`);
 }
 
 /**
@@ -144,7 +144,7 @@ async function readManifest(dataFolder: string, name: string): Promise<LocalMode
     const model = JSON.parse(await readFile(path, 'utf8')) as LocalModel;
     if (model.format === 1 && model.id === name) return model;
   } catch (cause) {
-    throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}.`, { cause });
   }
   throw new AppError('invalid', `${path} is not a valid manifest of the model ${name} for this version.`);
 }

@@ -1,16 +1,10 @@
 import { AppError } from '../core/app-error.ts';
+import type { ModelReference } from '../core/model-reference.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalReranker } from './local-model.ts';
 import type { ModelProvider, ProviderHealth } from './model-provider.ts';
-
-/** Identity of the embedding model of a collection, as the collection stores it. */
-export interface ModelReference {
-  readonly id: string;
-  /** Changes whenever the same text may get a different vector. */
-  readonly version: string;
-}
 
 /** An embedding model available on this server. */
 export interface EmbeddingCatalogEntry extends ModelReference {
@@ -72,7 +66,7 @@ export class ModelCatalog {
       const ids = [...options.embeddings, ...options.rerankers].map((model) => model.id).join(', ');
       throw new AppError(
         'invalid',
-        `modelAliases maps ${alias} to ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
+        `QUARRY_MODEL_ALIASES maps ${alias} to ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
       );
     }
   }
@@ -237,7 +231,7 @@ export function toRerankerEntries(installed: InstalledModel): RerankerCatalogEnt
   return model.kind === 'reranker' ? [{ id: model.id, backend: { ...installed, model } }] : [];
 }
 
-function describeVersions(models: readonly { readonly id: string; readonly version: string }[]): string {
+function describeVersions(models: readonly ModelReference[]): string {
   return models
     .map(({ id, version }) => `${id} ${version}`)
     .sort()

@@ -89,7 +89,7 @@ export class HttpReranker {
       if (score < -roundingTolerance || score > 1 + roundingTolerance)
         throw new ProviderError(
           'misconfigured',
-          `score ${score} is outside 0 to 1. Set rerankScores to match the service`,
+          `score ${score} is outside 0 to 1. Set QUARRY_RERANK_SCORES to match the service`,
         );
       return Math.min(1, Math.max(0, score));
     });

@@ -13,16 +13,16 @@ export async function readJsonFile(path: string): Promise<unknown> {
   try {
     const { size } = await stat(path);
     if (size > jsonBytesMax)
-      throw new AppError('too_large', `${path} is ${size} bytes; at most ${jsonBytesMax} are read.`);
+      throw new AppError('too_large', `${path} has ${size} bytes; at most ${jsonBytesMax} are allowed.`);
     text = await readFile(path, 'utf8');
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return null;
-    throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}.`, { cause });
   }
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new AppError('invalid', `${path} is not JSON: ${(cause as Error).message}`, { cause });
+    throw new AppError('invalid', `${path} is not JSON: ${(cause as Error).message}.`, { cause });
   }
 }

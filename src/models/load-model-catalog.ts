@@ -97,7 +97,7 @@ export async function loadModelCatalog(dependencies: CatalogDependencies): Promi
   if (httpReranker !== null) rerankers.unshift(httpReranker);
   const requestedId = settings.embeddingModel ?? defaultEmbeddingModel;
   const first = embeddings.find(({ id }) => id === requestedId);
-  if (first === undefined) throw unknownModelError('embeddingModel', requestedId, embeddings);
+  if (first === undefined) throw unknownModelError('QUARRY_EMBEDDING_MODEL', requestedId, embeddings);
   const catalog = new ModelCatalog({
     embeddings: [first, ...embeddings.filter((model) => model !== first)],
     rerankers,
@@ -105,7 +105,7 @@ export async function loadModelCatalog(dependencies: CatalogDependencies): Promi
     legacyEmbeddingId: defaultEmbeddingModel,
   });
   if (settings.reranker !== null && !catalog.rerankerNames.includes(settings.reranker))
-    throw unknownModelError('reranker', settings.reranker, rerankers);
+    throw unknownModelError('QUARRY_RERANKER', settings.reranker, rerankers);
   return catalog;
 }
 
@@ -124,7 +124,7 @@ async function checkExecutionProviders(names: string): Promise<void> {
     } catch (cause) {
       throw new AppError(
         'invalid',
-        `The setting modelExecutionProviders contains ${name}, which onnxruntime cannot use on this machine: ${(cause as Error).message}`,
+        `QUARRY_MODEL_EXECUTION_PROVIDERS contains ${name}, which onnxruntime cannot use on this machine: ${(cause as Error).message}.`,
         { cause },
       );
     }
@@ -156,7 +156,7 @@ function unknownModelError(
   const ids = models.map((model) => model.id).join(', ');
   return new AppError(
     'invalid',
-    `The setting ${setting} is ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
+    `${setting} is ${JSON.stringify(id)}, which does not exist. Available models: ${ids}.`,
   );
 }
 
@@ -170,7 +170,7 @@ async function openHttpEmbedding(dependencies: CatalogDependencies): Promise<Emb
   const { settings } = dependencies;
   const { embeddingUrl, embeddingModel: model } = settings;
   if (embeddingUrl === null || model === null) return null;
-  checkModelName(model, [defaultEmbeddingModel], 'embeddingModel');
+  checkModelName(model, [defaultEmbeddingModel], 'QUARRY_EMBEDDING_MODEL');
   const url = toEndpoint(embeddingUrl, 'embeddings');
   const provider = createProvider(dependencies, { model, url, key: settings.embeddingKey });
   const prefixes = {
@@ -211,7 +211,7 @@ async function fetchDimensions(embedder: HttpEmbedder, model: string): Promise<n
     if (!(error instanceof ModelUnavailableError)) throw error;
     throw new AppError(
       'invalid',
-      `The vector length of ${JSON.stringify(model)} is unknown because the service at embeddingUrl is unreachable: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
+      `The vector length of ${JSON.stringify(model)} is unknown because the service at QUARRY_EMBEDDING_URL is unreachable: ${error.reason}. Start the service first, or set QUARRY_EMBEDDING_DIMENSIONS.`,
       { cause: error },
     );
   }
@@ -224,7 +224,7 @@ function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEnt
   checkModelName(
     model,
     rerankModels.map(({ id }) => id),
-    'rerankModel',
+    'QUARRY_RERANK_MODEL',
   );
   const provider = createProvider(dependencies, {
     model,
@@ -246,12 +246,12 @@ function checkModelName(model: string, builtIn: readonly string[], setting: stri
   if (model === reservedModelName)
     throw new AppError(
       'invalid',
-      `The setting ${setting} is "${model}", a name reserved for vectors sent by clients. Rename the model in the service.`,
+      `${setting} is "${model}", a name reserved for vectors sent by clients. Rename the model in the service.`,
     );
   if (!builtIn.includes(model)) return;
   throw new AppError(
     'invalid',
-    `The setting ${setting} is ${JSON.stringify(model)}, the name of a built-in model. To route this name to another model, use modelAliases.`,
+    `${setting} is ${JSON.stringify(model)}, the name of a built-in model. To route this name to another model, use QUARRY_MODEL_ALIASES.`,
   );
 }
 

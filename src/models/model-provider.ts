@@ -107,7 +107,7 @@ export class ModelProvider {
   /** Errors: `ModelUnavailableError` while the circuit breaker rejects requests. */
   checkAvailable(): void {
     const wait = this.#breaker.getWaitMs();
-    if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'it failed', wait);
+    if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'its requests failed', wait);
   }
 
   /**
@@ -124,7 +124,7 @@ export class ModelProvider {
     for (let attempt = 1; ; attempt += 1) {
       await this.#waitUntilUnpaused(deadline);
       const wait = this.#breaker.acquire();
-      if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'it failed', wait);
+      if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'its requests failed', wait);
       try {
         return await this.#requestOnce(body, deadline, read);
       } catch (error) {
@@ -186,7 +186,7 @@ export class ModelProvider {
     };
     // The provider works; only this input is refused.
     if (error.kind === 'refused') {
-      logger.info(fields, 'model provider rejected input');
+      logger.info(fields, 'model service rejected input');
       this.#recordSuccess();
       return;
     }
@@ -195,7 +195,7 @@ export class ModelProvider {
     else this.#breaker.recordFailure(error.kind === 'misconfigured');
     const pause = Math.min(error.retryAfterMs ?? 0, retryAfterMsMax);
     this.#pausedUntil = Math.max(this.#pausedUntil, clock.monotonic() + pause);
-    logger.warn({ ...fields, breaker: this.#breaker.state }, 'model provider request failed');
+    logger.warn({ ...fields, breaker: this.#breaker.state }, 'model service request failed');
   }
 
   #recordSuccess(): void {
@@ -203,7 +203,7 @@ export class ModelProvider {
     this.#lastError = null;
     this.#breaker.recordSuccess();
     if (!wasFailing) return;
-    this.#options.logger.info({ model: this.model }, 'model provider recovered');
+    this.#options.logger.info({ model: this.model }, 'model service recovered');
     this.#options.onRecovered();
   }
 

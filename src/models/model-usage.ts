@@ -41,7 +41,7 @@ export async function checkNotInUse(dataFolder: string, id: string): Promise<voi
     collections === 0 ? '' : ' Use `quarry collections change-model` to move a collection to another model.';
   throw new AppError(
     'conflict',
-    `The model ${JSON.stringify(id)} is in use: ${uses.join(' and ')}.${hint} Use --force to remove it anyway; affected collections then answer by keywords only.`,
+    `The model ${JSON.stringify(id)} is in use: ${uses.join(' and ')}.${hint} Use --force to remove it anyway; affected collections then use lexical search only.`,
   );
 }
 
@@ -51,8 +51,12 @@ async function readModelUsage(dataFolder: string): Promise<ModelUsage> {
   } catch (error) {
     // No server has run with added models.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new AppError('invalid', `${getUsagePath(dataFolder)} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new AppError(
+      'invalid',
+      `${getUsagePath(dataFolder)} cannot be read: ${(error as Error).message}.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -19,7 +19,7 @@ const unfamiliarShareMax = 0.5;
 const familiarShareMin = 0.9;
 /**
  * Bounds of the number of content words in a query. Few training queries exceed the first; from the second
- * on, the query is a long text, most of which no passage contains (models/README.md, "A second opinion").
+ * on, the query is a long text, most of which no passage contains (models/README.md, "Weight of the reranker").
  */
 const queryWordsMax = 20;
 const longTextWordsMin = 40;

@@ -4,10 +4,9 @@ import { AppError } from '../core/app-error.ts';
 import { projectRoot } from '../core/root.ts';
 import { FeatureReranker } from './feature-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalModel, LocalReranker } from './local-model.ts';
-import type { Embedder, InputType, Reranker } from './model.ts';
+import type { Embedder, InputType } from './model.ts';
 import { manifestFile } from './models-folder.ts';
 import { OnnxEmbedder } from './onnx-embedder.ts';
-import { OnnxReranker } from './onnx-reranker.ts';
 import { StaticEmbedder } from './static-embedder.ts';
 
 /** A built-in embedding model. */
@@ -50,6 +49,9 @@ export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
+/** Reranker whose scores stand for all three. */
+export const sharedReranker = 'zerank-2';
+
 /** Returns the version of a built-in model; it changes whenever the same text may get a different vector. */
 export async function readBuiltInVersion(id: string): Promise<string> {
   const config = await readFile(join(getEmbeddingModel(id).folder, 'config.json'), 'utf8');
@@ -86,11 +88,9 @@ export function getRerankModel(id: string): RerankModel {
   return getById(rerankModels, 'reranker', id);
 }
 
-/** Loads a built-in or added reranking model. Errors: 404 that lists the known ids. */
-export async function openReranker(model: RerankTask['model']): Promise<Reranker> {
-  return typeof model === 'string'
-    ? FeatureReranker.open(model, getRerankModel(model).folder)
-    : OnnxReranker.open(model);
+/** Loads a built-in reranking model. Errors: 404 that lists the known ids. */
+export async function openBuiltInReranker(id: string): Promise<FeatureReranker> {
+  return FeatureReranker.open(id, getRerankModel(id).folder);
 }
 
 /** Returns a key that is unique among the models of a process. */
@@ -121,18 +121,18 @@ export interface EmbedTask {
   readonly inputType: InputType;
 }
 
-/** Reply of the embedding worker; `vectors` has `dimensions` components per text. */
+/** Reply of the embedding worker. */
 export interface EmbedReply {
+  /** [texts.length x dimensions] floats, rows of unit length. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
   readonly tokens: number;
   readonly inferenceMs: number;
 }
 
-/** Task of the reranking worker. */
+/** Task of the reranking worker, which runs added models; a `FeatureReranker` needs no worker. */
 export interface RerankTask {
-  /** As in `EmbedTask`. */
-  readonly model: string | InstalledModel<LocalReranker>;
+  readonly model: InstalledModel<LocalReranker>;
   readonly query: string;
   readonly documents: readonly string[];
 }

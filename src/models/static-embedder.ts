@@ -47,6 +47,28 @@ async function readBertTokenizer(folder: string): Promise<BertTokenizer> {
   return new BertTokenizer(JSON.parse(text) as BertTokenizerJson);
 }
 
+async function readTokenBag(
+  folder: string,
+  { dimensions, repetitionExponent }: StaticEmbeddingConfig,
+  pieces: BertTokenizer | WordPiece,
+): Promise<TokenBag> {
+  const codes = await readFile(join(folder, 'table.i8'));
+  const graph = await readFile(join(folder, 'model.onnx'));
+  const weights = readOnnxFloats(graph, 'weights');
+  const prefixes = readOnnxFloats(graph, 'prefixes');
+  return new TokenBag(pieces, { dimensions, repetitionExponent, codes, weights, prefixes });
+}
+
+/** Opens the token bag in `folder`, which must use the built-in tokenizer. */
+export async function openTokenBag(
+  folder: string,
+): Promise<{ readonly pieces: WordPiece; readonly bag: TokenBag }> {
+  const config = await readConfig(folder);
+  assert(config.tokenizer === undefined, `${folder} uses the built-in tokenizer`);
+  const pieces = await readVocabulary(folder);
+  return { pieces, bag: await readTokenBag(folder, config, pieces) };
+}
+
 /** Reads the files in `folder` that are needed to access token vectors. */
 export async function readStaticEmbedding(folder: string): Promise<StaticEmbeddingFiles> {
   const table = await readFile(join(folder, 'table.i8'));
@@ -72,15 +94,9 @@ export class StaticEmbedder implements Embedder {
   /** Opens the model in `folder` under the name `id`. */
   static async open(id: string, folder: string): Promise<StaticEmbedder> {
     const config = await readConfig(folder);
-    const { dimensions, repetitionExponent } = config;
     const pieces =
       config.tokenizer === 'bert' ? await readBertTokenizer(folder) : await readVocabulary(folder);
-    const table = await readFile(join(folder, 'table.i8'));
-    const graph = await readFile(join(folder, 'model.onnx'));
-    const weights = readOnnxFloats(graph, 'weights');
-    const prefixes = readOnnxFloats(graph, 'prefixes');
-    const parameters = { dimensions, repetitionExponent, codes: table, weights, prefixes };
-    return new StaticEmbedder(id, dimensions, new TokenBag(pieces, parameters));
+    return new StaticEmbedder(id, config.dimensions, await readTokenBag(folder, config, pieces));
   }
 
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {

@@ -53,7 +53,7 @@ export class TokenGraph {
     try {
       session = await OnnxSession.open(path, run);
     } catch (cause) {
-      throw new AppError('invalid', `${path} cannot be loaded: ${(cause as Error).message}`, { cause });
+      throw new AppError('invalid', `${path} cannot be loaded: ${(cause as Error).message}.`, { cause });
     }
     const unknown = session.inputs.find(
       ({ name, type }) => inputFillers[name] === undefined || !/^int(32|64)$/.test(type),

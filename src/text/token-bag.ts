@@ -20,10 +20,10 @@ export interface TokenBagParameters {
  * across threads.
  */
 export class TokenBag {
-  readonly #handle: EmbeddingHandle;
+  readonly handle: EmbeddingHandle;
 
   constructor(tokenizer: { readonly handle: TokenizerHandle }, parameters: TokenBagParameters) {
-    this.#handle = addon.embeddingOpen(tokenizer.handle, parameters);
+    this.handle = addon.embeddingOpen(tokenizer.handle, parameters);
   }
 
   /** Returns one row of `dimensions` components per text, in input order, and the total number of tokens. */
@@ -31,7 +31,7 @@ export class TokenBag {
     texts: readonly string[],
     side: 'query' | 'document',
   ): { readonly vectors: Float32Array; readonly tokens: number } {
-    return addon.embeddingRun(this.#handle, texts, side === 'query');
+    return addon.embeddingRun(this.handle, texts, side === 'query');
   }
 
   /**
@@ -43,6 +43,6 @@ export class TokenBag {
     texts: readonly string[],
     parts: { readonly spans: Uint32Array; readonly counts: Uint32Array },
   ): { readonly vectors: Float32Array; readonly codes: Uint8Array; readonly tokens: number } {
-    return addon.embeddingRunParts(this.#handle, headings, texts, parts.spans, parts.counts);
+    return addon.embeddingRunParts(this.handle, headings, texts, parts.spans, parts.counts);
   }
 }

@@ -1,11 +1,29 @@
 import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
-import { ModelRunner } from '../../src/ingest/model-runner.ts';
+import { type BuiltInReranker, type ModelDirectory, ModelRunner } from '../../src/ingest/model-runner.ts';
 import type { RunOptions } from '../../src/ingest/pools.ts';
+import type { InstalledModel, LocalReranker } from '../../src/models/local-model.ts';
 import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
 import { builtInModels } from './built-in-models.ts';
 
 const taskUnitsMax = 64_000;
+
+const addedReranker: InstalledModel<LocalReranker> = {
+  model: {
+    format: 1,
+    id: 'added',
+    version: '1',
+    graph: 'model.onnx',
+    output: 'logits',
+    tokensMax: 512,
+    source: 'test',
+    kind: 'reranker',
+    head: 'one-logit',
+    question: null,
+  },
+  folder: '/models/added',
+  inferenceOptions: { threads: 1, batchTokens: 16_000, executionProviders: ['cpu'] },
+};
 
 /** Models that reply with the length of each text. */
 function setup() {
@@ -14,6 +32,7 @@ function setup() {
     readonly texts: number;
     readonly priority: RunOptions['priority'];
   }[] = [];
+  const builtInPriorities: string[] = [];
   const answer = (texts: readonly string[], options: RunOptions | undefined) => {
     const units = texts.reduce((sum, text) => sum + text.length, 0);
     tasks.push({ units, texts: texts.length, priority: options?.priority });
@@ -33,7 +52,23 @@ function setup() {
       return { ...answer(documents, options), scores } as Result;
     },
   };
-  return { runner: new ModelRunner({ embed, rerank }, builtInModels, () => {}), tasks };
+  const builtIn: BuiltInReranker = {
+    scoreAt: async (priority, _query, documents) => {
+      builtInPriorities.push(priority);
+      return {
+        scores: Float32Array.from(documents, (text) => text.length),
+        queryTokens: 1,
+        documentTokens: documents.length,
+        ms: 1,
+      };
+    },
+  };
+  const directory: ModelDirectory = {
+    ...builtInModels,
+    getReranker: (id) => ({ id, backend: id === 'added' ? addedReranker : 'built-in' }),
+  };
+  const runner = new ModelRunner({ embed, rerank }, builtIn, directory, () => {});
+  return { runner, tasks, builtInPriorities };
 }
 
 const sizes = [0, 10, 63_990, 1, 200_000, 5, 40_000, 40_000, 3];
@@ -53,16 +88,29 @@ t.test(
       t.ok(units <= taskUnitsMax || count === 1, `${count} texts of ${units} characters`);
       t.equal(priority, 'ingest');
     }
-    const ranked = await runner.rerank('zerank-2', 'query', texts, { priority: 'query' });
+    const embedTasks = tasks.length;
+    const ranked = await runner.rerank('added', 'query', texts, { priority: 'query' });
     t.same([...ranked.scores], sizes);
+    t.ok(tasks.length > embedTasks + 1);
   },
 );
+
+t.test('a built-in reranker gets all documents in one call', async (t) => {
+  const { runner, tasks, builtInPriorities } = setup();
+  const ranked = await runner.rerank('zerank-2', 'query', texts, { priority: 'fast' });
+  t.same([...ranked.scores], sizes);
+  t.equal(ranked.tokens, sizes.length + 5, 'the query counts once per 64,000 characters');
+  await runner.rerank('zerank-2', 'query', texts, { priority: 'slow' });
+  t.same(builtInPriorities, ['urgent', 'background']);
+  t.same(tasks, []);
+});
 
 t.test('a failed query names the model, other callers get the cause', async (t) => {
   const failure = new Error('the graph is broken');
   const pool = { run: () => Promise.reject(failure) };
   const troubles: unknown[] = [];
-  const runner = new ModelRunner({ embed: pool, rerank: pool }, builtInModels, (model, error) => {
+  const failing = { scoreAt: () => Promise.reject(failure) };
+  const runner = new ModelRunner({ embed: pool, rerank: pool }, failing, builtInModels, (model, error) => {
     troubles.push([model, error]);
   });
   const away = { name: 'AppError', model: 'mine', reason: 'the model run failed' };
@@ -75,7 +123,7 @@ t.test('a failed query names the model, other callers get the cause', async (t) 
   await t.rejects(runner.embed(['a'], 'document', { model: 'mine', priority: 'ingest' }), failure);
   const busy = new AppError('unavailable', 'The server is busy.');
   const full = { run: () => Promise.reject(busy) };
-  const crowded = new ModelRunner({ embed: full, rerank: full }, builtInModels, () =>
+  const crowded = new ModelRunner({ embed: full, rerank: full }, { scoreAt: full.run }, builtInModels, () =>
     t.fail('no trouble of a model'),
   );
   await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);

@@ -4,7 +4,7 @@ import { Pool } from '../../src/ingest/pools.ts';
 import { QueryEmbedder } from '../../src/ingest/query-embedder.ts';
 import { openBuiltInEmbedder } from '../../src/models/registry.ts';
 import { createTestRandom } from '../storage/test-random.ts';
-import { builtInModels } from './built-in-models.ts';
+import { builtInModels, unusedReranker } from './built-in-models.ts';
 
 /** Embedder whose vectors are the lengths of the texts; records the texts run inline and in the pool. */
 function createEmbedder(fields: { bytesMax?: number; inlineUnitsMax?: number } = {}) {
@@ -115,7 +115,7 @@ t.test('a query has the same vector bit for bit in any thread and any batch', as
   );
   const pool = new Pool({ name: 'embed', threads: 1, queueTasksMax: 1_000 });
   t.teardown(() => pool.close());
-  const models = new ModelRunner({ embed: pool, rerank: pool }, builtInModels, () => {});
+  const models = new ModelRunner({ embed: pool, rerank: pool }, unusedReranker, builtInModels, () => {});
   const model = await openBuiltInEmbedder('zembed-1');
   t.teardown(() => model.close());
   const pooled = (all: readonly string[]) =>

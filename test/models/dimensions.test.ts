@@ -42,7 +42,7 @@ t.test('a prefix without length becomes an axis instead of NaN', async (t) => {
   t.same(toDimensions(Float32Array.of(0, 0, 1), 2), Float32Array.of(1, 0));
 });
 
-t.test('the vector given is left alone', async (t) => {
+t.test('the input vector is not modified', async (t) => {
   const before = left.slice();
   toDimensions(left, 320)[0] = 9;
   toDimensions(left, 40)[0] = 9;

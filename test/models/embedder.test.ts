@@ -111,7 +111,7 @@ t.test('query and document side differ for every text', async (t) => {
   }
 });
 
-t.test('an empty list gives no vectors; tokens add up', async (t) => {
+t.test('an empty list returns no vectors; tokens are summed', async (t) => {
   t.same(await embedder.embed([], 'query'), { vectors: new Float32Array(0), tokens: 0 });
   const { tokens } = await embedder.embed(['the cat', '', 'the dog sat'], 'document');
   t.equal(tokens, 5);
@@ -147,7 +147,7 @@ const matters: { query: string; relevant: string; others: string[] }[] = [
   },
 ];
 
-t.test('a passage that answers a question is more similar than unrelated passages', async (t) => {
+t.test('a text that answers a question is more similar than unrelated texts', async (t) => {
   for (const { query, relevant, others } of matters) {
     const question = await embedOne(query, 'query');
     const near = dot(question, await embedOne(relevant, 'document'));

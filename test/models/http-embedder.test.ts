@@ -96,7 +96,7 @@ const words = ['herring', 'salt', 'cellar', 'barrel', 'harbour', 'gull', 'net', 
 const texts = Array.from({ length: 60 }, (_, i) => `${words[i % 10]} ${words[(i * 7 + 3) % 10]} ${i}`);
 
 t.test(
-  'vectors come back in the order of the texts, of length one, in bounded requests side by side',
+  'vectors are returned in the order of the texts, with length one, in bounded concurrent requests',
   async (t) => {
     const { service, embedder } = await createFixture(t);
     service.setBehavior('slow');
@@ -193,7 +193,7 @@ const passing: readonly ServiceBehavior[] = [
 ];
 
 for (const behavior of passing) {
-  t.test(`what fails once is tried again: ${behavior}`, async (t) => {
+  t.test(`a request that fails once is retried: ${behavior}`, async (t) => {
     const bounds = behavior === 'hang' ? { provider: { documentMsMax: 3_000 } } : {};
     const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
     await embedder.embed(['first'], 'document', normal);
@@ -236,7 +236,7 @@ t.test('replies in another order are put in order', async (t) => {
   );
 });
 
-t.test('a service that is busy is left alone as long as it asks for', async (t) => {
+t.test('a busy service receives no requests for the time that it specifies', async (t) => {
   const bounds = { provider: { queryMsMax: 500 } };
   const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
   service.retryAfter = '3';
@@ -244,7 +244,7 @@ t.test('a service that is busy is left alone as long as it asks for', async (t) 
   const waiting = embedder.embed(['herring'], 'document', normal);
   await waitUntil('the first answer', () => outcomes.length > 0);
   const error = await embedder.embed(['gull'], 'query', urgent).catch((reason: unknown) => reason);
-  t.ok(error instanceof ModelUnavailableError, 'a query that has not so much time is told at once');
+  t.ok(error instanceof ModelUnavailableError, 'a query with a shorter deadline fails at once');
   t.equal(service.requests.length, 1, 'nothing is sent meanwhile');
   await waiting;
   t.same(outcomes, ['busy', 'answered']);
@@ -311,7 +311,7 @@ t.test('a rejected text fails its own call only', async (t) => {
   t.match(reason, { code: 'bad_request', message: /rejected the text: HTTP status 413/ });
 });
 
-t.test('nobody listens', async (t) => {
+t.test('a service that does not listen', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as { port: number };
@@ -339,7 +339,7 @@ t.test('scores belong to their texts, in both dialects', async (t) => {
   }
 });
 
-t.test('scores that cannot be right are trouble', async (t) => {
+t.test('invalid scores are an error', async (t) => {
   for (const behavior of ['too-few', 'same-index', 'nan', 'zero', 'no-list', 'truncated'] as const) {
     const { service, reranker } = await createFixture(t);
     service.setBehavior(behavior);
@@ -348,7 +348,7 @@ t.test('scores that cannot be right are trouble', async (t) => {
   const { service, reranker } = await createFixture(t, { reranker: { scores: 'logit' } });
   service.setBehavior('zero');
   const { scores } = await reranker.score('herring', ['a'], normal);
-  t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'log-odds are told by configuration');
+  t.equal(scores[0], Math.fround(1 / (1 + Math.exp(-7.5))), 'the configuration declares log-odds');
 });
 
 t.test('the reply of a service about a text is logged, shortened, unless texts must not be', async (t) => {
@@ -365,7 +365,7 @@ t.test('the reply of a service about a text is logged, shortened, unless texts m
     for (const behavior of ['refuse-long', 'unauthorized'] as const) {
       service.setBehavior(behavior);
       for (const work of works) {
-        const error = await work().catch((refusal: AppError) => refusal);
+        const error = await work().catch((thrown: AppError) => thrown);
         const output = JSON.stringify([error, (error as AppError).options.privateDetails, logged]);
         t.equal(output.includes('xylophonist'), mayLogReply, `${behavior}: ${output.slice(0, 300)}`);
         t.notMatch(output, /z{600}/);

@@ -38,7 +38,7 @@ t.test('words of the training text are known in every form, slips of the pen are
   for (const word of ['herrng', 'hydrslazine', 'comprsesion', 'самолет']) t.notOk(words.hasWord(word), word);
 });
 
-t.test('questions in languages that the models do not know are told from those that they do', async (t) => {
+t.test('queries in unknown languages are distinguished from those in known languages', async (t) => {
   const words = ModelVocabulary.load();
   for (const text of ['How long do refunds take?', 'herring', 'what is 42', '', '1984'])
     t.equal(words.computeFamiliarity(text), 1, text);

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import t from 'tap';
+import { featureCount, featureDirections } from '../../models/train/rerank-features.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { OnnxSession } from '../../src/models/onnx-session.ts';
-import { getRerankModel, openReranker, rerankModels } from '../../src/models/registry.ts';
-import { featureCount, featureDirections } from '../../src/models/rerank-features.ts';
+import { getRerankModel, openBuiltInReranker, rerankModels } from '../../src/models/registry.ts';
 
-const reranker = await openReranker('zerank-2');
+const reranker = await openBuiltInReranker('zerank-2');
 t.teardown(() => reranker.close());
 
 const query = 'When was the steam engine of James Watt patented?';
@@ -23,7 +23,7 @@ const documents = [
 t.test('an unknown reranker is a 404 that lists the known ones', async (t) => {
   t.throws(() => getRerankModel('zerank-3'), AppError);
   t.throws(() => getRerankModel('zerank-3'), { status: 404, message: /zerank-2, zerank-1, zerank-1-small/ });
-  await t.rejects(openReranker('zembed-1'), AppError);
+  await t.rejects(openBuiltInReranker('zembed-1'), AppError);
 });
 
 t.test('every document, however odd, gets one score in 0..1', async (t) => {
@@ -55,7 +55,7 @@ t.test('a score is the same bit for bit, alone and in any order or batch', async
   }
 });
 
-t.test('an empty list gives no scores; the query is counted once', async (t) => {
+t.test('an empty list returns no scores; the query is counted once', async (t) => {
   t.equal((await reranker.score(query, [])).scores.length, 0);
   const one = await reranker.score('steam', ['engine']);
   const two = await reranker.score('steam', ['engine', 'engine']);
@@ -90,14 +90,14 @@ const preferred: { query: string; better: string; worse: string }[] = [
   },
 ];
 
-t.test('a passage that answers scores higher than one that only shares words or subject', async (t) => {
+t.test('a text that answers scores higher than one that only shares words or subject', async (t) => {
   for (const { query, better, worse } of preferred) {
     const { scores } = await reranker.score(query, [worse, better]);
     t.ok(scores[1]! > scores[0]!, `${query}: ${scores[1]} > ${scores[0]}`);
   }
 });
 
-t.test('every feature is monotonic: a passage never gains by matching less', async (t) => {
+t.test('every feature is monotonic: a text never gains by matching less', async (t) => {
   const session = await OnnxSession.open(join(getRerankModel('zerank-2').folder, 'model.onnx'));
   let state = 1;
   const random = (): number => {
@@ -123,7 +123,7 @@ t.test('every feature is monotonic: a passage never gains by matching less', asy
 t.test('every reranker name is served, currently by the same weights', async (t) => {
   const { scores } = await reranker.score(query, documents);
   for (const { id } of rerankModels) {
-    const other = await openReranker(id);
+    const other = await openBuiltInReranker(id);
     t.equal(other.id, id);
     t.same((await other.score(query, documents)).scores, scores);
     await other.close();
@@ -131,7 +131,7 @@ t.test('every reranker name is served, currently by the same weights', async (t)
 });
 
 t.test('close is idempotent, and a closed model cannot be used', async (t) => {
-  const closing = await openReranker('zerank-1');
+  const closing = await openBuiltInReranker('zerank-1');
   await closing.close();
   await closing.close();
   await t.rejects(closing.score('x', ['y']), /the model is open/);

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "text/add_scaled.h"
+#include "text/dot_rows.h"
 #include "text/lexicon.h"
 #include "text/static_embedding.h"
 #include "text/word_piece.h"
@@ -29,22 +30,68 @@ std::shared_ptr<const PlainTokenizer> SmallTokenizer() {
   return PlainTokenizer::Create({U"[UNK]", U"a", U"##b", U"the", U"##the", U"é", U"中", U"한", U"##국", U"ไท", U"##ย"});
 }
 
-TEST("the AVX2 version of AddScaled returns the bits of its scalar twin") {
-  if (FastestAddScaled() == AddScaledScalar) return;
+TEST("the AVX2 version of AddScaledRows returns the bits of its scalar twin") {
+  if (FastestAddScaledRows() == AddScaledRowsScalar) return;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  for (size_t count = 0; count <= 330; ++count) {
-    std::vector<int8_t> codes(count);
-    std::vector<float> expected(count);
-    for (size_t i = 0; i < count; ++i) {
-      codes[i] = static_cast<int8_t>(random());
-      expected[i] = normal(random);
-    }
+  for (size_t dimensions = 0; dimensions <= 330; ++dimensions) {
+    const size_t rowCount = random() % 9;
+    std::vector<int8_t> codes(rowCount * dimensions);
+    for (int8_t& code : codes) code = static_cast<int8_t>(random());
+    std::vector<ScaledRow> rows;
+    for (size_t row = 0; row < rowCount; ++row) rows.push_back({codes.data() + row * dimensions, normal(random)});
+    std::vector<float> expected(dimensions);
+    for (float& sum : expected) sum = normal(random);
     std::vector<float> found = expected;
-    const float scale = normal(random);
-    AddScaledScalar(codes.data(), scale, count, expected.data());
-    FastestAddScaled()(codes.data(), scale, count, found.data());
+    AddScaledRowsScalar(rows.data(), rowCount, dimensions, expected.data());
+    FastestAddScaledRows()(rows.data(), rowCount, dimensions, found.data());
     CHECK(found == expected);
+  }
+}
+
+TEST("the AVX2 version of DotRows returns the products of its scalar twin") {
+  if (FastestDotRows() == DotRowsScalar) return;
+  std::mt19937 random(7);
+  for (size_t length = 0; length <= 330; ++length) {
+    const size_t count = random() % 11;
+    std::vector<int8_t> row(length);
+    for (int8_t& code : row) code = static_cast<int8_t>(random());
+    std::vector<int16_t> others(count * length);
+    for (int16_t& code : others) code = static_cast<int8_t>(random());
+    std::vector<int32_t> expected(count);
+    std::vector<int32_t> found(count);
+    DotRowsScalar(row.data(), others.data(), count, length, expected.data());
+    FastestDotRows()(row.data(), others.data(), count, length, found.data());
+    CHECK(found == expected);
+  }
+}
+
+TEST("a text has the ids of its words, however long they are and whatever surrounds them") {
+  const auto tokenizer =
+      PlainTokenizer::Create({U"[UNK]", U"a", U"##a", U"##b", U"ab", U"abc", U"cafe", U"1a", U"aaaaaaaa",
+                              U"aaaaaaaaaaaaaaaa", U"aaaaaaaaaaaaaaaaa", U"中", U"é", U"##c"});
+  std::mt19937 random(8);
+  Tokenizer::Scratch scratch;
+  for (int round = 0; round < 3000; ++round) {
+    std::u16string text = RandomText(&random, random() % 60);
+    static constexpr std::u16string_view kParts[] = {u"a",    u"b",  u"AB",       u"abc", u" ",     u"-",
+                                                     u"Café", u"1a", u"aaaaaaaa", u"中",  u"\u2014"};
+    for (size_t part = random() % 12; part > 0; --part) text += kParts[random() % std::size(kParts)];
+    Ids expected;
+    std::vector<size_t> ends;
+    size_t at = 0;
+    for (auto word = PlainTokenizer::NextWord(text, &at); !word.empty(); word = PlainTokenizer::NextWord(text, &at)) {
+      tokenizer->EncodeWord(word, &scratch, &expected);
+      ends.push_back(at);
+    }
+    Ids ids;
+    std::vector<Tokenizer::Word> words;
+    CHECK(tokenizer->EncodeWords(text, &scratch, &ids, &words));
+    CHECK(ids == expected && words.size() == ends.size());
+    for (size_t i = 0; i < ends.size(); ++i) CHECK(words[i].end == ends[i]);
+    WordAnalysis analysis;
+    tokenizer->Analyze(text, &scratch, &analysis);
+    CHECK(analysis.ids == expected && analysis.words.size() == ends.size());
   }
 }
 

@@ -19,7 +19,7 @@ const graph = {
   ],
 } as const;
 
-t.test('a written model computes what it says, with its data inside and beside the file', async (t) => {
+t.test('a written model computes its graph, with its data inside and beside the file', async (t) => {
   const folder = t.testdir();
   await writeFile(join(folder, 'model.onnx'), encodeModel(graph));
   await writeFile(join(folder, 'w.bin'), toBytes(Float32Array.of(1, 2, 3, 4, 5, 6)));

@@ -32,7 +32,7 @@ const set = {
   qrels: { 'test.tsv': 'query-id\tcorpus-id\tscore\nq1\td1\t1' },
 };
 
-t.test('what was measured stands beside plain BM25, with the mean of the sets', async (t) => {
+t.test('measured results are printed beside plain BM25, with the mean of the sets', async (t) => {
   const results = { sets: ['one', 'two'].map((name) => ({ name, questions: 1, ways })) };
   const folder = t.testdir({ one: set, two: structuredClone(set), 'results.json': JSON.stringify(results) });
   const file = join(folder, 'results.json');
@@ -43,7 +43,7 @@ t.test('what was measured stands beside plain BM25, with the mean of the sets', 
   t.match(stdout, '| two | 1 | 1.0000 | 0.9500 | 0.8500 | 1.0000 | 0.9900 |');
 });
 
-t.test('without all ways, or with another word for terms, it says what is missing', async (t) => {
+t.test('a missing configuration and an unknown analyzer are rejected with a reason', async (t) => {
   const results = { sets: [{ name: 'one', questions: 1, ways: ways.slice(0, 2) }] };
   const folder = t.testdir({ one: set, 'results.json': JSON.stringify(results) });
   const file = join(folder, 'results.json');

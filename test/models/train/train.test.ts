@@ -33,7 +33,7 @@ async function writeSource(folder: string, file: string, line: (article: number)
 }
 
 t.test(
-  'the recipe makes both models from text, the same ones each time, and they have learned',
+  'training produces both models from text, deterministically, and they distinguish subjects',
   async (t) => {
     const data = t.testdir({ data: {}, first: {}, second: {} });
     const folder = join(data, 'data');
@@ -79,7 +79,7 @@ t.test(
   },
 );
 
-t.test('without text the recipe says what it needs', async (t) => {
+t.test('without training text, the error names the missing files', async (t) => {
   await t.rejects(run(), /--data names the folder/);
   await t.rejects(run('--data', t.testdir(), '--out', t.testdir()), /has no wikipedia-en/);
 });

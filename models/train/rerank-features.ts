@@ -1,7 +1,7 @@
-import { stopWords } from '../text/stop-words.ts';
-import { forEachWord, normalizeWord, type WordPiece } from '../text/wordpiece.ts';
-import type { IdfTable } from './idf-table.ts';
-import { toLightStem } from './light-stem.ts';
+import type { IdfTable } from '../../src/models/idf-table.ts';
+import { toLightStem } from '../../src/models/light-stem.ts';
+import { stopWords } from '../../src/text/stop-words.ts';
+import { forEachWord, normalizeWord, type WordPiece } from '../../src/text/wordpiece.ts';
 import type { TokenVectorTable } from './token-vector-table.ts';
 
 /**

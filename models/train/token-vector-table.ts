@@ -1,5 +1,5 @@
-import { assert } from '../core/assert.ts';
-import type { WordPiece } from '../text/wordpiece.ts';
+import { assert } from '../../src/core/assert.ts';
+import type { WordPiece } from '../../src/text/wordpiece.ts';
 
 /** Components used for comparing single tokens: half of the vector is almost as accurate at half of the time. */
 const comparedDimensions = 160;

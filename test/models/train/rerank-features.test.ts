@@ -1,8 +1,12 @@
 import t from 'tap';
-import { encodeIdfTable, IdfTable } from '../../src/models/idf-table.ts';
-import { featureCount, featureDirections, RerankFeatureBuilder } from '../../src/models/rerank-features.ts';
-import { TokenVectorTable } from '../../src/models/token-vector-table.ts';
-import { WordPiece } from '../../src/text/wordpiece.ts';
+import {
+  featureCount,
+  featureDirections,
+  RerankFeatureBuilder,
+} from '../../../models/train/rerank-features.ts';
+import { TokenVectorTable } from '../../../models/train/token-vector-table.ts';
+import { encodeIdfTable, IdfTable } from '../../../src/models/idf-table.ts';
+import { WordPiece } from '../../../src/text/wordpiece.ts';
 
 // Three tokens: "car" and "auto" have the same direction, "tree" another.
 const pieces = new WordPiece(['[UNK]', 'car', 'auto', 'tree']);
@@ -35,7 +39,7 @@ function describe(query: string, document: string, cosine = 0): Record<Feature, 
   >;
 }
 
-t.test('each feature says what its name says', async (t) => {
+t.test('each feature measures what its name says', async (t) => {
   const far = 'x '.repeat(30);
   const cases: [string, string, Feature, number][] = [
     ['red car engine', 'the red car', 'idfCoverage', 0.5],

@@ -1,0 +1,10 @@
+// The functions of native/text's reranker that are declared in src/index/addon.ts.
+#pragma once
+
+#include <napi.h>
+
+namespace quarry {
+
+void AddRerankFunctions(Napi::Env env, Napi::Object exports);
+
+}  // namespace quarry
