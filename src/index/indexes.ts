@@ -7,7 +7,8 @@ import { uuidPattern } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ChangeLog, ChangeLogEntry, LiveVersions } from '../storage/changes.ts';
 import { type Collection, type Collections, getGeneration, type VectorSet } from '../storage/collections.ts';
-import type { Contents, IndexBlock } from '../storage/content.ts';
+import type { Contents } from '../storage/content.ts';
+import type { IndexBlock } from '../storage/index-blocks.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { VersionReader } from '../storage/version-reader.ts';
 import type { VersionRecord, Versions } from '../storage/versions.ts';
@@ -162,7 +163,8 @@ export class Indexes {
   async stage(staged: StagedVersion, block: IndexBlock | null, signal?: AbortSignal): Promise<void> {
     const index = this.get(staged.collectionId);
     const entry = assertDefined(this.#entries.get(staged.collectionId), 'open shards have an index entry');
-    const rows = block ?? this.#options.contents.readIndexBlock(staged.documentId, entry.generation);
+    const rows =
+      block ?? (await this.#options.contents.blocks.readBlock(staged.documentId, entry.generation));
     if (rows === undefined || (rows.generation ?? 0) !== entry.generation) throw modelChangeInProgress();
     await this.#retryWhileBusy(() => this.#stage(index, staged, rows), signal);
     entry.staged.add(staged.version);
@@ -589,7 +591,7 @@ export class Indexes {
       try {
         const record = versions.get(collectionId, version);
         const block =
-          record === undefined ? undefined : contents.readIndexBlock(record.documentId, generation);
+          record === undefined ? undefined : await contents.blocks.readBlock(record.documentId, generation);
         if (record === undefined || block === undefined) return false;
         await this.#stage(index, record, block);
         return true;

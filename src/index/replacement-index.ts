@@ -10,7 +10,7 @@ export interface ReplacementIndexOptions {
   readonly generation: number;
   readonly index: CollectionIndex;
   readonly versions: Pick<Versions, 'get'>;
-  readonly contents: Pick<Contents, 'readIndexBlock'>;
+  readonly contents: Pick<Contents, 'blocks'>;
   readonly sequence: Pick<Sequence, 'next'>;
 }
 
@@ -61,7 +61,8 @@ export class ReplacementIndex {
     const { collectionId, generation, versions, contents, sequence, index } = this.#options;
     if (this.#versions.has(version)) return;
     const record = versions.get(collectionId, version);
-    const block = record === undefined ? undefined : contents.readIndexBlock(record.documentId, generation);
+    const block =
+      record === undefined ? undefined : await contents.blocks.readBlock(record.documentId, generation);
     if (record === undefined || block === undefined) return;
     const { vectors, terms } = block;
     for (;;) {

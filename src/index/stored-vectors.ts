@@ -51,7 +51,7 @@ export class StoredVectors {
   ): Promise<void> {
     const { contents, space } = this.#options;
     const { id: model, generation, dimensions, embedChunks } = vectorMaker;
-    const rows = contents.readRowLayout(documentId);
+    const rows = contents.blocks.readRowLayout(documentId);
     const chunks = this.#chunks(documentId);
     // The document was deleted meanwhile.
     if (rows === undefined || chunks === null) return;
@@ -67,19 +67,20 @@ export class StoredVectors {
     embedded.forEach(({ children }, row) => {
       const bytes = children.length * codeBytes;
       const codes = output.codes.subarray(at, at + bytes);
-      if (bytes > 0) operations.push(contents.putCodes(documentId, rows.chunkOfRow[row]!, codes, generation));
+      if (bytes > 0)
+        operations.push(contents.blocks.putCodes(documentId, rows.chunkOfRow[row]!, codes, generation));
       at += bytes;
     });
-    operations.push(...contents.putVectorPieces(documentId, block));
-    await this.#write([...operations, contents.putVectorHead(documentId, block)], expectations);
+    operations.push(...contents.blocks.putVectorPieces(documentId, block));
+    await this.#write([...operations, contents.blocks.putVectorHead(documentId, block)], expectations);
   }
 
   #chunks(documentId: string): ChunkEmbeddingInput[] | null {
     const { contents } = this.#options;
-    const layout = contents.readLayout(documentId);
+    const layout = contents.chunks.readLayout(documentId);
     if (layout === undefined) return null;
     const keys = Array.from(layout.chunkStarts, (_, chunk) => ({ documentId, chunk }));
-    const chunks = contents.readChunks(keys);
+    const chunks = contents.chunks.read(keys);
     if (chunks.includes(undefined)) return null;
     return chunks.map((chunk) => assertDefined(chunk, 'no chunk is missing'));
   }
@@ -124,7 +125,7 @@ export function createVectorRenewal({
 }): (record: DocumentRecord, signal: AbortSignal) => Promise<void> {
   return async ({ collectionId, path, version, documentId }, signal) => {
     const collection = collections.findById(collectionId);
-    if (collection === undefined || contents.hasVectors(documentId, getGeneration(collection))) return;
+    if (collection === undefined || contents.blocks.hasVectors(documentId, getGeneration(collection))) return;
     const expectations = [
       collections.expectExists(collectionId),
       documents.expectVersion(collectionId, path, version),

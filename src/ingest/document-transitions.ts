@@ -4,12 +4,15 @@ import type { Clock } from '../core/clock.ts';
 import { countOfTexts, isPacked, type Texts } from '../core/packed-texts.ts';
 import { shardOf } from '../index/shard-of.ts';
 import type { VersionPublisher } from '../index/version-publisher.ts';
+import type { Layout, NewChunk } from '../storage/chunks.ts';
 import { type Collection, type Collections, ownVectors } from '../storage/collections.ts';
-import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../storage/content.ts';
+import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../storage/documents.ts';
 import { putGarbage } from '../storage/garbage.ts';
+import type { IndexBlock } from '../storage/index-blocks.ts';
 import { deleteJob, type Job, putJob } from '../storage/jobs.ts';
+import type { ParsedHead } from '../storage/parsed-pages.ts';
 import { operationsBytes, type SpaceGuard, type Store, type WriteOperation } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
@@ -130,7 +133,7 @@ export class DocumentTransitions {
         },
         operations: [
           ...rest,
-          contents.putParsedHead(job.documentId, head),
+          contents.parsed.putHead(job.documentId, head),
           ...(version === undefined ? [] : [versions.put({ ...version, contentType, hasImages })]),
           putJob(next),
           ...this.#count(job, record, { event: 'parsed', pages: pageCount, timeTakenMs }),
@@ -231,22 +234,22 @@ export class DocumentTransitions {
     const { contents } = this.#options;
     for (const [i, chunk] of chunks.entries()) {
       const codesOfChunk = codes[i];
-      const put = contents.putChunk(documentId, i, chunk);
+      const put = contents.chunks.put(documentId, i, chunk);
       if (codesOfChunk === undefined) yield [put];
-      else yield [put, contents.putCodes(documentId, i, codesOfChunk, block.generation)];
+      else yield [put, contents.blocks.putCodes(documentId, i, codesOfChunk, block.generation)];
     }
-    for (const put of contents.putIndexPieces(documentId, block)) yield [put];
-    yield [contents.putLayout(documentId, layout), contents.putIndexHead(documentId, block)];
+    for (const put of contents.blocks.putPieces(documentId, block)) yield [put];
+    yield [contents.chunks.putLayout(documentId, layout), contents.blocks.putHead(documentId, block)];
   }
 
   *#pageEntries({ documentId }: Job, pages: Texts): Generator<WriteOperation[]> {
-    for (const put of this.#options.contents.putParsedPages(documentId, pages)) yield [put];
+    for (const put of this.#options.contents.parsed.putPages(documentId, pages)) yield [put];
   }
 
   /** Deletes the parsed pages, since the chunks contain the text from now on. */
   #deleteParsed({ documentId }: Job, { layout, block }: ChunkedContent): Iterable<WriteOperation> {
     const vectors = block.model === ownVectors;
-    return this.#options.contents.deleteParsed(documentId, layout.pageStarts.length, { vectors });
+    return this.#options.contents.parsed.delete(documentId, layout.pageStarts.length, { vectors });
   }
 
   /** Updates the languages of the collection and the usage for the chunks. */

@@ -370,12 +370,12 @@ export class DocumentWriter {
     if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
     const pages = await collectInBackground(
       backgroundScheduler,
-      contents.putParsedPages(documentId, input.pages),
+      contents.parsed.putPages(documentId, input.pages),
     );
     return [
       ...pages,
-      ...(input.vectors ?? []).map((vector, i) => contents.putSuppliedVector(documentId, i, vector)),
-      contents.putParsedHead(documentId, {
+      ...(input.vectors ?? []).map((vector, i) => contents.parsed.putSuppliedVector(documentId, i, vector)),
+      contents.parsed.putHead(documentId, {
         kind: input.contentKind,
         contentType: input.contentType,
         pageCount: pages.length,

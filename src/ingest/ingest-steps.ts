@@ -11,8 +11,11 @@ import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { DocumentKind, PackedParseOutcome, ParseTask } from '../parsing/process/parse-task.ts';
 import type { Blobs } from '../storage/blobs.ts';
-import type { Contents, IndexBlock, Layout, NewChunk, ParsedHead } from '../storage/content.ts';
+import type { Layout, NewChunk } from '../storage/chunks.ts';
+import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
+import type { IndexBlock } from '../storage/index-blocks.ts';
+import type { ParsedHead } from '../storage/parsed-pages.ts';
 import type { ChunkBatches } from './chunk-batches.ts';
 import type { ChunkedContent, ParsedText } from './document-transitions.ts';
 import { callParser, type ParserCallOptions } from './parser-call.ts';
@@ -23,9 +26,9 @@ export type StepFailure = ParseFailureData;
 /** Computes vectors and codes from the vectors supplied per page; see `models/page-vectors`. */
 type PageVectorSource = (
   chunks: ChunkTaskResult['chunks'],
-  suppliedVectors: Float32Array,
-  dimensions: number,
-) => Pick<ChunkVectors, 'vectors' | 'codes'>;
+  readPageVector: (page: number) => Float32Array,
+  options: { readonly dimensions: number; readonly yieldToEventLoop: YieldToEventLoop },
+) => Promise<Pick<ChunkVectors, 'vectors' | 'codes'>>;
 
 /** Source of the vectors of documents in a collection. */
 export interface DocumentModel {
@@ -108,7 +111,7 @@ export class IngestSteps {
 
   /** False when an earlier attempt has already stored chunks and vectors. */
   needsChunks(record: DocumentRecord): boolean {
-    return this.#options.contents.readParsedHead(record.documentId) !== undefined;
+    return this.#options.contents.parsed.readHead(record.documentId) !== undefined;
   }
 
   /** Whether all derived content of a document fits into one write and is computed in one go. */
@@ -144,7 +147,7 @@ export class IngestSteps {
       signal.throwIfAborted();
       const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated: record.attempts > 0 });
       const yieldToEventLoop = this.#options.backgroundScheduler.slice();
-      const result = await this.#withVectors(record, head, { chunked, model, signal, yieldToEventLoop });
+      const result = await this.#withVectors(record, { chunked, model, signal, yieldToEventLoop });
       signal.throwIfAborted();
       return {
         ...(await toContent(result, model, yieldToEventLoop)),
@@ -163,7 +166,6 @@ export class IngestSteps {
   /** Completes the result of a chunk worker with vectors that the worker did not compute. */
   async #withVectors(
     { documentId }: DocumentRecord,
-    { pageCount }: ParsedHead,
     {
       chunked,
       model,
@@ -179,11 +181,13 @@ export class IngestSteps {
     const { dimensions, embedChunks } = model;
     if (embedChunks === 'in-worker') return chunked;
     if (typeof embedChunks === 'object') {
-      const suppliedVectors = this.#options.contents.readSuppliedVectors(documentId, pageCount);
+      const { contents } = this.#options;
+      const readPageVector = (page: number) => contents.parsed.readSuppliedVector(documentId, page);
+      const options = { dimensions, yieldToEventLoop };
       return {
         ...chunked,
         dimensions,
-        ...embedChunks.fromPages(chunked.chunks, suppliedVectors, dimensions),
+        ...(await embedChunks.fromPages(chunked.chunks, readPageVector, options)),
       };
     }
     const rows = await toEmbeddedChunks(chunked, yieldToEventLoop);
@@ -196,12 +200,12 @@ export class IngestSteps {
     const { documentId, numPages } = record;
     const invariant = 'a document is parsed before it is chunked';
     if (this.isSmall(record))
-      return assertDefined(contents.readParsedDocument(documentId, numPages ?? 0), invariant);
-    const head = assertDefined(contents.readParsedHead(documentId), invariant);
+      return assertDefined(contents.parsed.readDocument(documentId, numPages ?? 0), invariant);
+    const head = assertDefined(contents.parsed.readHead(documentId), invariant);
     // An attempt that ended with a crash may have left more pages than the successful one.
     return {
       head,
-      pages: await contents.packedPages(documentId, head.pageCount, backgroundScheduler.slice()),
+      pages: await contents.parsed.packPages(documentId, head.pageCount, backgroundScheduler.slice()),
     };
   }
 

@@ -342,7 +342,7 @@ export class ModelChanges {
     const { collectionId, passController } = run;
     checkCapacity();
     const record = versions.get(collectionId, version);
-    if (record === undefined || contents.hasVectors(record.documentId, next.generation)) return;
+    if (record === undefined || contents.blocks.hasVectors(record.documentId, next.generation)) return;
     const expectations = [
       collections.expectExists(collectionId),
       live.expect(collectionId, { version, shard }),
@@ -369,7 +369,7 @@ export class ModelChanges {
     for await (const { documentId } of versions.list(collectionId)) {
       for (;;) {
         signal.throwIfAborted();
-        const deletes = await contents.deleteOtherGeneration(documentId, state.generation, max);
+        const deletes = await contents.blocks.deleteOtherGeneration(documentId, state.generation, max);
         if (deletes.length > 0)
           await store.write([collections.expectExists(collectionId), ...deletes], { mayUseReserve: true });
         if (deletes.length < max) break;

@@ -1,5 +1,5 @@
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
-import type { StoredChunk } from '../storage/content.ts';
+import type { StoredChunk } from '../storage/chunks.ts';
 import type { CachedVersion, RowContent, VersionReader } from '../storage/version-reader.ts';
 import type { Candidate } from './candidates.ts';
 

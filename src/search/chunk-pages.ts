@@ -1,4 +1,4 @@
-import type { StoredChunk } from '../storage/content.ts';
+import type { StoredChunk } from '../storage/chunks.ts';
 import type { Language } from '../text/languages.ts';
 import { findMatchedWords, type LexicalQuery } from '../text/query.ts';
 import type { ChunkHit } from './chunk-hits.ts';

@@ -1,17 +1,18 @@
-import type { Contents, TextParts } from '../storage/content.ts';
+import type { Contents } from '../storage/content.ts';
+import type { TextParts } from '../storage/text-parts.ts';
 
 /**
  * Returns the whole text of a document: from its parsed pages until chunks exist, then from the chunks. Null
  * before parsing, and after deletion.
  */
 export async function readDocumentText(contents: Contents, documentId: string): Promise<TextParts | null> {
-  const head = contents.readParsedHead(documentId);
+  const head = contents.parsed.readHead(documentId);
   if (head !== undefined) {
-    const pages = await contents.readParsedPages(documentId, head.pageCount);
+    const pages = await contents.parsed.readPages(documentId, head.pageCount);
     // Fewer pages: they were replaced by chunks after the head was read.
     if (pages.length === head.pageCount) return joined(pages);
   }
-  return (await contents.textParts(documentId)) ?? null;
+  return (await contents.chunks.readText(documentId)) ?? null;
 }
 
 function* joined(pages: readonly TextParts[]): TextParts {

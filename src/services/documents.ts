@@ -60,9 +60,10 @@ import { compileValidator } from '../schemas/validate.ts';
 import { type DefaultResponse, type DocumentMetadataJson, successResponse } from '../schemas/wire.ts';
 import type { Blobs, PinnedBlob } from '../storage/blobs.ts';
 import { type Collection, type Collections, hasOwnVectors } from '../storage/collections.ts';
-import type { Contents, TextParts } from '../storage/content.ts';
+import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
 import type { WriteOperation } from '../storage/store.ts';
+import type { TextParts } from '../storage/text-parts.ts';
 import type { Versions } from '../storage/versions.ts';
 import { canAccessDocument } from './access-filter.ts';
 import { remainingMs, type ServiceCall } from './call.ts';
@@ -543,7 +544,7 @@ export class DocumentServices {
   /** Returns title, language and warnings found by parsing; empty before that. */
   #parsedDetails(documentId: string): Pick<DocumentResponse, 'title' | 'language' | 'warnings'> {
     const { contents } = this.#options;
-    const parsed = contents.readParsedHead(documentId) ?? contents.readLayout(documentId);
+    const parsed = contents.parsed.readHead(documentId) ?? contents.chunks.readLayout(documentId);
     return {
       title: parsed?.title ?? null,
       language: parsed?.language ?? null,
@@ -561,7 +562,9 @@ export class DocumentServices {
   #readPage(documentId: string, pageIndex: number): TextParts | null {
     const { contents } = this.#options;
     return (
-      contents.readParsedPage(documentId, pageIndex) ?? contents.pageParts(documentId, pageIndex) ?? null
+      contents.parsed.readPage(documentId, pageIndex) ??
+      contents.chunks.readPage(documentId, pageIndex) ??
+      null
     );
   }
 }

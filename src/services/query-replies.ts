@@ -7,7 +7,7 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search.ts';
-import type { TextParts } from '../storage/content.ts';
+import type { TextParts } from '../storage/text-parts.ts';
 import type { CachedVersion, VersionReplyFragment } from '../storage/version-reader.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 

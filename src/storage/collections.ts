@@ -1,3 +1,4 @@
+import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
 import { tables, text, uuid } from './keys.ts';
 import { RecordCache } from './record-cache.ts';
@@ -13,7 +14,7 @@ export interface Collection {
   /** Dimensions of the vectors the engine holds for this collection. */
   readonly dimensions: number;
   /** Model of its vectors; absent in collections of the first builds, which use the built-in model. */
-  readonly model?: { readonly id: string; readonly version: string };
+  readonly model?: ModelReference;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly languages: readonly string[];
@@ -31,7 +32,7 @@ export interface VectorSet {
   readonly generation: number;
   readonly dimensions: number;
   /** Null if a collection of the first builds does not record it. */
-  readonly model: { readonly id: string; readonly version: string } | null;
+  readonly model: ModelReference | null;
 }
 
 /** Reserved model name for vectors supplied with documents and queries. No model may have this name. */
@@ -42,7 +43,7 @@ export function hasOwnVectors({ model }: Pick<Collection, 'model'>): boolean {
 }
 
 export interface ModelVectorSet extends VectorSet {
-  readonly model: { readonly id: string; readonly version: string };
+  readonly model: ModelReference;
 }
 
 /**
@@ -71,7 +72,7 @@ export function getGeneration({ vectors }: Collection): number {
 /** Returns the state after starting to replace the vectors by those of another model or version. */
 export function startVectorChange(
   state: VectorState,
-  { id, version, dimensions }: { readonly id: string; readonly version: string; readonly dimensions: number },
+  { id, version, dimensions }: ModelVersion,
 ): VectorState {
   const hasOtherParity = (state.last + 1 - state.generation) % 2 === 1;
   const generation = state.last + (hasOtherParity ? 1 : 2);

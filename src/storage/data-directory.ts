@@ -133,7 +133,10 @@ async function readFormat(path: string, current: number): Promise<number> {
     return current;
   }
   const format = parseFormat(text);
-  if (format === null) throw startupError(`The file ${file} is damaged: the format version is missing.`);
+  if (format === null)
+    throw startupError(
+      `The file ${file} is damaged: the format version is missing. Restore it from a backup.`,
+    );
   if (format > current) {
     throw startupError(
       `The data directory ${path} has format ${format}, written by a newer Quarry version. This version supports format ${current}. Run the newer version.`,
@@ -185,7 +188,7 @@ async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor)
 
 async function lockedMessage(path: string): Promise<string> {
   const pid = (await readIfExists(pidPath(path)))?.trim() ?? '';
-  const owner = /^\d+$/.test(pid) ? `the server with process id ${pid}` : 'another server';
+  const owner = /^\d+$/.test(pid) ? `the server with process ID ${pid}` : 'another server';
   return `The data directory ${path} is in use by ${owner}. Stop that server or set QUARRY_DATA to another folder.`;
 }
 

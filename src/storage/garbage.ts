@@ -15,6 +15,11 @@ export interface Garbage {
   readonly content: GarbageContent | null;
 }
 
+export interface GarbageStores {
+  readonly store: Store;
+  readonly blobs: Blobs;
+}
+
 export interface GarbageContent {
   readonly documentId: string;
   /** Hash of the blob referenced by this document id, or null. */
@@ -36,7 +41,7 @@ export function putGarbage(item: Garbage, now: number): WriteOperation {
  * continues. Resolves to the number of items deleted.
  */
 export async function collectGarbage(
-  { store, blobs }: { readonly store: Store; readonly blobs: Blobs },
+  { store, blobs }: GarbageStores,
   now: number,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -94,7 +99,7 @@ export async function forEachConcurrently<T>(
  * `last`. Then deletes the blob if it is unreferenced.
  */
 export async function deleteContent(
-  { store, blobs }: { readonly store: Store; readonly blobs: Blobs },
+  { store, blobs }: GarbageStores,
   { documentId, rawHash }: GarbageContent,
   last: readonly WriteOperation[],
 ): Promise<void> {

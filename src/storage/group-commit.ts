@@ -111,7 +111,7 @@ export class GroupCommit {
     const pending = this.#countedBytes;
     const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
     if (isFull && options.mayExceedQueue !== true) {
-      return new AppError('queue_full', 'The write queue is full. Try again in a moment.', {
+      return new AppError('queue_full', 'The write queue is full. Try again shortly.', {
         retryAfterMs: 1_000,
         privateDetails: { pendingBytes: pending },
       });

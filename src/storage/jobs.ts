@@ -192,7 +192,7 @@ class OrganizationQueue {
     const heap = this.#heap;
     const first = heap[0];
     const last = heap.pop();
-    assert(first !== undefined && last !== undefined, 'only a queue with jobs has a turn');
+    assert(first !== undefined && last !== undefined, 'only a queue with jobs is scheduled');
     if (heap.length > 0) this.#sink(last);
     return first;
   }

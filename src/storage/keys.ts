@@ -149,29 +149,11 @@ function keyField<T>(field: Omit<KeyField<T>, 'encode'>): KeyField<T> {
   };
 }
 
-/**
- * Cache of recently encoded ids: nearly every key of a write has the same document or collection id. Callers
- * copy the bytes into their keys and must not modify them.
- */
-const recentIds = new Map<string, Uint8Array>();
-const recentIdsMax = 4_096;
-
-function encodeUuid(value: string): Uint8Array {
-  const known = recentIds.get(value);
-  if (known !== undefined) return known;
-  // Allocated separately: a cached pooled buffer would keep the whole pool alive.
-  const bytes = new Uint8Array(Buffer.from(value.replaceAll('-', ''), 'hex'));
-  assert(bytes.byteLength === 16 && value.length === 36, 'a uuid has 16 bytes');
-  if (recentIds.size >= recentIdsMax) recentIds.clear();
-  recentIds.set(value, bytes);
-  return bytes;
-}
-
-export const uuid: KeyField<string> = {
-  encode: encodeUuid,
+export const uuid: KeyField<string> = keyField({
   bytes: () => 16,
   write(value, key, offset) {
-    key.set(encodeUuid(value), offset);
+    const written = key.write(value.replaceAll('-', ''), offset, 16, 'hex');
+    assert(written === 16 && value.length === 36, 'a uuid has 16 bytes');
     return offset + 16;
   },
   decode(bytes, offset) {
@@ -179,7 +161,7 @@ export const uuid: KeyField<string> = {
     const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
     return [parts.join('-'), offset + 16];
   },
-};
+});
 
 /** A SHA-256 digest, in lower-case hex outside of keys. */
 export const hash: KeyField<string> = keyField({
@@ -240,7 +222,7 @@ export const text: KeyField<string> = keyField({
     let start = offset;
     for (;;) {
       const zero = buffer.indexOf(0x00, start);
-      assert(zero >= 0, 'a text in a key is closed');
+      assert(zero >= 0, 'a text in a key is terminated');
       parts.push(buffer.subarray(start, zero));
       if (buffer[zero + 1] === 0x01) return [Buffer.concat(parts).toString('utf8'), zero + 2];
       parts.push(buffer.subarray(zero, zero + 1));

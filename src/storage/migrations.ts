@@ -4,7 +4,7 @@ import type { Store, WriteOperation } from './store.ts';
 
 /**
  * Version of the layout of the data directory and of all data in the store. Must be increased with every change
- * that an older build would misread or ignore: a directory with a newer format is rejected.
+ * that an older build would misread or must not ignore: a directory with a newer format is rejected.
  *
  * 1  the first layout
  * 2  API keys may have a restriction, which a build of format 1 would ignore, giving the key full access;

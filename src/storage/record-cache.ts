@@ -3,7 +3,9 @@ import type { Store } from './store.ts';
 
 /**
  * Cache of decoded records of some tables that are read with every request, valid until the next write to one
- * of these tables. Needs no explicit invalidation: after any such write, the next request reads again.
+ * of these tables. Needs no explicit invalidation: after any such write, the next request reads again. Gain at
+ * the load of the bench case `server` (`snippets`, 32 connections): 410 -> 275 us of CPU per query on the main
+ * thread.
  */
 export class RecordCache<Record extends object> {
   readonly #store: Pick<Store, 'revisionOf'>;

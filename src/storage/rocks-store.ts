@@ -299,11 +299,7 @@ function storeNotWritable(cause?: unknown): AppError {
 }
 
 function storeReopening(): AppError {
-  return new AppError(
-    'unavailable',
-    'The store is being reopened after a disk error. Try again in a moment.',
-    {
-      retryAfterMs: 1_000,
-    },
-  );
+  return new AppError('unavailable', 'The store is being reopened after a disk error. Try again shortly.', {
+    retryAfterMs: 1_000,
+  });
 }

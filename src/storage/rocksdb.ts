@@ -98,6 +98,8 @@ const headerBytes = 9;
 
 /** Bytes copied per step: well below a millisecond, including page faults of the new memory. */
 const copiedBytesMax = 524_288;
+/** Short operations packed per step. */
+const operationsPerStep = 1_024;
 
 /**
  * Packs a whole group into one transferable block, so that passing it to a thread copies nothing. Yields
@@ -115,7 +117,9 @@ export async function packGroup(
   // Allocated separately, so that it can be transferred, and not zero-filled.
   const group = Buffer.allocUnsafeSlow(size);
   let offset = 0;
-  for (const operation of operations) {
+  for (const [i, operation] of operations.entries()) {
+    const pause = i % operationsPerStep === 0 ? yieldToEventLoop() : null;
+    if (pause !== null) await pause;
     const value = operation.type === 'put' ? operation.value : nothing;
     group.writeUInt8(operation.type === 'put' ? opPut : opDelete, offset);
     group.writeUInt32LE(operation.key.byteLength, offset + 1);
@@ -123,8 +127,8 @@ export async function packGroup(
     group.set(operation.key, offset + headerBytes);
     offset += headerBytes + operation.key.byteLength;
     for (let at = 0; at < value.byteLength; at += copiedBytesMax) {
-      const pause = yieldToEventLoop();
-      if (pause !== null) await pause;
+      const turn = yieldToEventLoop();
+      if (turn !== null) await turn;
       group.set(value.subarray(at, at + copiedBytesMax), offset + at);
     }
     offset += value.byteLength;

@@ -60,7 +60,7 @@ export class Sequence {
 }
 
 function sequenceExhausted(): AppError {
-  return new AppError('unavailable', 'The store has not been writable for too long. Try again in a moment.', {
+  return new AppError('unavailable', 'The store does not accept writes at the moment. Try again shortly.', {
     retryAfterMs: 1_000,
   });
 }

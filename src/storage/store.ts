@@ -134,7 +134,7 @@ export class ExpectationFailedError extends Error {
 }
 
 export function storeClosed(): AppError {
-  return new AppError('unavailable', 'The server is shutting down. Try again in a moment.', {
+  return new AppError('unavailable', 'The server is shutting down. Try again shortly.', {
     retryAfterMs: 2_000,
   });
 }

@@ -1,18 +1,12 @@
 import { limits } from '../core/limits.ts';
-import type { Blobs } from './blobs.ts';
 import { Collections } from './collections.ts';
 import { Counts } from './counts.ts';
 import { Documents } from './documents.ts';
-import { deleteContent, deleteGarbageOf, forEachConcurrently } from './garbage.ts';
+import { deleteContent, deleteGarbageOf, forEachConcurrently, type GarbageStores } from './garbage.ts';
 import { deleteJob } from './jobs.ts';
 import { prefixRange, tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Versions } from './versions.ts';
-
-interface SweepContext {
-  readonly store: Store;
-  readonly blobs: Blobs;
-}
 
 /**
  * Deletes all keys of collections whose deletion was acknowledged at least `garbageDelayMs` before `now`
@@ -21,7 +15,7 @@ interface SweepContext {
  * collections.
  */
 export async function sweepCollections(
-  context: SweepContext,
+  context: GarbageStores,
   now: number,
   signal?: AbortSignal,
 ): Promise<string[]> {
@@ -37,7 +31,7 @@ export async function sweepCollections(
 
 /** Returns false when stopped before the end. */
 async function sweepCollection(
-  context: SweepContext,
+  context: GarbageStores,
   collectionId: string,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -53,7 +47,11 @@ async function sweepCollection(
   return true;
 }
 
-function sweepDocuments(context: SweepContext, collectionId: string, signal?: AbortSignal): Promise<boolean> {
+function sweepDocuments(
+  context: GarbageStores,
+  collectionId: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const documents = new Documents(context.store);
   const versions = new Versions(context.store);
   return forEachConcurrently(documents.list(collectionId), signal, (record) => {
@@ -66,7 +64,7 @@ function sweepDocuments(context: SweepContext, collectionId: string, signal?: Ab
 }
 
 /** Versions reference contents that an overwrite was about to replace. */
-function sweepVersions(context: SweepContext, collectionId: string, signal?: AbortSignal): Promise<boolean> {
+function sweepVersions(context: GarbageStores, collectionId: string, signal?: AbortSignal): Promise<boolean> {
   const versions = new Versions(context.store);
   const documents = new Documents(context.store);
   return forEachConcurrently(versions.list(collectionId), signal, ({ version, documentId, rawHash }) => {

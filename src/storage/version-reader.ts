@@ -1,5 +1,7 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
-import { type Contents, type Layout, pageParts, type StoredChunk, type TextParts } from './content.ts';
+import { type Layout, pageParts, type StoredChunk } from './chunks.ts';
+import type { Contents } from './content.ts';
+import type { TextParts } from './text-parts.ts';
 import type { VersionRecord, Versions } from './versions.ts';
 
 /** Location of an index row as returned by search. */
@@ -119,12 +121,12 @@ export class VersionReader {
     const entries = locations.map(({ version }) => this.#loadEntry(version));
     const keyOf = (number: number) => generation * chunksMax + number;
     const missing = locations.flatMap(({ number }, i) => (entries[i]!.codes.has(keyOf(number)) ? [] : [i]));
-    const found = this.#contents.readCodes(
+    const found = this.#contents.blocks.readFineChunks(
       missing.map((i) => ({ documentId: locations[i]!.version.documentId, chunk: locations[i]!.number })),
       generation,
     );
     missing.forEach((i, at) => {
-      const codes = found[at];
+      const codes = found[at]?.codes;
       const entry = entries[i]!;
       const { number } = locations[i]!;
       if (codes === undefined || entry.codes.has(keyOf(number))) return;
@@ -138,7 +140,7 @@ export class VersionReader {
   readLayout(version: VersionRecord): Layout | undefined {
     const entry = this.#loadEntry(version);
     if (entry.layout !== undefined) return entry.layout;
-    entry.layout = this.#contents.readLayout(version.documentId);
+    entry.layout = this.#contents.chunks.readLayout(version.documentId);
     if (entry.layout === undefined) return undefined;
     const { pageStarts, pageLengths, chunkStarts } = entry.layout;
     const elements = pageStarts.length + pageLengths.length + chunkStarts.length;
@@ -228,7 +230,7 @@ export class VersionReader {
     for (const entry of entries) if (entry?.chunkOfRow === undefined && entry) missing.add(entry);
     if (missing.size === 0) return;
     const unread = [...missing];
-    const found = this.#contents.readChunksOfRows(unread.map(({ record }) => record.documentId));
+    const found = this.#contents.blocks.readChunksOfRows(unread.map(({ record }) => record.documentId));
     unread.forEach((entry, i) => {
       const numbers = found[i];
       entry.chunkOfRow = numbers;
@@ -250,7 +252,7 @@ export class VersionReader {
       unread.push({ entry, number });
     });
     if (unread.length === 0) return;
-    const found = this.#contents.readChunks(
+    const found = this.#contents.chunks.read(
       unread.map(({ entry, number }) => ({ documentId: entry.record.documentId, chunk: number })),
     );
     unread.forEach(({ entry, number }, i) => {

@@ -30,8 +30,8 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
   const contents = new Contents(store);
   const head = { kind: 'text', contentType: 'text/plain', pageCount: 4, unordered: true, headings: false };
   await store.write([
-    ...pages.map((page, i) => contents.putParsedPage(documentId, i, page)),
-    contents.putParsedHead(documentId, { ...head, title: 'title', language: null, warnings: [] }),
+    ...pages.map((page, i) => contents.parsed.putPage(documentId, i, page)),
+    contents.parsed.putHead(documentId, { ...head, title: 'title', language: null, warnings: [] }),
   ]);
   const embedder = {
     ...letterEmbedder,

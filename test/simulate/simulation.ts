@@ -435,7 +435,9 @@ export class Simulation {
     if (versions.get(collection.collectionId, version)?.documentId !== documentId)
       this.#t.fail(`${path} has another version record`);
     if (status !== 'indexed') return;
-    if (!contents.hasVectors(documentId, getGeneration(collections.findById(collection.collectionId)!)))
+    if (
+      !contents.blocks.hasVectors(documentId, getGeneration(collections.findById(collection.collectionId)!))
+    )
       this.#t.fail(`${path} has no vectors of its collection's model`);
     const text = await readDocumentText(contents, documentId);
     if ([...(text ?? [])].join('') !== documentState.text) this.#t.fail(`${path} lost text`);

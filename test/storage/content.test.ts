@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { unpackTexts } from '../../src/core/packed-texts.ts';
-import { Contents, type Layout, type StoredChunk, type TextParts } from '../../src/storage/content.ts';
+import type { Layout, StoredChunk } from '../../src/storage/chunks.ts';
+import { Contents } from '../../src/storage/content.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { operationsBytes } from '../../src/storage/store.ts';
+import type { TextParts } from '../../src/storage/text-parts.ts';
 import { toNewChunk } from './new-chunk.ts';
 import { createTestRandom } from './test-random.ts';
 
@@ -58,21 +60,16 @@ function chunkOf(points: readonly string[], start: number, end: number): StoredC
 
 const joined = (parts: TextParts | undefined) => (parts === undefined ? undefined : [...parts].join(''));
 
-t.test(`text, slices and pages read back exactly, in code points (seed ${random.seed})`, async (t) => {
+t.test(`text and pages read back exactly, in code points (seed ${random.seed})`, async (t) => {
   for (let round = 0; round < 60; round += 1) {
     const contents = await filled(randomUUID(), randomDocument());
     const { documentId, pages, points } = contents;
-    if (joined(await contents.contents.textParts(documentId)) !== points.join('')) t.fail('the text differs');
+    if (joined(await contents.contents.chunks.readText(documentId)) !== points.join(''))
+      t.fail('the text differs');
     pages.forEach((page, index) => {
-      if (joined(contents.contents.pageParts(documentId, index)) !== page) t.fail(`page ${index} differs`);
+      if (joined(contents.contents.chunks.readPage(documentId, index)) !== page)
+        t.fail(`page ${index} differs`);
     });
-    for (let slice = 0; slice < 20; slice += 1) {
-      const start = random.below(points.length + 2);
-      const end = start + random.below(points.length + 2 - start);
-      const expected = points.slice(start, end).join('');
-      if (contents.contents.readSlice(documentId, start, end) !== expected)
-        t.fail(`[${start}, ${end}) differs`);
-    }
   }
   t.pass('all rounds');
 });
@@ -80,16 +77,16 @@ t.test(`text, slices and pages read back exactly, in code points (seed ${random.
 async function filled(documentId: string, made: ReturnType<typeof randomDocument>) {
   const store = new MemoryStore();
   const contents = new Contents(store);
-  const chunks = made.chunks.map((chunk, index) => contents.putChunk(documentId, index, toNewChunk(chunk)));
-  await store.write([...chunks, contents.putLayout(documentId, made.layout)]);
+  const chunks = made.chunks.map((chunk, index) => contents.chunks.put(documentId, index, toNewChunk(chunk)));
+  await store.write([...chunks, contents.chunks.putLayout(documentId, made.layout)]);
   return { ...made, store, contents, documentId };
 }
 
 t.test('chunks, layout, codes and index block read back unchanged', async (t) => {
   const { store, contents, documentId, chunks, layout } = await filled(randomUUID(), randomDocument());
-  t.same(contents.readLayout(documentId), layout);
-  t.same(contents.readChunks(chunks.map((_, chunk) => ({ documentId, chunk }))), chunks);
-  t.same(contents.readChunks([{ documentId, chunk: 999 }]), [undefined]);
+  t.same(contents.chunks.readLayout(documentId), layout);
+  t.same(contents.chunks.read(chunks.map((_, chunk) => ({ documentId, chunk }))), chunks);
+  t.same(contents.chunks.read([{ documentId, chunk: 999 }]), [undefined]);
   const block = {
     rowCount: 2,
     dimensions: 3,
@@ -99,16 +96,22 @@ t.test('chunks, layout, codes and index block read back unchanged', async (t) =>
     chunkOfRow: Uint32Array.of(0, 5),
   };
   await store.write([
-    ...contents.putIndexPieces(documentId, block),
-    contents.putIndexHead(documentId, block),
-    contents.putCodes(documentId, 5, Uint8Array.of(7)),
+    ...contents.blocks.putPieces(documentId, block),
+    contents.blocks.putHead(documentId, block),
+    contents.blocks.putCodes(documentId, 5, Uint8Array.of(7)),
+    contents.blocks.putFineTerms(documentId, 5, Uint8Array.of(8)),
   ]);
-  t.same({ ...contents.readIndexBlock(documentId), terms: null }, { ...block, terms: null });
-  t.same([...(contents.readIndexBlock(documentId)?.terms ?? [])], [1, 2, 3]);
-  t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+  t.same({ ...(await contents.blocks.readBlock(documentId)), terms: null }, { ...block, terms: null });
+  t.same([...((await contents.blocks.readBlock(documentId))?.terms ?? [])], [1, 2, 3]);
+  t.same(contents.blocks.readChunksOfRows([documentId]), [block.chunkOfRow]);
   t.same(
-    contents.readCodes([5, 6].map((chunk) => ({ documentId, chunk }))).map((codes) => codes?.[0]),
-    [7, undefined],
+    contents.blocks
+      .readFineChunks([5, 6].map((chunk) => ({ documentId, chunk })))
+      .map(({ codes, terms }) => [codes?.[0], terms?.[0]]),
+    [
+      [7, 8],
+      [undefined, undefined],
+    ],
   );
 });
 
@@ -121,43 +124,51 @@ t.test('vectors of two models are stored side by side, and deleting one keeps th
     vectors: Float32Array.from({ length: 2 * dimensions }, (_, i) => generation + i),
     chunkOfRow: Uint32Array.of(0, 5),
   });
-  const codes = (generation: number) =>
-    contents.readCodes([{ documentId, chunk: 5 }], generation).map((found) => found?.[0]);
   const place = [{ documentId, chunk: 5 }];
-  t.equal(contents.readRowLayout(documentId), undefined);
+  const codes = (generation: number) =>
+    contents.blocks.readFineChunks(place, generation).map((found) => found.codes?.[0]);
+  t.equal(contents.blocks.readRowLayout(documentId), undefined);
   await store.write([
-    ...contents.putIndexPieces(documentId, block(0, 3)),
-    contents.putIndexHead(documentId, block(0, 3)),
-    contents.putCodes(documentId, 5, Uint8Array.of(70)),
+    ...contents.blocks.putPieces(documentId, block(0, 3)),
+    contents.blocks.putHead(documentId, block(0, 3)),
+    contents.blocks.putCodes(documentId, 5, Uint8Array.of(70)),
   ]);
   for (const [generation, dimensions] of [
     [1, 5],
     [2, 4],
     [5, 2],
   ] as const) {
-    const rows = contents.readRowLayout(documentId)!;
+    const rows = contents.blocks.readRowLayout(documentId)!;
     t.same(rows, { rowCount: 2, chunkOfRow: Uint32Array.of(0, 5), termPieces: 1 });
     const made = { ...block(generation, dimensions), ...rows };
     await store.write([
-      ...contents.putVectorPieces(documentId, made),
-      contents.putCodes(documentId, 5, Uint8Array.of(70 + generation), generation),
+      ...contents.blocks.putVectorPieces(documentId, made),
+      contents.blocks.putCodes(documentId, 5, Uint8Array.of(70 + generation), generation),
     ]);
-    t.notOk(contents.hasVectors(documentId, generation), 'before the head they are not all there');
-    t.same(await contents.deleteOtherGeneration(documentId, generation, 10), [], 'and the others stay');
-    await store.write([contents.putVectorHead(documentId, made)]);
-    t.equal(contents.readCodes(place, generation - 1)[0]?.length, 1, 'the others are still there');
-    await store.write(await contents.deleteOtherGeneration(documentId, generation, 100));
-    t.same(await contents.deleteOtherGeneration(documentId, generation, 100), []);
-    const { vectors, model, terms } = contents.readIndexBlock(documentId, generation)!;
-    t.same([vectors, model, [...terms]], [made.vectors, `m${generation}`, [1, 2, 3]]);
-    t.equal(contents.readIndexBlock(documentId, generation - 1), undefined);
+    t.notOk(contents.blocks.hasVectors(documentId, generation), 'before the head they are not all there');
+    t.same(
+      await contents.blocks.deleteOtherGeneration(documentId, generation, 10),
+      [],
+      'and the others stay',
+    );
+    await store.write([contents.blocks.putVectorHead(documentId, made)]);
     t.equal(
-      contents.readIndexBlock(documentId, generation + 2),
+      contents.blocks.readFineChunks(place, generation - 1)[0]?.codes?.length,
+      1,
+      'the others are still there',
+    );
+    await store.write(await contents.blocks.deleteOtherGeneration(documentId, generation, 100));
+    t.same(await contents.blocks.deleteOtherGeneration(documentId, generation, 100), []);
+    const { vectors, model, terms } = (await contents.blocks.readBlock(documentId, generation))!;
+    t.same([vectors, model, [...terms]], [made.vectors, `m${generation}`, [1, 2, 3]]);
+    t.equal(await contents.blocks.readBlock(documentId, generation - 1), undefined);
+    t.equal(
+      await contents.blocks.readBlock(documentId, generation + 2),
       undefined,
       'nor vectors of a later generation',
     );
     t.same([codes(generation), codes(generation + 1)], [[70 + generation], [undefined]]);
-    t.same(contents.readChunksOfRows([documentId, randomUUID()]), [Uint32Array.of(0, 5), undefined]);
+    t.same(contents.blocks.readChunksOfRows([documentId, randomUUID()]), [Uint32Array.of(0, 5), undefined]);
   }
 });
 
@@ -174,35 +185,63 @@ t.test('the vectors and terms of the longest documents read back unchanged, in b
       terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
       chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
     };
-    const pieces = contents.putIndexPieces(documentId, block);
+    const pieces = contents.blocks.putPieces(documentId, block);
     for (const piece of pieces) {
       await store.write([piece]);
       if (operationsBytes([piece]) > 4_100_000) t.fail('a piece is too large');
     }
-    await store.write([contents.putIndexHead(documentId, block)]);
-    const found = contents.readIndexBlock(documentId)!;
+    await store.write([contents.blocks.putHead(documentId, block)]);
+    const found = (await contents.blocks.readBlock(documentId))!;
     t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
     t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
-    t.same(contents.readChunksOfRows([documentId]), [block.chunkOfRow]);
+    t.same(contents.blocks.readChunksOfRows([documentId]), [block.chunkOfRow]);
   }
+});
+
+t.test('each piece of a long document is read in a turn of its own, and none if one is gone', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  const rowCount = 4_000;
+  const block = {
+    ...{ rowCount, dimensions: 1_000, model: 'm', terms: Uint8Array.of(1) },
+    vectors: Float32Array.from({ length: rowCount * 1_000 }, (_, i) => i % 999),
+    chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+  };
+  const pieces = contents.blocks.putPieces(documentId, block);
+  await store.write([...pieces, contents.blocks.putHead(documentId, block)]);
+  let turns = 0;
+  let isRead = false;
+  const count = () => {
+    turns += 1;
+    if (!isRead) setImmediate(count);
+  };
+  setImmediate(count);
+  const found = await contents.blocks.readBlock(documentId);
+  isRead = true;
+  t.same(found?.vectors, block.vectors);
+  const vectorPieces = pieces.length - 1;
+  t.equal(vectorPieces, 4);
+  t.ok(turns >= 2 * vectorPieces - 1, `${turns} turns to read and copy`);
+  const reading = contents.blocks.readBlock(documentId);
+  await store.write([{ type: 'delete', key: pieces[vectorPieces - 1]!.key }]);
+  t.equal(await reading, undefined);
 });
 
 t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();
-  t.equal(joined(await contents.textParts(documentId)), undefined);
-  t.equal(contents.readSlice(documentId, 0, 1), undefined);
-  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
-  t.equal(contents.readIndexBlock(documentId), undefined);
-  t.same(contents.readChunksOfRows([documentId]), [undefined]);
+  t.equal(joined(await contents.chunks.readText(documentId)), undefined);
+  t.equal(joined(contents.chunks.readPage(documentId, 0)), undefined);
+  t.equal(await contents.blocks.readBlock(documentId), undefined);
+  t.same(contents.blocks.readChunksOfRows([documentId]), [undefined]);
   const none = new Uint32Array(0);
   const empty = { length: 0, textBytes: 0, unordered: false, title: null, language: null };
   const layout = { ...empty, pageStarts: none, pageLengths: none, chunkStarts: none };
-  await store.write([contents.putLayout(documentId, layout)]);
-  t.equal(joined(await contents.textParts(documentId)), '');
-  t.equal(contents.readSlice(documentId, 0, 5), '');
-  t.equal(joined(contents.pageParts(documentId, 0)), undefined);
+  await store.write([contents.chunks.putLayout(documentId, layout)]);
+  t.equal(joined(await contents.chunks.readText(documentId)), '');
+  t.equal(joined(contents.chunks.readPage(documentId, 0)), undefined);
 });
 
 t.test('chunks left by an interrupted attempt are not part of the text', async (t) => {
@@ -215,12 +254,12 @@ t.test('chunks left by an interrupted attempt are not part of the text', async (
   const pages = { pageStarts: Uint32Array.of(0), pageLengths: Uint32Array.of(8) };
   const layout = { length: 8, ...rest, ...pages, chunkStarts: Uint32Array.of(0, 4) };
   await store.write([
-    contents.putLayout(documentId, layout),
+    contents.chunks.putLayout(documentId, layout),
     ...[...chunks, chunkOf([...'left over'], 0, 9)].map((chunk, i) =>
-      contents.putChunk(documentId, i, toNewChunk(chunk)),
+      contents.chunks.put(documentId, i, toNewChunk(chunk)),
     ),
   ]);
-  t.equal(joined(await contents.textParts(documentId)), 'the text');
+  t.equal(joined(await contents.chunks.readText(documentId)), 'the text');
 });
 
 t.test('parsed pages are kept until chunking and then deleted in one write', async (t) => {
@@ -238,16 +277,16 @@ t.test('parsed pages are kept until chunking and then deleted in one write', asy
     language: 'de',
     warnings: ['w'],
   };
-  await store.write(pages.map((page, index) => contents.putParsedPage(documentId, index, page)));
-  t.equal(contents.readParsedHead(documentId), undefined, 'without the head the step is not complete');
-  await store.write([contents.putParsedHead(documentId, head), contents.putParsedPage(other, 0, 'x')]);
-  t.same(contents.readParsedHead(documentId), head);
-  t.same((await contents.readParsedPages(documentId, 1_000)).map(joined), pages);
+  await store.write(pages.map((page, index) => contents.parsed.putPage(documentId, index, page)));
+  t.equal(contents.parsed.readHead(documentId), undefined, 'without the head the step is not complete');
+  await store.write([contents.parsed.putHead(documentId, head), contents.parsed.putPage(other, 0, 'x')]);
+  t.same(contents.parsed.readHead(documentId), head);
+  t.same((await contents.parsed.readPages(documentId, 1_000)).map(joined), pages);
   t.same(
-    [299, 300].map((page) => joined(contents.readParsedPage(documentId, page))),
+    [299, 300].map((page) => joined(contents.parsed.readPage(documentId, page))),
     [pages[299], undefined],
   );
-  await store.write([...contents.deleteParsed(documentId, 300)]);
+  await store.write([...contents.parsed.delete(documentId, 300)]);
   t.same(await contents.deleteAll(documentId, 10), []);
   t.equal((await contents.deleteAll(other, 10)).length, 1);
 });
@@ -257,11 +296,11 @@ t.test('a long page is decoded in parts of whole characters', async (t) => {
   const contents = new Contents(store);
   const documentId = randomUUID();
   for (const text of ['é'.repeat(400_000), `a${'😀'.repeat(200_000)}`, `${'x'.repeat(262_142)}€ end`]) {
-    await store.write([contents.putParsedPage(documentId, 0, text)]);
-    const parts = [...contents.readParsedPage(documentId, 0)!];
+    await store.write([contents.parsed.putPage(documentId, 0, text)]);
+    const parts = [...contents.parsed.readPage(documentId, 0)!];
     t.ok(parts.length > 1);
     t.ok(parts.join('') === text);
-    const packed = await contents.packedPages(documentId, 1, () => null);
+    const packed = await contents.parsed.packPages(documentId, 1, () => null);
     t.ok(unpackTexts(packed)[0] === text);
   }
 });

@@ -99,14 +99,14 @@ t.test('a second server fails to start and names the first; after kill -9 a new 
   await new Promise((resolve) => first.stdout?.once('data', resolve));
   const expected = {
     code: 'unavailable',
-    message: new RegExp(`in use by the server with process id ${first.pid}\\.`),
+    message: new RegExp(`in use by the server with process ID ${first.pid}\\.`),
   };
   await t.rejects(open(path), expected);
   const second = spawnWriter(path);
-  t.match((await linesOf(second))[0], `process id ${first.pid}`);
+  t.match((await linesOf(second))[0], `process ID ${first.pid}`);
   first.kill('SIGKILL');
   await lines;
   const third = await open(path);
-  await t.rejects(open(path), { message: new RegExp(`process id ${process.pid}\\.`) });
+  await t.rejects(open(path), { message: new RegExp(`process ID ${process.pid}\\.`) });
   await third.close();
 });

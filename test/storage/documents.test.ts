@@ -38,7 +38,7 @@ t.test('paths list in the order of their UTF-8 bytes, by prefix and after a path
     t.same(await pathsOf(documents.list(collectionId, options)), expected);
 });
 
-t.test('metadata reads back unchanged, whatever its names', async (t) => {
+t.test('metadata is stored unchanged, regardless of its names', async (t) => {
   const store = new MemoryStore();
   const metadata = JSON.parse('{"__proto__":"x","constructor":"y","list:tags":["a","ü"],"empty":""}');
   const record = document({ metadata });

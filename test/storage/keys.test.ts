@@ -54,9 +54,6 @@ fieldTest('u8', u8, { draw: () => random.below(256), compare: byNumber });
 fieldTest('u32', u32, { draw: () => bits(32), compare: byNumber });
 fieldTest('u53', u53, { draw: () => bits(53), compare: byNumber });
 fieldTest('uuid', uuid, { draw: randomUuid, compare: byText });
-t.test('cached bytes of a uuid retain no other memory', async (t) => {
-  t.equal(uuid.encode(randomUuid()).buffer.byteLength, 16);
-});
 fieldTest('hash', hash, { draw: () => hex(64), compare: byText });
 fieldTest('text', text, { draw: () => randomText(random), compare: byUtf8 });
 
@@ -90,7 +87,7 @@ t.test(`a text's prefix covers exactly the texts that start with it (seed ${rand
   t.pass('all rounds');
 });
 
-t.test('values outside of a field are refused', async (t) => {
+t.test('values outside the range of a field are rejected', async (t) => {
   t.throws(() => u32.encode(-1), { name: 'AssertionError' });
   t.throws(() => u32.encode(2 ** 32), { name: 'AssertionError' });
   t.throws(() => u8.encode(256), { name: 'AssertionError' });

@@ -1,4 +1,4 @@
-import type { NewChunk, StoredChunk } from '../../src/storage/content.ts';
+import type { NewChunk, StoredChunk } from '../../src/storage/chunks.ts';
 
 /** Chunk in the format in which it is passed to the store. */
 export function toNewChunk({ children, ...chunk }: StoredChunk): NewChunk {

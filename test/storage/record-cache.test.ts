@@ -58,7 +58,7 @@ t.test('a record of two tables is read again when either of them is written to',
   t.end();
 });
 
-t.test("writers of a collection's record do not bring back vectors that were succeeded", async (t) => {
+t.test('a write of a stale collection record does not restore replaced vectors', async (t) => {
   const store = new MemoryStore();
   const collections = new Collections(store);
   const old = collection('00000000-0000-4000-8000-00000000000a');

@@ -38,7 +38,7 @@ t.test('acknowledged writes survive closing and reopening', async (t) => {
   await second.close();
 });
 
-t.test('a large write arrives whole', async (t) => {
+t.test('a large write is stored completely', async (t) => {
   const store = await open();
   t.teardown(() => store.close());
   const value = Uint8Array.from({ length: 3_000_000 }, (_, i) => i % 251);
@@ -51,7 +51,7 @@ t.test('a large write arrives whole', async (t) => {
   t.same([textAt(store, 'before'), textAt(store, 'after')], ['a', 'b']);
 });
 
-t.test('a folder that is open cannot be opened again', async (t) => {
+t.test('an open database folder cannot be opened again', async (t) => {
   const location = freshLocation();
   const store = await open({ location });
   await t.rejects(open({ location }), StoreLockedError);
@@ -106,46 +106,39 @@ async function untilWritable(store: RocksStore): Promise<void> {
 }
 
 for (const state of ['fails', 'fails but keeps the log'] as const) {
-  t.test(
-    `when a disk ${state}, its callers alone are refused, reads go on, and the store heals`,
-    async (t) => {
-      const disk: Disk = { state: 'works', attempts: 0 };
-      const store = await open({ startWriter: (database) => new FailingRocksWriter(database, disk) });
-      await store.write([
-        putOperation('kept', '1'),
-        putOperation('overwritten', 'old'),
-        putOperation('deleted', 'old'),
-      ]);
-      disk.state = state;
-      const group = [
-        store.write([
-          putOperation('new', '2'),
-          putOperation('overwritten', 'new'),
-          deleteOperation('deleted'),
-        ]),
-        store.write([putOperation('new', '3')]),
-      ];
-      const results = await Promise.allSettled(group);
-      for (const result of results) {
-        t.equal(result.status, 'rejected');
-        t.match((result as PromiseRejectedResult).reason, { code: 'reserve_reached', status: 429 });
-      }
-      await t.rejects(store.write([putOperation('later', '4')]), { code: 'reserve_reached' });
-      t.equal(disk.attempts, 2, 'a failed store asks the disk again only when it heals');
-      t.equal(textAt(store, 'kept'), '1');
-      t.equal(textAt(store, 'new'), undefined);
-      setTimeout(() => {
-        if (disk.state === 'fails') disk.state = 'works';
-      }, 300);
-      await untilWritable(store);
-      t.same(
-        ['kept', 'new', 'later', 'overwritten', 'deleted'].map((key) => textAt(store, key)),
-        ['1', undefined, undefined, 'old', 'old'],
-        'what was refused never happened',
-      );
-      await store.close();
-    },
-  );
+  t.test(`when a disk ${state}, only writes fail, reads continue, and the store recovers`, async (t) => {
+    const disk: Disk = { state: 'works', attempts: 0 };
+    const store = await open({ startWriter: (database) => new FailingRocksWriter(database, disk) });
+    await store.write([
+      putOperation('kept', '1'),
+      putOperation('overwritten', 'old'),
+      putOperation('deleted', 'old'),
+    ]);
+    disk.state = state;
+    const group = [
+      store.write([putOperation('new', '2'), putOperation('overwritten', 'new'), deleteOperation('deleted')]),
+      store.write([putOperation('new', '3')]),
+    ];
+    const results = await Promise.allSettled(group);
+    for (const result of results) {
+      t.equal(result.status, 'rejected');
+      t.match((result as PromiseRejectedResult).reason, { code: 'reserve_reached', status: 429 });
+    }
+    await t.rejects(store.write([putOperation('later', '4')]), { code: 'reserve_reached' });
+    t.equal(disk.attempts, 2, 'a failed store asks the disk again only when it heals');
+    t.equal(textAt(store, 'kept'), '1');
+    t.equal(textAt(store, 'new'), undefined);
+    setTimeout(() => {
+      if (disk.state === 'fails') disk.state = 'works';
+    }, 300);
+    await untilWritable(store);
+    t.same(
+      ['kept', 'new', 'later', 'overwritten', 'deleted'].map((key) => textAt(store, key)),
+      ['1', undefined, undefined, 'old', 'old'],
+      'what was refused never happened',
+    );
+    await store.close();
+  });
 }
 
 t.test('a write stays acknowledged if the writer thread dies after it was durable', async (t) => {

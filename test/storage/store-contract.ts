@@ -65,7 +65,19 @@ export function storeContract(implementation: StoreUnderTest): void {
       await check(store, t);
     });
 
-  test('an acknowledged write is read back, a deleted key is gone', async (store, t) => {
+  writeContract(test);
+  commitContract(test);
+  rangeContract(test);
+  conditionContract(test);
+  counterContract(test);
+  rejectionContract(implementation);
+  closeContract(implementation);
+}
+
+type DefineTest = (title: string, check: (store: Store, t: Test) => Promise<void>) => unknown;
+
+function writeContract(test: DefineTest): void {
+  test('an acknowledged write is read back, a deleted key does not exist', async (store, t) => {
     await store.write([putOperation('a', '1'), putOperation('b', '2')]);
     await store.write([deleteOperation('a'), putOperation('c', '')]);
     t.equal(textAt(store, 'a'), undefined);
@@ -78,7 +90,7 @@ export function storeContract(implementation: StoreUnderTest): void {
     t.same(store.getMany([]), []);
   });
 
-  test('the revision has grown when a write that changes something is told', async (store, t) => {
+  test('the revision grows before a changing write is acknowledged', async (store, t) => {
     const observed: [before: number, after: number][] = [];
     const write = async (operations: WriteOperation[]) => {
       const table = operations[0]!.key[0]!;
@@ -96,16 +108,18 @@ export function storeContract(implementation: StoreUnderTest): void {
     t.same(
       tables.map((table) => store.revisionOf(table)),
       before,
-      'reading changes nothing',
+      'reads change no revision',
     );
     await write([putOperation('z', '1')]);
     t.same(
       tables.slice(0, 2).map((table) => store.revisionOf(table)),
       before.slice(0, 2),
-      'a write changes nothing of other tables',
+      'a write changes no revision of other tables',
     );
   });
+}
 
+function commitContract(test: DefineTest): void {
   test('operations of one write apply in their order', async (store, t) => {
     await store.write([
       putOperation('a', '1'),
@@ -132,11 +146,11 @@ export function storeContract(implementation: StoreUnderTest): void {
     t.equal(textAt(store, 'last'), '199');
     const { commits, committedWrites, pendingBytes } = store.statistics();
     t.equal(committedWrites, 200);
-    t.ok(commits < 200, 'they shared commits');
+    t.ok(commits < 200, 'concurrent writes share commits');
     t.equal(pendingBytes, 0);
   });
 
-  test('a write of nothing resolves after everything before it', async (store, t) => {
+  test('an empty write resolves after all previous writes', async (store, t) => {
     let before = false;
     const first = store.write([putOperation('a', '1')]).then(() => {
       before = true;
@@ -145,14 +159,7 @@ export function storeContract(implementation: StoreUnderTest): void {
     t.ok(before);
     await first;
   });
-
-  rangeContract(test);
-  conditionContract(test);
-  rejectionContract(implementation);
-  closeContract(implementation);
 }
-
-type DefineTest = (title: string, check: (store: Store, t: Test) => Promise<void>) => unknown;
 
 function rangeContract(test: DefineTest): void {
   const cases: [RangeOptions, string[]][] = [
@@ -167,7 +174,7 @@ function rangeContract(test: DefineTest): void {
     [{ gt: bytes('ÿ') }, []],
     [{ reverse: true }, ['ÿ', 'c', 'b', 'a\0', 'a']],
   ];
-  test('ranges hold exactly the keys between their bounds, in byte order', async (store, t) => {
+  test('ranges contain exactly the keys between their bounds, in byte order', async (store, t) => {
     await store.write(['c', 'a', 'ÿ', 'b', 'a\0'].map((key) => putOperation(key, key)));
     for (const [options, expected] of cases) {
       t.same(await keysOf(store.range(options)), expected, JSON.stringify(options));
@@ -176,7 +183,7 @@ function rangeContract(test: DefineTest): void {
     for await (const { value } of store.range({ values: false })) t.equal(value.byteLength, 0);
   });
 
-  test('a range answers from one moment, whatever is written meanwhile', async (store, t) => {
+  test('a range reads one snapshot, regardless of concurrent writes', async (store, t) => {
     const names = Array.from({ length: 1000 }, (_, index) => `k${String(index).padStart(4, '0')}`);
     await store.write(names.map((name) => putOperation(name, 'old')));
     const observed: string[] = [];
@@ -196,7 +203,7 @@ function rangeContract(test: DefineTest): void {
     t.equal(textAt(store, 'k0998'), 'new');
   });
 
-  test('a range can be left early', async (store, t) => {
+  test('a range can be ended early', async (store, t) => {
     await store.write(Array.from({ length: 600 }, (_, index) => putOperation(`k${index}`, 'v')));
     let count = 0;
     for await (const _ of store.range({})) {
@@ -223,15 +230,17 @@ function conditionContract(test: DefineTest): void {
     t.equal(textAt(store, 'other'), undefined);
   });
 
-  test('an expectation sees the writes queued before it, deletions too', async (store, t) => {
+  test('an expectation includes the writes and deletions queued before it', async (store, t) => {
     const firstWrite = store.write([putOperation('key', '1')]);
     const freed = store.write([deleteOperation('key')]);
     const again = store.write([expectAbsent('key'), putOperation('key', '2')]);
     await Promise.all([firstWrite, freed, again]);
     t.equal(textAt(store, 'key'), '2');
   });
+}
 
-  test('additions add up exactly, however many writers', async (store, t) => {
+function counterContract(test: DefineTest): void {
+  test('additions of concurrent writers add up exactly', async (store, t) => {
     await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         store.write([addOperation('n', 1, index), putOperation(`k${index}`, 'x')]),
@@ -273,7 +282,7 @@ function conditionContract(test: DefineTest): void {
     t.equal(store.get(bytes('n')), undefined);
   });
 
-  test('a refused write adds nothing', async (store, t) => {
+  test('a rejected write adds nothing', async (store, t) => {
     await store.write([putOperation('key', '1')]);
     await rejectionOf(store.write([addOperation('n', 1), expectAbsent('key')]));
     t.equal(store.get(bytes('n')), undefined);
@@ -282,7 +291,7 @@ function conditionContract(test: DefineTest): void {
 
 function rejectionContract(implementation: StoreUnderTest): void {
   t.test(
-    `${implementation.name}: too many waiting bytes are refused with queue_full, later writes go on`,
+    `${implementation.name}: too many waiting bytes are rejected with queue_full, and later writes succeed`,
     async (t) => {
       const store = await implementation.open({ pendingBytesMax: 1000 });
       t.teardown(() => store.close());
@@ -290,7 +299,7 @@ function rejectionContract(implementation: StoreUnderTest): void {
       const refused = await rejectionOf(store.write([putOperation('b', 'x')]));
       t.equal(codeOf(refused), 'queue_full');
       await store.write([putOperation('c', 'y')], { mayExceedQueue: true });
-      t.equal(textAt(store, 'c'), 'y', 'work that is bounded elsewhere is queued all the same');
+      t.equal(textAt(store, 'c'), 'y', 'a write with mayExceedQueue is queued');
       t.ok(((refused as AppError).options.retryAfterMs ?? 0) > 0);
       await large;
       await store.write([putOperation('b', 'y')]);
@@ -299,7 +308,7 @@ function rejectionContract(implementation: StoreUnderTest): void {
   );
 
   t.test(
-    `${implementation.name}: writes with mayExceedQueue do not reduce the queue of others`,
+    `${implementation.name}: writes with mayExceedQueue do not reduce the queue of other writes`,
     async (t) => {
       const store = await implementation.open({ pendingBytesMax: 1000 });
       t.teardown(() => store.close());
@@ -322,7 +331,7 @@ function rejectionContract(implementation: StoreUnderTest): void {
       await store.write([putOperation('a', '1')]);
       low = true;
       t.equal(codeOf(await rejectionOf(store.write([putOperation('b', '1')]))), 'reserve_reached');
-      t.equal(textAt(store, 'a'), '1', 'reads go on');
+      t.equal(textAt(store, 'a'), '1', 'reads continue');
       await store.write([deleteOperation('a')], { mayUseReserve: true });
       t.equal(textAt(store, 'a'), undefined);
       low = false;
@@ -333,27 +342,24 @@ function rejectionContract(implementation: StoreUnderTest): void {
 }
 
 function closeContract(implementation: StoreUnderTest): void {
-  t.test(
-    `${implementation.name}: closing finishes accepted writes and refuses everything after`,
-    async (t) => {
-      const store = await implementation.open();
-      await store.write([putOperation('a', '1')]);
-      const reader = store.range({});
-      await reader.next();
-      const accepted = store.write([putOperation('b', '2')]);
-      const closing = store.close();
-      const late = store.write([putOperation('c', '3')]);
-      t.equal(codeOf(await rejectionOf(late)), 'unavailable');
-      await accepted;
-      await Promise.all([closing, store.close()]);
-      await store.close();
-      t.throws(() => store.get(bytes('a')), { code: 'unavailable' });
-      t.throws(() => store.getMany([bytes('a')]), { code: 'unavailable' });
-      t.equal(codeOf(await rejectionOf(store.range({}).next())), 'unavailable');
-      t.equal(codeOf(await rejectionOf(store.write([]))), 'unavailable');
-      t.type(store.statistics().pendingBytes, 'number');
-    },
-  );
+  t.test(`${implementation.name}: closing completes accepted writes and rejects later calls`, async (t) => {
+    const store = await implementation.open();
+    await store.write([putOperation('a', '1')]);
+    const reader = store.range({});
+    await reader.next();
+    const accepted = store.write([putOperation('b', '2')]);
+    const closing = store.close();
+    const late = store.write([putOperation('c', '3')]);
+    t.equal(codeOf(await rejectionOf(late)), 'unavailable');
+    await accepted;
+    await Promise.all([closing, store.close()]);
+    await store.close();
+    t.throws(() => store.get(bytes('a')), { code: 'unavailable' });
+    t.throws(() => store.getMany([bytes('a')]), { code: 'unavailable' });
+    t.equal(codeOf(await rejectionOf(store.range({}).next())), 'unavailable');
+    t.equal(codeOf(await rejectionOf(store.write([]))), 'unavailable');
+    t.type(store.statistics().pendingBytes, 'number');
+  });
 
   t.test(`${implementation.name}: closing in the middle of a range ends it with unavailable`, async (t) => {
     const store = await implementation.open();

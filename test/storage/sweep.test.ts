@@ -57,8 +57,8 @@ async function addDocument(
     new Versions(store).put(version({ ...current, documentId: oldId, rawHash: oldBlob.hash, ...live })),
     putBlobReference(oldBlob.hash, oldId),
     putBlobReference(newBlob.hash, newId),
-    contents.putParsedPage(oldId, 0, 'text'),
-    contents.putParsedPage(newId, 0, 'text'),
+    contents.parsed.putPage(oldId, 0, 'text'),
+    contents.parsed.putPage(newId, 0, 'text'),
     putJob(job({ version: current.version, collectionId })),
     new LiveVersions(store).put(collectionId, { ...live, documentId: oldId }),
     new ChangeLog(store).put(collectionId, { sequence: number, shard: 0, add: live.version }),
@@ -107,11 +107,11 @@ t.test('garbage is deleted after its delay, not before, with its blob; shared co
   const [collectionId, documentId, other] = [randomUUID(), randomUUID(), randomUUID()];
   const blob = await blobs.put(Buffer.from('raw'));
   const pages = Array.from({ length: limits.sweepOperationsMax + 5 }, (_, page) =>
-    contents.putParsedPage(documentId, page, 'x'),
+    contents.parsed.putPage(documentId, page, 'x'),
   );
   await store.write([
     ...pages,
-    contents.putParsedPage(other, 0, 'stays'),
+    contents.parsed.putPage(other, 0, 'stays'),
     putBlobReference(blob.hash, documentId),
     new Versions(store).put(version({ collectionId, version: 7, documentId })),
     new Versions(store).put(version({ collectionId, version: 8, documentId: other })),
@@ -124,7 +124,7 @@ t.test('garbage is deleted after its delay, not before, with its blob; shared co
   t.equal(await collectGarbage(parts, 1_000 + limits.garbageDelayMs), 2);
   t.equal(await keyCount(store), 1);
   t.same(
-    (await contents.readParsedPages(other, 10)).map((parts) => [...parts]),
+    (await contents.parsed.readPages(other, 10)).map((parts) => [...parts]),
     [['stays']],
   );
   t.equal(await blobs.size(blob.hash), null);

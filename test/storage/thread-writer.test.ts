@@ -20,6 +20,18 @@ t.test('stop waits for the running write, is idempotent, and prevents further wr
   t.throws(() => writer.write(new ArrayBuffer(0)), /the writer is not stopped/);
 });
 
+t.test('a group of many short operations is packed in turns', async (t) => {
+  let turns = 0;
+  const operations = Array.from({ length: 10_000 }, (_, i) => ({
+    ...{ type: 'put' as const, key: Buffer.from(`key ${i}`), value: Buffer.alloc(0) },
+  }));
+  await packGroup(operations, () => {
+    turns += 1;
+    return null;
+  });
+  t.ok(turns >= 9, `${turns} checks`);
+});
+
 t.test('a writer that never wrote can be stopped', async (t) => {
   await t.resolves(new ThreadWriter(0n).stop());
 });

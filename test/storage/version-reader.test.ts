@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { Contents, type StoredChunk } from '../../src/storage/content.ts';
+import type { StoredChunk } from '../../src/storage/chunks.ts';
+import { Contents } from '../../src/storage/content.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { VersionReader } from '../../src/storage/version-reader.ts';
 import { type VersionRecord, Versions } from '../../src/storage/versions.ts';
@@ -58,11 +59,11 @@ async function openReader(bytesMax: number) {
     const block = { ...head, vectors, terms: new Uint8Array(0) };
     await store.write([
       versions.put(record),
-      contents.putLayout(documentId, layout),
-      ...chunks.map((chunk, number) => contents.putChunk(documentId, number, toNewChunk(chunk))),
-      ...chunks.map((_, number) => contents.putCodes(documentId, number, Uint8Array.of(number))),
-      ...contents.putIndexPieces(documentId, block),
-      contents.putIndexHead(documentId, block),
+      contents.chunks.putLayout(documentId, layout),
+      ...chunks.map((chunk, number) => contents.chunks.put(documentId, number, toNewChunk(chunk))),
+      ...chunks.map((_, number) => contents.blocks.putCodes(documentId, number, Uint8Array.of(number))),
+      ...contents.blocks.putPieces(documentId, block),
+      contents.blocks.putHead(documentId, block),
     ]);
     return { record, chunks };
   };
@@ -112,7 +113,7 @@ t.test('rows, records, codes and pages equal those of the store, cached or not',
       for (let page = 0; page <= chunkCount; page += 1)
         t.same(
           [...(reader.readPage(two.record, page) ?? [])],
-          [...(contents.pageParts(two.record.documentId, page) ?? [])],
+          [...(contents.chunks.readPage(two.record.documentId, page) ?? [])],
         );
       t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are kept`);
     }
