@@ -130,6 +130,7 @@
         'native/text/bert_tokenizer.cc',
         'native/text/dot_rows.cc',
         'native/text/feature_reranker.cc',
+        'native/text/fine_terms.cc',
         'native/text/idf_table.cc',
         'native/text/lexicon.cc',
         'native/text/light_stem.cc',

@@ -55,10 +55,11 @@ const packedChunksMin = 64;
 
 /** A document sent alone may be long: its blocks are transferred as they are. */
 function packSingle({ result, ms }: TimedChunkResult): TransferableReply {
-  const { chunks, terms, spans, vectors, codes } = result;
+  const { chunks, terms, fineTerms, spans, vectors, codes } = result;
   const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
   const transferred = { ...result, chunks: packed.length === 0 ? chunks : [] };
-  const transferList = [terms, spans, vectors, codes, ...packed].map(({ buffer }) => buffer as ArrayBuffer);
+  const arrays = [terms, fineTerms, spans, vectors, codes, ...packed];
+  const transferList = arrays.map(({ buffer }) => buffer as ArrayBuffer);
   return { outcomes: [{ result: transferred, packed, ms }], transferList };
 }
 

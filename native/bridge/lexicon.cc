@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,60 @@ text::Analyzer ToAnalyzer(Napi::Env env, const Napi::Object& caller, size_t lang
   return analyzer;
 }
 
+// Views of the ends of the fine chunks of each row; valid as long as the array of the caller.
+using FineEnds = std::vector<std::span<const uint32_t>>;
+
+FineEnds ToFineEnds(const Napi::Value& ends, const Napi::Value& counts, size_t rows) {
+  const auto all = ends.As<Napi::Uint32Array>();
+  const auto perRow = counts.As<Napi::Uint32Array>();
+  if (perRow.ElementLength() != rows)
+    throw Napi::TypeError::New(ends.Env(), "fineCounts must have one element per row");
+  FineEnds views;
+  size_t first = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    if (perRow[row] > all.ElementLength() - first) {
+      throw Napi::RangeError::New(ends.Env(), "fineEnds must have one element per fine chunk");
+    }
+    views.emplace_back(all.Data() + first, perRow[row]);
+    first += perRow[row];
+  }
+  return views;
+}
+
+void CheckFineEnds(Napi::Env env, std::span<const uint32_t> ends, size_t units) {
+  if (ends.empty()) return;
+  if (!std::is_sorted(ends.begin(), ends.end()) || ends.back() != units) {
+    throw Napi::RangeError::New(env, "the fine chunks of a text must tile it");
+  }
+}
+
+// Returns the sizes of the blocks as u32, then the blocks.
+Napi::Value PackBlocks(Napi::Env env, const std::vector<uint32_t>& sizes, const std::vector<uint8_t>& blocks) {
+  const size_t sizeBytes = sizes.size() * sizeof(uint32_t);
+  auto packed = Napi::Uint8Array::New(env, sizeBytes + blocks.size());
+  std::copy_n(reinterpret_cast<const uint8_t*>(sizes.data()), sizeBytes, packed.Data());
+  std::copy(blocks.begin(), blocks.end(), packed.Data() + sizeBytes);
+  return packed;
+}
+
+// Returns the terms of the fine chunks of a text, as LexiconAnalyze does for a row in this language.
+Napi::Value LexiconFineTerms(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be a lexicon");
+  text::Lexicon& lexicon = *info[0].As<Handle>().Data();
+  const text::Analyzer analyzer = ToAnalyzer(env, info[4].As<Napi::Object>(), lexicon.languages());
+  std::u16string text;
+  const std::u16string_view body = UnitsOf(env, info[1], &text);
+  const auto ends = info[2].As<Napi::Uint32Array>();
+  const std::span<const uint32_t> fineEnds(ends.Data(), ends.ElementLength());
+  CheckFineEnds(env, fineEnds, body.size());
+  std::vector<uint8_t> fineTerms;
+  lexicon.AppendFineTermsOf(body, fineEnds, info[3].ToNumber().Int32Value(), analyzer, &fineTerms);
+  auto bytes = Napi::Uint8Array::New(env, fineTerms.size());
+  std::copy(fineTerms.begin(), fineTerms.end(), bytes.Data());
+  return bytes;
+}
+
 Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsExternal()) throw Napi::TypeError::New(env, "the first argument must be a lexicon");
@@ -96,13 +151,20 @@ Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
     if (*known == text::kUnknownLanguage) known = document.Get("declared").ToNumber().Int32Value();
     return *known;
   };
+  const FineEnds ends = ToFineEnds(document.Get("fineEnds"), document.Get("fineCounts"), texts.Length());
   auto languages = Napi::Int32Array::New(env, texts.Length());
   std::u16string text;
   std::u16string prefix;
+  std::vector<uint8_t> fineTerms;
+  std::vector<uint32_t> fineSizes;
   for (uint32_t row = 0; row < texts.Length(); ++row) {
     const Napi::HandleScope scope(env);
     const std::u16string_view body = UnitsOf(env, texts.Get(row), &text);
-    languages[row] = lexicon.AddRow(body, UnitsOf(env, prefixes.Get(row), &prefix), fallback, analyzer);
+    CheckFineEnds(env, ends[row], body.size());
+    const size_t before = fineTerms.size();
+    languages[row] =
+        lexicon.AddRow({body, UnitsOf(env, prefixes.Get(row), &prefix), ends[row]}, fallback, analyzer, &fineTerms);
+    fineSizes.push_back(static_cast<uint32_t>(fineTerms.size() - before));
   }
   const std::vector<uint32_t> block = lexicon.Block();
   const auto bytes = Napi::Uint8Array::New(env, block.size() * sizeof(block[0]));
@@ -110,6 +172,7 @@ Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
   const auto result = Napi::Object::New(env);
   result.Set("block", bytes);
   result.Set("languages", languages);
+  result.Set("fineTerms", PackBlocks(env, fineSizes, fineTerms));
   result.Set("tokens", Napi::Number::New(env, static_cast<double>(lexicon.occurrences())));
   result.Set("terms", Napi::Number::New(env, static_cast<double>(lexicon.entries())));
   return result;
@@ -119,6 +182,7 @@ Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
 
 void AddLexiconFunctions(Napi::Env env, Napi::Object exports) {
   exports.Set("lexiconOpen", Napi::Function::New<CatchOutOfMemory<LexiconOpen>>(env, "lexiconOpen"));
+  exports.Set("lexiconFineTerms", Napi::Function::New<CatchOutOfMemory<LexiconFineTerms>>(env, "lexiconFineTerms"));
   exports.Set("lexiconAnalyze", Napi::Function::New<CatchOutOfMemory<LexiconAnalyze>>(env, "lexiconAnalyze"));
 }
 

@@ -22,6 +22,14 @@ struct Word {
   uint64_t hash = 0;
 };
 
+bool IsSpace(char16_t unit) { return (PropertiesOf(unit).flags & kSpace) != 0; }
+
+// Whether the words before and after a position are the same in the whole text as in its two parts: no word and no
+// run contains white space, and none depends on characters beyond it.
+bool SeparatesWords(std::u16string_view text, size_t at) {
+  return at == text.size() || (at > 0 && IsSpace(text[at - 1]) && WordClassOf(text[at - 1]) == WordClass::kOther);
+}
+
 }  // namespace
 
 Lexicon::Lexicon(LexiconLimits limits) : limits_(limits), seed_(std::random_device{}()), slots_(kSlotsFirst) {}
@@ -39,25 +47,80 @@ int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyzer& 
   return analyzer.choose(votes.perLanguage, votes.words);
 }
 
-int Lexicon::AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
-                    const Analyzer& analyzer) {
+int Lexicon::AddRow(const Row& row, const std::function<int()>& fallback, const Analyzer& analyzer,
+                    std::vector<uint8_t>* fineTerms) {
   // Only between rows, so that the entry numbers of a row stay valid.
   if (entries_.size() >= limits_.entriesMax) Clear();
   Votes votes{std::vector<double>(limits_.languages), 0};
-  Scan(text, analyzer, &votes, &body_);
+  ScanBody(row.text, row.fineEnds, analyzer, &votes);
   bodyHashes_.clear();
   prefixHashes_.clear();
   int language = kUnknownLanguage;
   if (!body_.empty()) {
     language = analyzer.choose(votes.perLanguage, votes.words);
     if (language == kUnknownLanguage) language = fallback();
-    Scan(prefix, analyzer, nullptr, &prefix_);
+    Scan(row.prefix, analyzer, nullptr, &prefix_);
     Collect(body_, language, analyzer, &bodyHashes_);
     CountLeadTwice(language, analyzer);
     Collect(prefix_, language, analyzer, &prefixHashes_);
   }
   AppendCounts();
+  EncodeFineTerms(row.text, row.fineEnds, language, analyzer, fineTerms);
   return language;
+}
+
+void Lexicon::AppendFineTermsOf(std::u16string_view text, std::span<const uint32_t> fineEnds, int language,
+                                const Analyzer& analyzer, std::vector<uint8_t>* fineTerms) {
+  if (entries_.size() >= limits_.entriesMax) Clear();
+  ScanBody(text, fineEnds, analyzer, nullptr);
+  EncodeFineTerms(text, fineEnds, language, analyzer, fineTerms);
+}
+
+// Scans each part of the text once if it is a whole fine chunk. Fine chunks that share a word are scanned together for
+// the row, and again one by one.
+void Lexicon::ScanBody(std::u16string_view text, std::span<const uint32_t> fineEnds, const Analyzer& analyzer,
+                       Votes* votes) {
+  fineWords_.clear();
+  fineWordEnds_.clear();
+  if (fineEnds.empty()) return Scan(text, analyzer, votes, &body_);
+  body_.clear();
+  size_t start = 0;
+  for (size_t fine = 0; fine < fineEnds.size();) {
+    size_t last = fine;
+    while (!SeparatesWords(text, fineEnds[last])) ++last;
+    Scan(text.substr(start, fineEnds[last] - start), analyzer, votes, &found_);
+    body_.insert(body_.end(), found_.begin(), found_.end());
+    if (last == fine) AddFineWords(found_);
+    for (size_t i = fine; last > fine && i <= last; ++i) {
+      Scan(text.substr(start, fineEnds[i] - start), analyzer, nullptr, &found_);
+      AddFineWords(found_);
+      start = fineEnds[i];
+    }
+    start = fineEnds[last];
+    fine = last + 1;
+  }
+}
+
+void Lexicon::AddFineWords(const std::vector<uint32_t>& words) {
+  fineWords_.insert(fineWords_.end(), words.begin(), words.end());
+  fineWordEnds_.push_back(fineWords_.size());
+}
+
+void Lexicon::EncodeFineTerms(std::u16string_view text, std::span<const uint32_t> fineEnds, int language,
+                              const Analyzer& analyzer, std::vector<uint8_t>* fineTerms) {
+  fineTerms_.clear();
+  fineBlanks_.clear();
+  size_t start = 0;
+  size_t word = 0;
+  for (uint32_t fine = 0; fine < fineEnds.size(); ++fine) {
+    const std::u16string_view part = text.substr(start, fineEnds[fine] - start);
+    start = fineEnds[fine];
+    fineBlanks_.push_back(std::all_of(part.begin(), part.end(), IsSpace) ? 1 : 0);
+    fineHashes_.clear();
+    for (; word < fineWordEnds_[fine]; ++word) AppendHashes(fineWords_[word], language, analyzer, &fineHashes_);
+    for (const uint64_t hash : fineHashes_) fineTerms_.push_back(ToFineTerm(hash, fine));
+  }
+  AppendFineTerms(fineBlanks_, &fineTerms_, fineTerms);
 }
 
 std::vector<uint32_t> Lexicon::Block() const {

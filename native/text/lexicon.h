@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "text/fine_terms.h"
 #include "text/term_scan.h"
 
 namespace quarry::text {
@@ -45,10 +47,22 @@ class Lexicon {
   // Returns the common language of the texts. May be called while a row is added.
   int Language(const std::vector<std::u16string>& texts, const Analyzer& analyzer);
 
+  struct Row {
+    std::u16string_view text;
+    std::u16string_view prefix;
+    // End of each fine chunk in the text, ascending; the last is the end of the text. Empty for no fine chunks.
+    std::span<const uint32_t> fineEnds;
+  };
+
   // Adds a row to the block. A text without words has no entries, regardless of its prefix. Returns the language in
-  // which the row was analyzed: that of its own words, or the result of `fallback` if it is undetermined.
-  int AddRow(std::u16string_view text, std::u16string_view prefix, const std::function<int()>& fallback,
-             const Analyzer& analyzer);
+  // which the row was analyzed: that of its own words, or the result of `fallback` if it is undetermined. Appends the
+  // terms of the fine chunks to *fineTerms (see text/fine_terms.h).
+  int AddRow(const Row& row, const std::function<int()>& fallback, const Analyzer& analyzer,
+             std::vector<uint8_t>* fineTerms);
+
+  // Appends the terms of the fine chunks of a text in a language, identical to those of AddRow.
+  void AppendFineTermsOf(std::u16string_view text, std::span<const uint32_t> fineEnds, int language,
+                         const Analyzer& analyzer, std::vector<uint8_t>* fineTerms);
 
   // Returns the rows of the document as a TermBlock, described in src/text/terms.ts.
   std::vector<uint32_t> Block() const;
@@ -88,6 +102,11 @@ class Lexicon {
     return std::u16string_view(texts_).substr(entry.textAt, entry.textUnits);
   }
 
+  // Finds the words of the text in body_, and those of each fine chunk alone in fineWords_. `votes` may be null.
+  void ScanBody(std::u16string_view text, std::span<const uint32_t> fineEnds, const Analyzer& analyzer, Votes* votes);
+  void AddFineWords(const std::vector<uint32_t>& words);
+  void EncodeFineTerms(std::u16string_view text, std::span<const uint32_t> fineEnds, int language,
+                       const Analyzer& analyzer, std::vector<uint8_t>* fineTerms);
   // `votes` may be null.
   void Scan(std::u16string_view text, const Analyzer& analyzer, Votes* votes, std::vector<uint32_t>* found);
   uint32_t Find(std::u16string_view text, bool isGram, uint64_t hash, const Analyzer& analyzer);
@@ -115,6 +134,12 @@ class Lexicon {
   std::unordered_map<uint64_t, std::vector<uint64_t>> otherHashes_;
   std::vector<uint32_t> body_;
   std::vector<uint32_t> prefix_;
+  std::vector<uint32_t> found_;
+  std::vector<uint32_t> fineWords_;   // of all fine chunks of the row
+  std::vector<size_t> fineWordEnds_;  // end of those of each fine chunk
+  std::vector<FineTerm> fineTerms_;
+  std::vector<uint64_t> fineHashes_;
+  std::vector<uint8_t> fineBlanks_;
   std::vector<uint64_t> bodyHashes_;
   std::vector<uint64_t> prefixHashes_;
   std::vector<uint32_t> sizes_;

@@ -47,6 +47,8 @@ export interface ChunkTaskResult {
   readonly length: number;
   /** TermBlock (see text/terms.ts) with one row per non-blank chunk, in order. */
   readonly terms: Uint8Array;
+  /** Terms of the fine chunks of the same rows: their sizes in bytes as u32, then one block per row. */
+  readonly fineTerms: Uint8Array;
   /** Number of term occurrences, and number of tokens that the model read. */
   readonly tokens: { readonly content: number; readonly embedding: number };
   /**

@@ -15,8 +15,8 @@ export function packResults(results: readonly ChunkTaskResult[]): {
   readonly results: ChunkTaskResult[];
   readonly block: ArrayBuffer;
 } {
-  const sizes = results.flatMap(({ terms, spans, vectors, codes }) =>
-    [terms, spans, vectors, codes].map((array) => alignBytes(array.byteLength)),
+  const sizes = results.flatMap(({ terms, fineTerms, spans, vectors, codes }) =>
+    [terms, fineTerms, spans, vectors, codes].map((array) => alignBytes(array.byteLength)),
   );
   const block = new ArrayBuffer(sizes.reduce((sum, bytes) => sum + bytes, 0));
   let offset = 0;
@@ -33,6 +33,7 @@ export function packResults(results: readonly ChunkTaskResult[]): {
     results: results.map((result) => ({
       ...result,
       terms: copyIntoBlock(result.terms, (at) => new Uint8Array(block, at, result.terms.length)),
+      fineTerms: copyIntoBlock(result.fineTerms, (at) => new Uint8Array(block, at, result.fineTerms.length)),
       spans: copyIntoBlock(result.spans, (at) => new Uint32Array(block, at, result.spans.length)),
       vectors: copyIntoBlock(result.vectors, (at) => new Float32Array(block, at, result.vectors.length)),
       codes: copyIntoBlock(result.codes, (at) => new Uint8Array(block, at, result.codes.length)),

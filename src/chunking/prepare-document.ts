@@ -6,11 +6,19 @@ import type { ChunkTask, ChunkTaskResult } from './chunk-task.ts';
 export interface ChunkProcessors {
   /** Components of a vector; 0 when another component embeds. */
   readonly dimensions: number;
-  /** Returns the terms of chunks as a TermBlock, and their languages. Implemented by `analyzeChunks`. */
+  /**
+   * Returns the terms of chunks as a TermBlock, those of their fine chunks, and their languages. Implemented by
+   * `analyzeChunks`.
+   */
   analyze(
     chunks: readonly CoarseChunk[],
     language: string | null,
-  ): { readonly block: Uint8Array; readonly languages: readonly (string | null)[]; readonly tokens: number };
+  ): {
+    readonly block: Uint8Array;
+    readonly fineTerms: Uint8Array;
+    readonly languages: readonly (string | null)[];
+    readonly tokens: number;
+  };
   /**
    * Returns vectors of chunks and codes of their fine chunks. Implemented by `embedChunks`. Errors: rethrows
    * an error of `onStep`.
@@ -43,6 +51,7 @@ export async function prepareDocument(
     pageStarts,
     length,
     terms: analysis.block,
+    fineTerms: analysis.fineTerms,
     tokens: { content: analysis.tokens, embedding: embeddings.tokens },
     spans: flattenSpans(chunks),
     dimensions: processors.dimensions,

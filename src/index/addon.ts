@@ -275,7 +275,10 @@ export interface Addon {
   }): LexiconHandle;
   /**
    * Returns the terms of the rows of a document as a TermBlock, and the language used to analyze each row:
-   * the language of its own words, else that of the words of `sample`, else `declared`.
+   * the language of its own words, else that of the words of `sample`, else `declared`. `fineEnds` has the
+   * ends of the fine chunks of all rows in UTF-16 units, `fineCounts` their number per row; the fine chunks of
+   * a row tile its text. `fineTerms`: the size of the block of each row as u32, then the blocks
+   * (native/FORMAT.md).
    */
   lexiconAnalyze(
     lexicon: LexiconHandle,
@@ -284,9 +287,25 @@ export interface Addon {
       readonly prefixes: readonly string[];
       readonly sample: readonly string[];
       readonly declared: number;
+      readonly fineEnds: Uint32Array;
+      readonly fineCounts: Uint32Array;
     },
     analyzer: NativeAnalyzer,
-  ): { block: Uint8Array; languages: Int32Array; tokens: number; terms: number };
+  ): {
+    block: Uint8Array;
+    languages: Int32Array;
+    tokens: number;
+    terms: number;
+    fineTerms: Uint8Array;
+  };
+  /** Returns the block of fine terms that `lexiconAnalyze` makes of a row in this language. */
+  lexiconFineTerms(
+    lexicon: LexiconHandle,
+    text: string,
+    fineEnds: Uint32Array,
+    language: number,
+    analyzer: NativeAnalyzer,
+  ): Uint8Array;
   /** Returns one row of `dimensions` floats per text, and the total token count. */
   embeddingRun(
     embedding: EmbeddingHandle,

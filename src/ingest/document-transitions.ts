@@ -58,6 +58,8 @@ export interface ChunkedContent {
   readonly chunks: readonly NewChunk[];
   /** 8-bit vectors of the fine chunks, per coarse chunk; undefined for a chunk without vectors. */
   readonly codes: readonly (Uint8Array | undefined)[];
+  /** Terms of the fine chunks, per coarse chunk; undefined for a blank chunk. */
+  readonly fineTerms: readonly (Uint8Array | undefined)[];
   readonly layout: Layout;
   readonly block: IndexBlock;
   readonly languages: readonly string[];
@@ -229,14 +231,17 @@ export class DocumentTransitions {
    */
   *#contentEntries(
     { documentId }: Job,
-    { chunks, codes, layout, block }: ChunkedContent,
+    { chunks, codes, fineTerms, layout, block }: ChunkedContent,
   ): Generator<WriteOperation[]> {
     const { contents } = this.#options;
     for (const [i, chunk] of chunks.entries()) {
       const codesOfChunk = codes[i];
-      const put = contents.chunks.put(documentId, i, chunk);
-      if (codesOfChunk === undefined) yield [put];
-      else yield [put, contents.blocks.putCodes(documentId, i, codesOfChunk, block.generation)];
+      const termsOfChunk = fineTerms[i];
+      const entries = [contents.chunks.put(documentId, i, chunk)];
+      if (codesOfChunk !== undefined)
+        entries.push(contents.blocks.putCodes(documentId, i, codesOfChunk, block.generation));
+      if (termsOfChunk !== undefined) entries.push(contents.blocks.putFineTerms(documentId, i, termsOfChunk));
+      yield entries;
     }
     for (const put of contents.blocks.putPieces(documentId, block)) yield [put];
     yield [contents.chunks.putLayout(documentId, layout), contents.blocks.putHead(documentId, block)];

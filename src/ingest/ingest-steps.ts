@@ -253,6 +253,8 @@ async function toContent(
   const codeBytes = result.codes.length / Math.max(1, countFineChunks(result.chunks));
   const chunks: NewChunk[] = [];
   const codes: (Uint8Array | undefined)[] = [];
+  const fineTerms: (Uint8Array | undefined)[] = [];
+  const nextFineTerms = readFineTerms(result);
   let span = 0;
   let code = 0;
   const rows: number[] = [];
@@ -267,14 +269,31 @@ async function toContent(
     const bytes = chunk.blank ? 0 : children * codeBytes;
     codes.push(bytes === 0 ? undefined : result.codes.subarray(code, code + bytes));
     code += bytes;
+    fineTerms.push(chunk.blank ? undefined : nextFineTerms());
   }
   const chunkOfRow = Uint32Array.from(rows);
   return {
     chunks,
     codes,
+    fineTerms,
     block: { rowCount: chunkOfRow.length, dimensions, model, generation, vectors, terms, chunkOfRow },
     languages: [...languages],
     tokens,
+  };
+}
+
+/** Returns a function that returns the fine terms of each chunk that is not blank, in order. */
+function readFineTerms({ fineTerms, chunks }: ChunkTaskResult): () => Uint8Array {
+  const rows = chunks.reduce((count, { blank }) => count + (blank ? 0 : 1), 0);
+  const view = new DataView(fineTerms.buffer, fineTerms.byteOffset, fineTerms.byteLength);
+  let row = 0;
+  let start = rows * Uint32Array.BYTES_PER_ELEMENT;
+  return () => {
+    const end = start + view.getUint32(row * Uint32Array.BYTES_PER_ELEMENT, true);
+    const bytes = fineTerms.subarray(start, end);
+    start = end;
+    row += 1;
+    return bytes;
   };
 }
 

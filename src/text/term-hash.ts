@@ -2,7 +2,9 @@
  * 64-bit identifier of a term in postings: SipHash-2-4 of its UTF-8 bytes (Aumasson and Bernstein, 2012)
  * under a fixed key. The algorithm and the key are part of the TermBlock format: they never change without a
  * new format version. With ten million distinct terms the probability of any collision is below 3 in a
- * million. Each 64-bit word is stored as two 32-bit halves, because BigInt arithmetic allocates.
+ * million. Each 64-bit word is stored as two 32-bit halves, because BigInt arithmetic allocates. Gain: 5 ->
+ * 0.3 us per term; the whole analysis of a new word of a text takes 2 us (call `pages` of the bench case
+ * `server`).
  */
 export interface TermHash {
   /** Upper and lower 32 bits, unsigned. */

@@ -19,6 +19,13 @@ import { expandWord } from './words.ts';
 export interface AnalysisRow {
   readonly text: string;
   readonly prefix: string;
+  /** Fine chunks that tile the text; absent: none are analyzed. */
+  readonly children?: readonly FineSpan[];
+}
+
+/** A fine chunk of a row, by the UTF-16 offset of its end in the text. */
+interface FineSpan {
+  readonly end: number;
 }
 
 export interface ChunkAnalysis {
@@ -37,13 +44,15 @@ export interface ChunkAnalysis {
   readonly tokens: number;
   /** Number of entries in the block: distinct terms, summed over the rows. */
   readonly terms: number;
+  /** Terms of the fine chunks: the size of the block of each row as u32, then the blocks (native/FORMAT.md). */
+  readonly fineTerms: Uint8Array;
 }
 
 /**
  * Choice of terms: every word is indexed once, as the stem in its row's language, or as its folded form if
  * the language is unknown. A query has for each of its words the folded form and the stem in every language
  * of the collection, as alternatives of one group (`analyzeQuery`). Equal words have equal stems in each
- * language, so a word is found by its exact form whatever language was detected. Indexing both stem and
+ * language, so a word is found by its exact form regardless of the detected language. Indexing both stem and
  * folded form would also work, but creates 1.4 times (English) to 1.85 times (Russian) as many entries and
  * counts a plain match twice; instead, a query costs one lookup per additional language, which nearly always
  * finds an empty list.
@@ -63,17 +72,33 @@ export function analyzeChunks(rows: readonly AnalysisRow[], language: string | n
     assert(text.length + prefix.length <= limits.analyzedRowUnitsMax, 'a row is at most one chunk');
   }
   lexicon ??= openLexicon();
+  const fineChunks = rows.map(({ children = [] }) => children);
   const document = {
     texts: rows.map(({ text }) => text),
     prefixes: rows.map(({ prefix }) => prefix),
     sample: sampleRows(rows),
     declared: languageIndexOf(parseLanguageTag(language)),
+    fineEnds: Uint32Array.from(fineChunks.flat(), ({ end }) => end),
+    fineCounts: Uint32Array.from(fineChunks, ({ length }) => length),
   };
   const analysis = addon.lexiconAnalyze(lexicon, document, analyzer);
   return {
     ...analysis,
     languages: Array.from(analysis.languages, (position) => languages[position] ?? null),
   };
+}
+
+/**
+ * Returns the terms of the fine chunks of one chunk, identical to those of `analyzeChunks`. `language`: that of
+ * its row from `analyzeChunks`.
+ */
+export function encodeFineTerms(
+  { text, children }: { readonly text: string; readonly children: readonly FineSpan[] },
+  language: Language | null,
+): Uint8Array {
+  lexicon ??= openLexicon();
+  const ends = Uint32Array.from(children, ({ end }) => end);
+  return addon.lexiconFineTerms(lexicon, text, ends, languageIndexOf(language), analyzer);
 }
 
 /** Opened on first use: most threads never analyze text. */

@@ -164,6 +164,37 @@ TEST("threads that share an embedding get the same bytes, each of length 1") {
   CHECK(StaticEmbedding::Create(std::move(small)) == nullptr);
 }
 
+// Returns the ends of parts of random lengths, which tile `units`.
+std::vector<uint32_t> RandomEnds(std::mt19937* random, size_t units) {
+  std::vector<uint32_t> ends;
+  for (uint32_t end = (*random)() % 20; end < units; end += 1 + (*random)() % 60) ends.push_back(end);
+  ends.push_back(static_cast<uint32_t>(units));
+  return ends;
+}
+
+// Checks that a block has exactly the terms that `encode` finds in each part of the text alone.
+template <class Encode>
+void CheckFineTerms(std::u16string_view text, const std::vector<uint32_t>& ends, const std::vector<uint8_t>& block,
+                    Encode encode) {
+  std::vector<FineTerm> terms;
+  std::vector<uint8_t> blanks;
+  size_t start = 0;
+  for (const uint32_t end : ends) {
+    std::vector<uint8_t> bytes;
+    encode(text.substr(start, end - start), &bytes);
+    const auto part = FineTermsView::Parse(bytes);
+    CHECK(part.has_value() && part->fineChunks() == 1);
+    for (uint32_t i = 0; i < part->terms(); ++i) {
+      terms.push_back(ToFineTerm(uint64_t{part->prefix(i)} << 32, static_cast<uint32_t>(blanks.size())));
+    }
+    blanks.push_back(part->IsBlank(0) ? 1 : 0);
+    start = end;
+  }
+  std::vector<uint8_t> expected;
+  AppendFineTerms(blanks, &terms, &expected);
+  CHECK(block == expected);
+}
+
 TEST("a lexicon that evicts entries returns the blocks of one that caches, and each word is expanded once") {
   std::mt19937 random(4);
   size_t expansions = 0;
@@ -192,16 +223,25 @@ TEST("a lexicon that evicts entries returns the blocks of one that caches, and e
     for (int row = 0; row < document % 4; ++row) {
       const std::u16string text = RandomText(&random, 400);
       const auto fallback = [&] { return document % 2; };
-      const int language = caching.AddRow(text, u"a prefix", fallback, analyzer);
-      CHECK(evicting.AddRow(text, u"a prefix", fallback, analyzer) == language);
+      const std::vector<uint32_t> ends = RandomEnds(&random, text.size());
+      std::vector<uint8_t> cached;
+      std::vector<uint8_t> evicted;
+      const int language = caching.AddRow({text, u"a prefix", ends}, fallback, analyzer, &cached);
+      CHECK(evicting.AddRow({text, u"a prefix", ends}, fallback, analyzer, &evicted) == language);
+      CHECK(cached == evicted);
+      CheckFineTerms(text, ends, cached, [&](std::u16string_view part, std::vector<uint8_t>* bytes) {
+        const auto end = static_cast<uint32_t>(part.size());
+        evicting.AppendFineTermsOf(part, std::span(&end, 1), language, analyzer, bytes);
+      });
     }
     CHECK(caching.Block() == evicting.Block());
     CHECK(caching.occurrences() == evicting.occurrences() && caching.entries() == evicting.entries());
   }
   expansions = 0;
+  std::vector<uint8_t> fineTerms;
   for (int row = 0; row < 3; ++row)
     caching.AddRow(
-        u"brandnewword nothing brandnewword", u"", [] { return 0; }, analyzer);
+        {u"brandnewword nothing brandnewword", u"", {}}, [] { return 0; }, analyzer, &fineTerms);
   CHECK(expansions == 2);
 }
 

@@ -1,21 +1,49 @@
 import t from 'tap';
-import { type AnalysisRow, analyzeChunks } from '../../src/text/terms.ts';
+import { type AnalysisRow, analyzeChunks, encodeFineTerms } from '../../src/text/terms.ts';
+import { seededRandom } from '../chunking/sample-texts.ts';
 import { languageSamples } from './language-samples.ts';
 import { RandomUnicodeText } from './random-text.ts';
 import { referenceChunks } from './reference-terms.ts';
 
-const same = (rows: readonly AnalysisRow[], language: string | null = null): boolean => {
+const seed = 20_261_121;
+const random = seededRandom(seed);
+
+/** Returns fine chunks that tile a text, most of them with ends at white space. */
+function randomChildren(text: string): { readonly end: number }[] {
+  const children: { readonly end: number }[] = [];
+  for (let end = Math.floor(random() * 60); end < text.length; end += 1 + Math.floor(random() * 60)) {
+    const space = text.indexOf(' ', end) + 1;
+    if (random() < 0.7 && space > 0) end = space;
+    if (end < text.length) children.push({ end });
+  }
+  return [...children, { end: text.length }];
+}
+
+/** Whether the fine terms of one row, encoded without the others, are those of the document. */
+function encodesAlone(
+  row: { readonly text: string; readonly children: readonly { readonly end: number }[] },
+  { fineTerms, languages }: ReturnType<typeof referenceChunks>,
+  i: number,
+): boolean {
+  const sizes = new Uint32Array(new Uint8Array(fineTerms).buffer, 0, languages.length);
+  const start = 4 * languages.length + sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
+  const stored = fineTerms.subarray(start, start + sizes[i]!);
+  return Buffer.compare(encodeFineTerms(row, languages[i]!), stored) === 0;
+}
+
+const same = (texts: readonly AnalysisRow[], language: string | null = null): boolean => {
+  const rows = texts.map((row) => ({ ...row, children: randomChildren(row.text) }));
   const found = analyzeChunks(rows, language);
   const expected = referenceChunks(rows, language);
   return (
     Buffer.compare(found.block, expected.block) === 0 &&
     found.languages.join() === expected.languages.join() &&
     found.tokens === expected.tokens &&
-    found.terms === expected.terms
+    found.terms === expected.terms &&
+    Buffer.compare(found.fineTerms, expected.fineTerms) === 0 &&
+    rows.every((row, i) => encodesAlone(row, expected, i))
   );
 };
-
-const seed = 20_261_121;
 
 t.test(`random texts have the terms that the first implementation gives them (seed ${seed})`, async (t) => {
   const randomText = new RandomUnicodeText(seed);

@@ -51,7 +51,7 @@ for (const [language, words] of sameStem) {
   });
 }
 
-t.test('a stemmer leaves words of another script, numbers and codes alone', async (t) => {
+t.test('a stemmer does not change words of another script, numbers and codes', async (t) => {
   t.equal(toTerm('houses', true, 'ru'), 'houses');
   t.equal(toTerm('городами', true, 'en'), 'городами');
   t.equal(toTerm('px4500s', false, 'en'), 'px4500s');

@@ -62,7 +62,7 @@ for (const [promise, text, query] of answered) {
   t.test(`a text answers: ${promise}`, async (t) => t.ok(found(text, query).length > 0));
 }
 
-t.test('a word is found by its exact form whatever the detected language', async (t) => {
+t.test('a word is found by its exact form regardless of the detected language', async (t) => {
   for (const guess of [null, ...stemmedLanguages]) {
     for (const [name, passage] of Object.entries(languageSamples)) {
       const text = passage.replaceAll(/[.,]/g, ' ');

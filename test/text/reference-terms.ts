@@ -4,6 +4,7 @@ import { chooseLanguage, type Language, languages, parseLanguageTag } from '../.
 import { getEntryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 import { scanWords } from '../../src/text/scan.ts';
 import type { AnalysisRow, ChunkAnalysis } from '../../src/text/terms.ts';
+import { referenceFineTerms } from './reference-fine-terms.ts';
 
 /** Original implementation of chunk analysis in TypeScript: native/text must produce identical bytes. */
 
@@ -200,7 +201,16 @@ export function referenceChunks(rows: readonly AnalysisRow[], language: string |
     rowLanguages.push(rowLanguage);
     tokens += packer.add(body, prefix, rowLanguage === null ? -1 : languages.indexOf(rowLanguage));
   }
-  return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries };
+  const fineTerms = packFineTerms(rows, rowLanguages);
+  return { block: packer.finish(), languages: rowLanguages, tokens, terms: packer.entries, fineTerms };
+}
+
+function packFineTerms(rows: readonly AnalysisRow[], rowLanguages: readonly (Language | null)[]): Uint8Array {
+  const blocks = rows.map(({ text, children = [] }, i) =>
+    referenceFineTerms(text, children, rowLanguages[i]!),
+  );
+  const sizes = Uint32Array.from(blocks, ({ length }) => length);
+  return Buffer.concat([Buffer.from(sizes.buffer), ...blocks]);
 }
 
 /** Detects the language on rows spread evenly over the document, so that no single table or quotation decides it. */

@@ -41,7 +41,7 @@ t.test('only plain, long words of letters can be misspelled', async (t) => {
   );
 });
 
-t.test('a word of which one term is known is left alone', async (t) => {
+t.test('a word with one known term is not corrected', async (t) => {
   const query = analyzeQuery('herrings trouts', ['en']);
   const rows = Float64Array.from(query.terms, ({ text }) => (text === 'trout' ? 1 : 0));
   t.same(

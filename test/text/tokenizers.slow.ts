@@ -67,7 +67,7 @@ t.test(`${realTexts} real texts have the ids of @huggingface/tokenizers (seed ${
   t.equal(seenTexts.size, 1_000_000, 'different texts in all');
 });
 
-t.test('the committed tables are what their script makes of the same version of Unicode', async (t) => {
+t.test('the committed tables equal the output of their script for the same version of Unicode', async (t) => {
   const folder = join(projectRoot, 'native', 'text');
   const tables = readFileSync(join(folder, 'unicode_tables.inc'), 'utf8');
   const version = /from Unicode ([\d.]+)/.exec(tables)![1];

@@ -79,7 +79,7 @@ t.test('a word is split greedily into the longest pieces, and joins back to itse
   t.equal(pieces.decode(pieces.encode('ab, CAB: 1')), 'ab cab 1');
 });
 
-t.test('a run of unknown characters is one [UNK] and what follows it is still known', async (t) => {
+t.test('a run of unknown characters is one [UNK], and the next word is recognized', async (t) => {
   t.same(
     Array.from(pieces.encode('zzz'), (id) => pieces.getPiece(id)),
     ['[UNK]'],
@@ -90,7 +90,7 @@ t.test('a run of unknown characters is one [UNK] and what follows it is still kn
   );
 });
 
-t.test('the same text has the same tokens, whatever was tokenized before', async (t) => {
+t.test('the same text has the same tokens, regardless of earlier calls', async (t) => {
   const before = pieces.encode('abcabc 1ab');
   for (let i = 0; i < 1000; i += 1) pieces.encode(`${i.toString(2)}cab ${i}`);
   t.same(pieces.encode('abcabc 1ab'), before);
@@ -113,13 +113,13 @@ t.test('an invalid vocabulary is rejected', async (t) => {
 const seed = 20_261_121;
 const count = 10_000;
 
-t.test(`random texts have the ids that the first implementation gives them (seed ${seed})`, async (t) => {
+t.test(`random texts have the token IDs of the original implementation (seed ${seed})`, async (t) => {
   const randomText = new RandomUnicodeText(seed);
   t.equal(findPlainDifference(Array.from({ length: count }, () => randomText.next())), null);
   t.equal(findPlainDifference(Object.values(languageSamples).map((text) => text.repeat(20))), null);
 });
 
-t.test(`words have the ids that @huggingface/tokenizers gives them (seed ${seed})`, async (t) => {
+t.test(`words have the token IDs of @huggingface/tokenizers (seed ${seed})`, async (t) => {
   const randomText = new RandomUnicodeText(seed);
   const difference = findBuiltInDifference();
   t.equal(difference(Array.from({ length: count }, () => randomText.next())), null);
