@@ -108,6 +108,7 @@
       'type': 'static_library',
       'sources': [
         'native/text/add_scaled_avx2.cc',
+        'native/text/dot_records_avx2.cc',
         'native/text/dot_rows_avx2.cc',
       ],
       'cflags_cc': ['-ffp-contract=off'],
@@ -128,8 +129,10 @@
       'sources': [
         'native/text/add_scaled.cc',
         'native/text/bert_tokenizer.cc',
+        'native/text/dot_records.cc',
         'native/text/dot_rows.cc',
         'native/text/feature_reranker.cc',
+        'native/text/fine_scores.cc',
         'native/text/fine_terms.cc',
         'native/text/idf_table.cc',
         'native/text/lexicon.cc',
@@ -153,6 +156,7 @@
       'sources': [
         'native/bridge/addon.cc',
         'native/bridge/completion_queue.cc',
+        'native/bridge/fine_chunks.cc',
         'native/bridge/lexicon.cc',
         'native/bridge/rerank.cc',
         'native/bridge/search_dispatcher.cc',
@@ -177,6 +181,7 @@
         'test/native/codes_test.cc',
         'test/native/collection_test.cc',
         'test/native/file_pages_test.cc',
+        'test/native/fine_chunks_test.cc',
         'test/native/graph_test.cc',
         'test/native/kernels_test.cc',
         'test/native/lexical_test.cc',

@@ -11,6 +11,7 @@
 
 #include "bridge/catch_out_of_memory.h"
 #include "bridge/environment.h"
+#include "bridge/fine_chunks.h"
 #include "bridge/lexicon.h"
 #include "bridge/rerank.h"
 #include "bridge/sockets.h"
@@ -307,6 +308,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("strategies", StrategyNames(env));
   AddSocketFunctions(env, exports);
   AddTextFunctions(env, exports);
+  AddFineChunkFunctions(env, exports);
   AddLexiconFunctions(env, exports);
   AddRerankFunctions(env, exports);
   return exports;

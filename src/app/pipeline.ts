@@ -25,7 +25,6 @@ import type { FeatureReranker } from '../models/feature-reranker.ts';
 import type { Embedder } from '../models/model.ts';
 import { ModelVocabulary } from '../models/model-vocabulary.ts';
 import { toChunkVectors } from '../models/page-vectors.ts';
-import { computeDotProducts } from '../models/quantization.ts';
 import { defaultEmbeddingModel, getEmbeddingModel } from '../models/registry.ts';
 import type { StaticEmbedder } from '../models/static-embedder.ts';
 import { hasPageImages } from '../parsing/process/parse-task.ts';
@@ -194,9 +193,8 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
   const { models, queryEmbedder, catalog } = pipeline;
   const wordList = ModelVocabulary.load();
   return new Search({
-    ...storage,
+    reader: storage.reader,
     clock,
-    computeSimilarities: computeDotProducts,
     getIndex: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     mayDegrade: settings.withoutModel === 'degrade',
     isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,

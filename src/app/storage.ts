@@ -15,10 +15,11 @@ import { Counts } from '../storage/counts.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { Documents } from '../storage/documents.ts';
 import { Sequence } from '../storage/sequence.ts';
-import { issueToken } from '../storage/tokens.ts';
 import { VersionReader } from '../storage/version-reader.ts';
 import { Versions } from '../storage/versions.ts';
+import type { Language } from '../text/languages.ts';
 import { NativeReranker } from '../text/native-reranker.ts';
+import { encodeFineTerms } from '../text/terms.ts';
 import { UsageMeter } from '../usage/meter.ts';
 import { clock } from './runtime.ts';
 
@@ -38,7 +39,7 @@ export async function buildStorage(settings: Settings, data: DataDirectory, logg
     hooks,
     reader: new VersionReader({
       ...readers,
-      fileToken: (documentId) => issueToken(data.secrets[0]!, { kind: 'file', documentId }),
+      encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
       bytesMax: settings.queryCacheBytes,
     }),
     sequence: await Sequence.open(store),

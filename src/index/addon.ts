@@ -109,6 +109,33 @@ export interface NativeAnalyzer {
   choose(votes: Float64Array, words: number): number;
 }
 
+export interface NativeFineQuery {
+  /** Upper half of the hash of each term, and its group. */
+  readonly prefixes: Uint32Array;
+  readonly groups: Uint32Array;
+  /** Per group: the first group with the same query word. */
+  readonly words: Uint32Array;
+  /** Null: lexical scores only. */
+  readonly vector: Float32Array | null;
+  readonly lexicalWeight: number;
+  readonly vectorWeight: number;
+  readonly parentWeight: number;
+  readonly neighborWeight: number;
+}
+
+/** One element per fine chunk that is not blank, in the order of the coarse chunks. */
+export interface NativeFineScores {
+  /** Position of its coarse chunk. */
+  readonly parents: Uint32Array;
+  /** Index among the fine chunks of the coarse chunk. */
+  readonly indexes: Uint32Array;
+  readonly lexical: Float32Array;
+  readonly similarities: Float32Array;
+  readonly scores: Float64Array;
+  /** Positions in the other arrays, best first; equal scores in order. */
+  readonly order: Uint32Array;
+}
+
 export interface NativeBertOptions {
   /** Vocabulary pieces, one per line; the piece on line i has the id `ids[i]`. */
   readonly pieces: string;
@@ -306,6 +333,16 @@ export interface Addon {
     language: number,
     analyzer: NativeAnalyzer,
   ): Uint8Array;
+  /**
+   * Scores the fine chunks of coarse chunks, which are given by their blocks of fine terms, the codes of
+   * their fine chunks, and their own scores.
+   */
+  fineChunksScore(
+    query: NativeFineQuery,
+    terms: readonly Uint8Array[],
+    codes: readonly Uint8Array[],
+    fused: Float64Array,
+  ): NativeFineScores;
   /** Returns one row of `dimensions` floats per text, and the total token count. */
   embeddingRun(
     embedding: EmbeddingHandle,

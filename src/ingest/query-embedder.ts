@@ -62,8 +62,8 @@ export class QueryEmbedder {
     return this.#cache.cost;
   }
 
-  /** Returns the vector of a query; it must not be modified. Throws or rejects as the model or its pool does. */
-  embed(query: QueryText): Float32Array | Promise<Float32Array> {
+  /** Returns the vector of a query; it must not be modified. Rejects as the model or its pool does. */
+  async embed(query: QueryText): Promise<Float32Array> {
     const { model, text } = query;
     if (model === this.#inlineModel && text.length <= this.#inlineUnitsMax)
       return this.#inline.embedSync([text], 'query').vectors;

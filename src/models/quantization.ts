@@ -51,19 +51,3 @@ export function dequantize(records: Uint8Array, dimensions: number): Float32Arra
   }
   return vectors;
 }
-
-/** Returns the dot product of `query` with every record. */
-export function computeDotProducts(query: Float32Array, records: Uint8Array): Float32Array {
-  const bytes = getCodeBytes(query.length);
-  assert(records.length % bytes === 0, 'codes are whole records of the dimensions of the query');
-  const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-  const codes = new Int8Array(records.buffer, records.byteOffset, records.byteLength);
-  const products = new Float32Array(records.length / bytes);
-  for (let row = 0; row < products.length; row += 1) {
-    const first = row * bytes + stepBytes;
-    let sum = 0;
-    for (let i = 0; i < query.length; i += 1) sum += query[i]! * codes[first + i]!;
-    products[row] = sum * view.getFloat32(row * bytes, true);
-  }
-  return products;
-}

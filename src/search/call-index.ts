@@ -2,22 +2,15 @@ import { AppError } from '../core/app-error.ts';
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import { IndexError } from '../index/collection-index.ts';
 
-/**
- * Runs a call to the index and maps index errors to user errors. A synchronous result is returned
- * synchronously.
- */
-export function callIndex<Result>(
+/** Runs a call to the index and maps index errors to user errors. */
+export async function callIndex<Result>(
   caller: CancellationToken,
-  call: () => Result | Promise<Result>,
-): Result | Promise<Result> {
-  const fail = (error: unknown): never => {
-    throw error instanceof IndexError ? toAppError(error, caller) : error;
-  };
+  call: () => Promise<Result>,
+): Promise<Result> {
   try {
-    const result = call();
-    return result instanceof Promise ? result.catch(fail) : result;
+    return await call();
   } catch (error) {
-    return fail(error);
+    throw error instanceof IndexError ? toAppError(error, caller) : error;
   }
 }
 
@@ -25,7 +18,7 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
   const cause = { cause: error };
   switch (error.code) {
     case 'busy':
-      return new AppError('unavailable', 'Too many searches are waiting. Try again in a moment.', {
+      return new AppError('unavailable', 'Too many searches are waiting. Try again shortly.', {
         retryAfterMs: 500,
         ...cause,
       });
@@ -35,7 +28,7 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
         ...cause,
       });
     case 'damaged':
-      return new AppError('unavailable', 'The collection is being repaired. Try again in a moment.', {
+      return new AppError('unavailable', 'The collection is being repaired. Try again shortly.', {
         retryAfterMs: 1_000,
         ...cause,
       });

@@ -93,21 +93,9 @@ export class CandidateList {
   }
 }
 
-/** Up to this rank insertion into a sorted list is used; above it, sorting all numbers is faster. */
-const insertionSortMax = 32;
-
 /** Returns the `nth` largest number, counted from 1. `numbers` must have at least `nth` entries. */
 function nthLargest(numbers: Float32Array, nth: number): number {
-  if (nth > insertionSortMax) return numbers.slice().sort()[numbers.length - nth]!;
-  const largest = numbers.slice(0, nth).sort();
-  for (let i = nth; i < numbers.length; i += 1) {
-    const number = numbers[i]!;
-    if (number <= largest[0]!) continue;
-    let at = 1;
-    for (; at < nth && largest[at]! < number; at += 1) largest[at - 1] = largest[at]!;
-    largest[at - 1] = number;
-  }
-  return largest[0]!;
+  return numbers.slice().sort()[numbers.length - nth]!;
 }
 
 export async function findCandidates(

@@ -1,70 +1,91 @@
-import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { StoredChunk } from '../storage/chunks.ts';
-import type { CachedVersion, RowContent, VersionReader } from '../storage/version-reader.ts';
+import type { FineChunkData, RowContent } from '../storage/version-reader.ts';
+import type { VersionRecord } from '../storage/versions.ts';
 import type { Candidate } from './candidates.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { SearchComponents } from './search-components.ts';
 
 /** A candidate with its stored content. */
 export interface ChunkHit {
   readonly candidate: Candidate;
-  readonly version: CachedVersion;
+  readonly version: VersionRecord;
   /** Index of the chunk in its document. */
   readonly number: number;
   readonly chunk: StoredChunk;
-  /** Stored content of the row. */
-  readonly row: RowContent;
 }
 
-/** Source of chunks, and the yield function called between read batches. */
-interface ChunkHitSource {
-  readonly reader: Pick<VersionReader, 'readRows'>;
-  readonly yieldToEventLoop: YieldToEventLoop;
-}
+/** Parts of a query that reading uses. */
+type ReadQuery = Pick<PreparedQuery, 'request' | 'recorder'>;
 
-interface RecordSource {
-  readonly reader: Pick<VersionReader, 'readRecords'>;
-  readonly yieldToEventLoop: YieldToEventLoop;
-}
-
-/** Maximum number of records per read; each may have 128 kB of metadata. */
-const recordBatchSize = 32;
-/** Maximum number of chunks per read: reading them from disk takes some milliseconds. */
-const chunkBatchSize = 32;
+/**
+ * Maximum number of records or chunks per read. Each may have a document with 128 kB of metadata, which takes
+ * about a millisecond to decode.
+ */
+const batchSize = 8;
 
 /**
  * Returns the stored chunks of the candidates, in their order. Candidates whose document was deleted during
  * the query are left out; the content of replaced versions is kept for `garbageDelayMs`, far longer than any
  * query, so the others are complete.
  */
-export async function readChunkHits(
-  { reader, yieldToEventLoop }: ChunkHitSource,
-  collectionId: string,
+export function readChunks(
+  { reader }: Pick<SearchComponents, 'reader'>,
+  { request: { collection, yieldToEventLoop }, recorder }: ReadQuery,
   candidates: readonly Candidate[],
 ): Promise<ChunkHit[]> {
-  const chunkHits: ChunkHit[] = [];
-  for (let start = 0; start < candidates.length; start += chunkBatchSize) {
-    const pause = start === 0 ? null : yieldToEventLoop();
-    if (pause !== null) await pause;
-    const batch =
-      candidates.length <= chunkBatchSize ? candidates : candidates.slice(start, start + chunkBatchSize);
-    appendChunkHits(chunkHits, batch, reader.readRows(collectionId, batch));
-  }
-  return chunkHits;
+  return recorder.measure('read', async () => {
+    const chunkHits: ChunkHit[] = [];
+    for (let start = 0; start < candidates.length; start += batchSize) {
+      const pause = start === 0 ? null : yieldToEventLoop();
+      if (pause !== null) await pause;
+      const batch = candidates.slice(start, start + batchSize);
+      appendChunkHits(chunkHits, batch, reader.readRows(collection.collectionId, batch));
+    }
+    return chunkHits;
+  });
+}
+
+/**
+ * Returns the data of the fine chunks of the candidates, in their order; undefined for a candidate without
+ * vectors or whose document was deleted during the query.
+ */
+export function readFineChunks(
+  { reader }: Pick<SearchComponents, 'reader'>,
+  {
+    request: { collection, yieldToEventLoop },
+    recorder,
+    generation,
+  }: ReadQuery & Pick<PreparedQuery, 'generation'>,
+  candidates: readonly Candidate[],
+): Promise<(FineChunkData | undefined)[]> {
+  return recorder.measure('read', async () => {
+    const found: (FineChunkData | undefined)[] = [];
+    for (let start = 0; start < candidates.length; start += batchSize) {
+      const pause = start === 0 ? null : yieldToEventLoop();
+      if (pause !== null) await pause;
+      const batch = candidates.slice(start, start + batchSize);
+      found.push(...reader.readFineChunks(collection.collectionId, batch, generation));
+    }
+    return found;
+  });
 }
 
 /** Returns the records of versions, in their order; undefined for a deleted version. */
-export async function readRecords(
-  { reader, yieldToEventLoop }: RecordSource,
-  collectionId: string,
+export function readRecords(
+  { reader }: Pick<SearchComponents, 'reader'>,
+  { request: { collection, yieldToEventLoop }, recorder }: ReadQuery,
   versions: readonly number[],
-): Promise<(CachedVersion | undefined)[]> {
-  if (versions.length <= recordBatchSize) return reader.readRecords(collectionId, versions);
-  const records: (CachedVersion | undefined)[] = [];
-  for (let start = 0; start < versions.length; start += recordBatchSize) {
-    const pause = start === 0 ? null : yieldToEventLoop();
-    if (pause !== null) await pause;
-    records.push(...reader.readRecords(collectionId, versions.slice(start, start + recordBatchSize)));
-  }
-  return records;
+): Promise<(VersionRecord | undefined)[]> {
+  return recorder.measure('read', async () => {
+    const records: (VersionRecord | undefined)[] = [];
+    for (let start = 0; start < versions.length; start += batchSize) {
+      const pause = start === 0 ? null : yieldToEventLoop();
+      if (pause !== null) await pause;
+      const batch = versions.slice(start, start + batchSize);
+      records.push(...reader.readRecords(collection.collectionId, batch));
+    }
+    return records;
+  });
 }
 
 function appendChunkHits(
@@ -76,11 +97,11 @@ function appendChunkHits(
     const row = rows[i];
     if (row === undefined) continue;
     const { version, number, chunk } = row;
-    chunkHits.push({ candidate: candidates[i]!, version, number, chunk, row });
+    chunkHits.push({ candidate: candidates[i]!, version, number, chunk });
   }
 }
 
 /** Returns the text of a chunk for a model: its heading path, then its content. */
-export function toModelText({ chunk }: ChunkHit): string {
+export function toModelText({ chunk }: Pick<ChunkHit, 'chunk'>): string {
   return chunk.prefix === '' ? chunk.text : `${chunk.prefix}\n\n${chunk.text}`;
 }

@@ -2,22 +2,26 @@ import type { StoredChunk } from '../storage/chunks.ts';
 import type { Language } from '../text/languages.ts';
 import { findMatchedWords, type LexicalQuery } from '../text/query.ts';
 import type { ChunkHit } from './chunk-hits.ts';
-import { type FineChunkSource, type ScoringQuery, scoreFineChunks } from './fine-chunks.ts';
+import { scoreFineChunks } from './fine-chunks.ts';
 import type { QueryOperators } from './operators.ts';
 import { splitByPage } from './page-lookup.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { SearchComponents } from './search-components.ts';
 
 /** Returns the pages of a chunk with their share of its score. */
 export async function scorePages(
+  source: Pick<SearchComponents, 'reader'>,
+  query: PreparedQuery,
   chunkHit: ChunkHit,
-  query: ScoringQuery,
-  source: FineChunkSource,
 ): Promise<{ pageIndex: number; share: number }[]> {
   const { pageStart, pageEnd, children } = chunkHit.chunk;
   if (pageEnd - pageStart === 1) return [{ pageIndex: pageStart, share: 1 }];
   const starts = source.reader.readLayout(chunkHit.version)?.pageStarts;
   if (starts === undefined) return [];
   const best = new Map<number, number>();
-  for (const { index, score } of await scoreFineChunks([chunkHit], query, source)) {
+  const scores = await scoreFineChunks(source, query, [chunkHit.candidate]);
+  for (let i = 0; i < scores.length; i += 1) {
+    const { index, score } = scores.at(i);
     for (const { page, share } of scorePagesOfFineChunk(
       query.lexicalQuery,
       chunkHit,
@@ -55,7 +59,7 @@ function scorePagesOfFineChunk(
 export function findAcceptedPages(
   { version, chunk }: ChunkHit,
   operators: QueryOperators | null,
-  reader: FineChunkSource['reader'],
+  reader: SearchComponents['reader'],
 ): number[] {
   const { text, start, pageStart, pageEnd } = chunk;
   const isAccepted = (part: string) => operators === null || operators.accepts(part);

@@ -52,7 +52,7 @@ function abbreviate(path: string): string {
 function descend(position: FilterPosition, step: string): FilterPosition {
   const next = { path: position.path + step, depth: position.depth + 1, state: position.state };
   if (next.depth > limits.filterDepthMax)
-    reject(next, `it nests deeper than ${limits.filterDepthMax} levels.`);
+    reject(next, `it is nested more than ${limits.filterDepthMax} levels deep.`);
   return next;
 }
 

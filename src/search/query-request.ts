@@ -50,11 +50,3 @@ export interface SearchRequest {
   readonly explain: boolean;
   readonly control: SearchControl;
 }
-
-/** Time of a query by stage, in milliseconds. */
-export interface SearchTimes {
-  embed: number;
-  search: number;
-  rerank: number;
-  read: number;
-}

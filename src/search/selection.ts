@@ -31,10 +31,18 @@ export class Quota {
   }
 }
 
+/** Limits of the results of a query. */
+export interface ResultLimits {
+  readonly k: number;
+  readonly maxPerDocument: number;
+  /** 0 for no minimum. */
+  readonly minScore: number;
+}
+
 /** Returns the first `k` ordered items, up to a maximum per document, without those below the minimum score. */
 export function limitResults<T extends { readonly score: number }>(
   ordered: readonly T[],
-  { k, maxPerDocument, minScore }: { k: number; maxPerDocument: number; minScore: number },
+  { k, maxPerDocument, minScore }: ResultLimits,
   versionOf: (item: T) => number,
 ): T[] {
   const limited = Number.isFinite(maxPerDocument)

@@ -7,7 +7,6 @@ import type { LexicalQuery } from '../text/query.ts';
 import {
   addEndingVariants,
   applySpellings,
-  type Correction,
   findMisspelledWords,
   findStemPrefixes,
   replaceMisspelledWords,
@@ -15,6 +14,7 @@ import {
   selectTwoEditWords,
 } from '../text/spelling-correction.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
+import type { AnalyzedQuery } from './prepared-query.ts';
 
 interface SpellingInput {
   readonly lexicalQuery: LexicalQuery;
@@ -25,13 +25,6 @@ interface SpellingInput {
   /** Whether a word is correct although no document contains it. */
   readonly isKnownWord: (word: string) => boolean;
   readonly deadlineMs: number;
-}
-
-export interface AnalyzedQuery {
-  readonly lexicalQuery: LexicalQuery;
-  /** Query text for models. */
-  readonly text: string;
-  readonly corrections: readonly Correction[];
 }
 
 /** Returns the spellings found for each word. */
@@ -48,10 +41,7 @@ async function findCorrectionsOfEach(
  * Replaces words that occur in no document by terms of the collection that differ by one letter, or by two in
  * long words. A query of known words is returned unchanged, at the cost of a lookup.
  */
-export function correctSpelling(
-  index: CollectionIndex,
-  input: SpellingInput,
-): AnalyzedQuery | Promise<AnalyzedQuery> {
+export async function correctSpelling(index: CollectionIndex, input: SpellingInput): Promise<AnalyzedQuery> {
   const { lexicalQuery, text } = input;
   return index.hasWords(lexicalQuery.terms)
     ? { lexicalQuery, text, corrections: [] }

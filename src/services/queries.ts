@@ -2,7 +2,6 @@ import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { checkQuery, checkQueryControls, checkResultCount } from '../schemas/checks.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   TopDocumentsRequest,
@@ -16,7 +15,8 @@ import type { QueryEnum } from '../schemas/usage.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
-import type { DocumentHit, Search, SearchResult } from '../search/search.ts';
+import type { Search } from '../search/search.ts';
+import type { DocumentHit, SearchResult } from '../search/search-result.ts';
 import type { Collections } from '../storage/collections.ts';
 import type { Counts } from '../storage/counts.ts';
 import type { VersionReader } from '../storage/version-reader.ts';
@@ -27,6 +27,7 @@ import { findCollection } from './collections.ts';
 import type { DocumentUrls } from './document-urls.ts';
 import { type ReplyOptions, renderDocuments, renderPages, renderSnippets } from './query-replies.ts';
 import type { RenderedJson } from './rendered-json.ts';
+import { ReplyFragments } from './reply-fragments.ts';
 import { parseQueryVector } from './vector-inputs.ts';
 
 type QuerySemaphore = Pick<FairSemaphore, 'acquire' | 'release'>;
@@ -72,9 +73,11 @@ type QueryRequest = Pick<
 /** Searches a collection for the best documents, pages or snippets. */
 export class QueryServices {
   readonly #options: QueryServicesOptions;
+  readonly #fragments: ReplyFragments;
 
   constructor(options: QueryServicesOptions) {
     this.#options = options;
+    this.#fragments = new ReplyFragments(options.documentUrls);
   }
 
   async topDocuments(
@@ -82,11 +85,7 @@ export class QueryServices {
     request: TopDocumentsRequest,
   ): Promise<RenderedJson<TopDocumentsResponse>> {
     // Each document is one result, so `max_per_document` does not apply.
-    const search = this.#toSearchRequest(
-      call,
-      { ...request, max_per_document: null },
-      limits.topDocumentsMax,
-    );
+    const search = this.#toSearchRequest(call, { ...request, max_per_document: null });
     const isListing = request.query === null;
     const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
       isListing ? engine.listDocuments(searchRequest) : engine.searchDocuments(searchRequest),
@@ -97,7 +96,7 @@ export class QueryServices {
 
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<RenderedJson<TopPagesResponse>> {
     const { documentUrls, reader } = this.#options;
-    const search = this.#toSearchRequest(call, request, limits.topPagesMax);
+    const search = this.#toSearchRequest(call, request);
     const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
       engine.searchPages(searchRequest),
     );
@@ -114,13 +113,16 @@ export class QueryServices {
     call: QueryCall,
     request: TopSnippetsRequest,
   ): Promise<RenderedJson<TopSnippetsResponse>> {
-    const search = this.#toSearchRequest(call, request, limits.topSnippetsMax);
+    const search = this.#toSearchRequest(call, request);
     const precise = request.precise_responses ?? false;
     const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
       precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest),
     );
     this.#recordUsage(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, result);
-    return renderSnippets(result, this.#replyOptions(call, search, request.include_document_metadata));
+    return renderSnippets(result, {
+      ...this.#replyOptions(call, search, request.include_document_metadata),
+      areChunks: !precise,
+    });
   }
 
   /** Runs the search with a permit of the organization's fair share. */
@@ -149,28 +151,24 @@ export class QueryServices {
     { explain }: SearchRequest,
     metadata: boolean | undefined,
   ): ReplyOptions {
-    const { documentUrls } = this.#options;
     return {
       metadata: metadata ?? false,
       explain,
-      fileUrl: documentUrls.fileUrlPrefix(baseUrl),
+      fragments: this.#fragments,
+      baseUrl,
       yieldToEventLoop,
     };
   }
 
-  /** Validates a request and converts it to a search request. Fields are checked in their wire order. */
-  #toSearchRequest(call: QueryCall, request: QueryRequest, kMax: number): SearchRequest {
+  /** Errors: 404 for an unknown collection or reranker, 400 for an invalid filter or vector. */
+  #toSearchRequest(call: QueryCall, request: QueryRequest): SearchRequest {
     const { collections, rerankerDefault } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    const queryText = request.query ?? '';
-    checkQuery(queryText);
-    checkResultCount(request.k, kMax);
     const reranker = request.reranker === undefined ? rerankerDefault : request.reranker;
     if (reranker !== null) this.#checkReranker(reranker);
-    checkQueryControls(request);
     const { queryDefaults } = collection;
     const asked = queryDefaults === undefined ? request : { ...queryDefaults, ...request };
-    const { query, control } = parseQuery(queryText.toWellFormed(), asked);
+    const { query, control } = parseQuery((request.query ?? '').toWellFormed(), asked);
     const isListing = request.query === null;
     if (isListing && (request.query_vector ?? null) !== null)
       throw new AppError('bad_request', 'query_vector requires a query, which may be empty.');

@@ -6,18 +6,24 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
-import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search.ts';
+import type { DocumentHit, PageHit, SearchResult, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
-import type { CachedVersion, VersionReplyFragment } from '../storage/version-reader.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
+import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fragments.ts';
 
 /** Fields that a reply shows beside the hits. */
 export interface ReplyOptions {
   readonly metadata: boolean;
   readonly explain: boolean;
-  /** Prefix of file URLs, before the token; it needs no escaping in JSON. */
-  readonly fileUrl: string;
+  readonly fragments: ReplyFragments;
+  /** Start of the URLs in the reply. */
+  readonly baseUrl: string;
   readonly yieldToEventLoop: YieldToEventLoop;
+}
+
+export interface SnippetReplyOptions extends ReplyOptions {
+  /** Whether each snippet is a whole stored chunk, whose JSON is cached. */
+  readonly areChunks: boolean;
 }
 
 export interface PageReplyOptions extends ReplyOptions {
@@ -41,7 +47,7 @@ export async function renderDocuments(
     if (pause !== null) await pause;
     appendDocument(chunks, hit, options, {
       isFirst: i === 0,
-      score: toJsonNumber(hit.score),
+      score: hit.score,
       extraFields: renderExplanation(hit, options),
     });
   }
@@ -54,72 +60,66 @@ export async function renderPages(
   options: PageReplyOptions,
 ): Promise<RenderedJson<TopPagesResponse>> {
   const chunks: JsonChunk[] = ['{"results":['];
-  const scores = toJsonScores(result);
   for (const [i, hit] of result.hits.entries()) {
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
-    const location = `"path":${hit.version.pathJson},"page_index":${hit.pageIndex}`;
+    const { pathJson } = options.fragments.ofDocument(hit.version, options.baseUrl);
+    const location = `"path":${pathJson},"page_index":${hit.pageIndex}`;
     const content = options.content(hit);
     const image = JSON.stringify(options.imageUrl(hit));
     const shown = `"image_url":${image}${renderExplanation(hit, options)}`;
-    chunks.push(`${i === 0 ? '' : ','}{${location},"score":${scores[i]},"content":`);
+    chunks.push(`${i === 0 ? '' : ','}{${location},"score":${JSON.stringify(hit.score)},"content":`);
     if (content === null) chunks.push('null');
     else await appendText(chunks, content, options.yieldToEventLoop);
     chunks.push(`,${shown}}`);
   }
-  await appendDocumentResults(chunks, result.hits, scores, options);
+  await appendDocumentResults(chunks, result.hits, options);
   chunks.push(renderEnd(result, options));
   return new RenderedJson(chunks);
 }
 
 export async function renderSnippets(
   result: SearchResult<SnippetHit>,
-  options: ReplyOptions,
+  options: SnippetReplyOptions,
 ): Promise<RenderedJson<TopSnippetsResponse>> {
   const chunks: JsonChunk[] = [];
   let separator = '{"results":[';
-  const scores = toJsonScores(result);
-  for (const [i, hit] of result.hits.entries()) {
+  for (const hit of result.hits) {
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
-    chunks.push(separator, renderSnippet(hit), scores[i]!);
+    chunks.push(separator, renderSnippet(hit, options), JSON.stringify(hit.score));
     if (options.explain) chunks.push(renderExplanation(hit, options));
     separator = '},';
   }
   chunks.push(result.hits.length === 0 ? separator : '}');
-  await appendDocumentResults(chunks, result.hits, scores, options);
+  await appendDocumentResults(chunks, result.hits, options);
   chunks.push(renderEnd(result, options));
   return new RenderedJson(chunks);
 }
 
-/** A snippet from its opening brace up to its score; cached for a whole chunk. */
-function renderSnippet({ version, snippet }: SnippetHit): Uint8Array {
-  snippet.replyFragment ??= encodeUtf8(
-    `{"path":${version.pathJson},${renderSnippetFields(snippet)},"score":`,
-  );
-  return snippet.replyFragment;
-}
-
-function renderSnippetFields({ chunk: { text, start, end, pageStart, pageEnd } }: Snippet): string {
-  const pages = `"page_span":[${pageStart},${pageEnd}]`;
-  return `"start_index":${start},"end_index":${end},${pages},"content":${JSON.stringify(text)}`;
+/** Returns a snippet from its opening brace up to its score. */
+function renderSnippet(
+  { version, snippet }: SnippetHit,
+  { fragments, baseUrl, areChunks }: SnippetReplyOptions,
+): Uint8Array {
+  if (areChunks) return fragments.ofChunk(version, snippet);
+  return encodeSnippet(fragments.ofDocument(version, baseUrl).pathJson, snippet);
 }
 
 /** Appends each document of the hits once, with the score of its best hit. */
 async function appendDocumentResults(
   chunks: JsonChunk[],
   hits: readonly DocumentHit[],
-  scores: readonly string[],
   options: ReplyOptions,
 ): Promise<void> {
   chunks.push('],"document_results":[');
   const shown = new Set<number>();
-  for (const [i, hit] of hits.entries()) {
+  for (const hit of hits) {
     const { version } = hit.version;
     if (shown.has(version)) continue;
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
-    appendDocument(chunks, hit, options, { isFirst: shown.size === 0, score: scores[i]!, extraFields: '' });
+    appendDocument(chunks, hit, options, { isFirst: shown.size === 0, score: hit.score, extraFields: '' });
     shown.add(version);
   }
 }
@@ -184,51 +184,23 @@ const missingModelWarning = {
     `The results are not reranked, because the model ${model} is unavailable: ${reason}.`,
 };
 
-/** Appends a document with the separating comma; `more`: fields that follow the others. */
+/** Appends a document with the separating comma; `extraFields` follow the others. */
 function appendDocument(
   chunks: JsonChunk[],
   { version }: DocumentHit,
-  { metadata, fileUrl }: ReplyOptions,
+  { metadata, fragments, baseUrl }: ReplyOptions,
   {
     isFirst,
     score,
     extraFields,
-  }: { readonly isFirst: boolean; readonly score: string; readonly extraFields: string },
+  }: { readonly isFirst: boolean; readonly score: number; readonly extraFields: string },
 ): void {
-  const shown = renderVersion(version, fileUrl);
-  chunks.push(isFirst ? shown.prefix.subarray(1) : shown.prefix, score);
-  if (metadata || extraFields !== '')
-    chunks.push(
-      encodeChunk(renderAfterScore(version, metadata ? version.metadata : null, fileUrl)),
-      `${extraFields}}`,
-    );
-  else chunks.push(shown.suffix);
-}
-
-/**
- * Returns the part of a document that is the same in all replies for one URL prefix without metadata; cached.
- */
-function renderVersion(version: CachedVersion, fileUrl: string): VersionReplyFragment {
-  if (version.replyFragment?.baseUrl !== fileUrl)
-    version.replyFragment = {
-      prefix: encodeUtf8(`,{"path":${version.pathJson},"score":`),
-      suffix: encodeUtf8(`${renderAfterScore(version, null, fileUrl)}}`),
-      baseUrl: fileUrl,
-    };
-  return version.replyFragment;
-}
-
-function renderAfterScore(
-  version: CachedVersion,
-  metadata: CachedVersion['metadata'] | null,
-  fileUrl: string,
-): string {
-  const url = `${JSON.stringify(fileUrl).slice(0, -1)}${version.fileToken()}"`;
-  return `,"metadata":${JSON.stringify(metadata)},"file_url":${url}`;
-}
-
-function encodeUtf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+  const document = fragments.ofDocument(version, baseUrl);
+  chunks.push(isFirst ? document.prefix.subarray(1) : document.prefix, JSON.stringify(score));
+  if (metadata || extraFields !== '') {
+    const fields = renderAfterScore(metadata ? version.metadata : null, document.fileUrlJson);
+    chunks.push(encodeChunk(fields), `${extraFields}}`);
+  } else chunks.push(document.suffix);
 }
 
 function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {
@@ -241,14 +213,4 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
     look: origin.proximity,
   };
   return `,"explain":${JSON.stringify(explanation)}`;
-}
-
-/** Scores as JSON. Serializing a number is as slow as finding its neighbors, so each is serialized once. */
-function toJsonScores({ hits }: SearchResult<DocumentHit>): string[] {
-  return hits.map(({ score }) => toJsonNumber(score));
-}
-
-/** Serializes a number as JSON. Unlike `String`, this bypasses V8's number cache, where scores never hit. */
-function toJsonNumber(value: number): string {
-  return JSON.stringify(value);
 }

@@ -175,5 +175,5 @@ export async function searchText(
     explain: false,
     control: defaultControl,
   });
-  return found.hits.filter((hit) => hit.snippet.chunk.text.includes(query)).map((hit) => hit.version.path);
+  return found.hits.filter((hit) => hit.snippet.text.includes(query)).map((hit) => hit.version.path);
 }

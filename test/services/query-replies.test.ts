@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
 import { defaultControl } from '../../src/search/query-request.ts';
+import { DocumentUrls } from '../../src/services/document-urls.ts';
 import {
   type ReplyOptions,
   renderDocuments,
@@ -8,10 +10,13 @@ import {
   renderSnippets,
 } from '../../src/services/query-replies.ts';
 import { RenderedJson } from '../../src/services/rendered-json.ts';
+import { ReplyFragments } from '../../src/services/reply-fragments.ts';
 import { version } from '../storage/records.ts';
 import { createTestRandom } from '../storage/test-random.ts';
 
 const random = createTestRandom();
+const documentUrls = new DocumentUrls(new Uint8Array(32));
+const documentIds = Array.from({ length: 4 }, () => randomUUID());
 
 /** Random strings with quotes, control characters, unpaired surrogates, and text of many scripts. */
 function text(): string {
@@ -39,8 +44,8 @@ function text(): string {
 
 const number = () => [0, -0, 1, 1e21, 1e-7, Math.fround(0.3), random.below(1_000_000) / 7][random.below(7)]!;
 
-function hit(documents: number) {
-  const id = random.below(documents);
+function hit() {
+  const id = random.below(documentIds.length);
   const origin = {
     lexical: number(),
     similarity: number(),
@@ -53,23 +58,15 @@ function hit(documents: number) {
   const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
   const metadata = { 'a-1': `\u0001 "${id}"`, 'list:b': ['x', '😀'] };
   return {
-    version: {
-      ...version({ version: id, documentId: `document ${id}`, path, metadata }),
-      pathJson: JSON.stringify(path),
-      fileToken: () => `token-${id}`,
-      replyFragment: null,
-    },
+    version: version({ version: id, documentId: documentIds[id]!, path, metadata }),
     score: number(),
     origin,
     snippet: {
-      chunk: {
-        text: content,
-        start: random.below(1_000_000),
-        end: random.below(1_000_000),
-        pageStart: random.below(9),
-        pageEnd: random.below(9),
-      },
-      replyFragment: null,
+      text: content,
+      start: random.below(1_000_000),
+      end: random.below(1_000_000),
+      pageStart: random.below(9),
+      pageEnd: random.below(9),
     },
     pageIndex: random.below(9),
   };
@@ -91,7 +88,7 @@ function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: obje
     path: version.path,
     score,
     metadata: showing.metadata ? version.metadata : null,
-    file_url: showing.fileUrl + version.fileToken(),
+    file_url: documentUrls.fileUrl(showing.baseUrl, version.documentId),
   });
   const first = hits.filter(
     (each, i) => hits.findIndex((other) => other.version.version === each.version.version) === i,
@@ -100,10 +97,10 @@ function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: obje
   const document_results = first.map(document);
   const snippets = hits.map((each) => ({
     path: each.version.path,
-    start_index: each.snippet.chunk.start,
-    end_index: each.snippet.chunk.end,
-    page_span: [each.snippet.chunk.pageStart, each.snippet.chunk.pageEnd],
-    content: each.snippet.chunk.text,
+    start_index: each.snippet.start,
+    end_index: each.snippet.end,
+    page_span: [each.snippet.pageStart, each.snippet.pageEnd],
+    content: each.snippet.text,
     score: each.score,
     ...extra(each),
   }));
@@ -111,7 +108,7 @@ function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: obje
     path: each.version.path,
     page_index: each.pageIndex,
     score: each.score,
-    content: each.pageIndex % 2 === 0 ? each.snippet.chunk.text : null,
+    content: each.pageIndex % 2 === 0 ? each.snippet.text : null,
     image_url: each.pageIndex % 3 === 0 ? `http://quarry.test/"${each.pageIndex}"` : null,
     ...extra(each),
   }));
@@ -125,7 +122,7 @@ function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: obje
 const ofPages = {
   content: (found: object) => {
     const { pageIndex, snippet } = found as AnyHit;
-    return pageIndex % 2 === 0 ? snippet.chunk.text : null;
+    return pageIndex % 2 === 0 ? snippet.text : null;
   },
   imageUrl: ({ pageIndex }: { pageIndex: number }) =>
     pageIndex % 3 === 0 ? `http://quarry.test/"${pageIndex}"` : null,
@@ -143,9 +140,9 @@ const usual = {
   complete: true,
 };
 
-t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed})`, async (t) => {
+t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`, async (t) => {
   for (let round = 0; round < 400; round += 1) {
-    const hits = Array.from({ length: random.below(8) }, () => hit(4));
+    const hits = Array.from({ length: random.below(8) }, () => hit());
     const times = { embed: number(), search: number(), rerank: number(), read: number() };
     const shards = [
       { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
@@ -156,7 +153,9 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed}
     const showing = {
       metadata: random.below(2) === 0,
       explain: random.below(2) === 0,
-      fileUrl: 'http://quarry.test/"?token=',
+      areChunks: random.below(2) === 0,
+      fragments: new ReplyFragments(documentUrls),
+      baseUrl: 'http://quarry.test/"',
       yieldToEventLoop: () => null,
     };
     const expectedExplanation = {
@@ -178,8 +177,8 @@ t.test(`a reply is, byte for byte, the JSON of what it says (seed ${random.seed}
       if (json !== JSON.stringify(expected[kind])) t.equal(json, JSON.stringify(expected[kind]), kind);
     }
     // Renders the same documents and texts again, with another file URL.
-    const otherBuffer = { ...showing, fileUrl: 'https://é.test/' };
-    for (const again of [otherBuffer, showing]) {
+    const atOtherUrl = { ...showing, baseUrl: 'https://é.test/' };
+    for (const again of [atOtherUrl, showing]) {
       const { snippets, documents } = plain(hits, again, expectedExplanation);
       t.equal((await renderSnippets(found, again)).toBytes().toString(), JSON.stringify(snippets));
       t.equal((await renderDocuments(found, again)).toBytes().toString(), JSON.stringify(documents));
@@ -204,7 +203,8 @@ t.test('a search that was cut by its limits reports it with the requested values
   const rendered = await renderDocuments(found, {
     metadata: false,
     explain: true,
-    fileUrl: 'http://quarry.test/',
+    fragments: new ReplyFragments(documentUrls),
+    baseUrl: 'http://quarry.test',
     yieldToEventLoop: () => null,
   });
   const reply = rendered.parse();
@@ -232,4 +232,16 @@ t.test('a reply has the same bytes from every source, and the stated length', as
   t.equal(larger[reply.byteLength], 'x'.charCodeAt(0), 'and not one more');
   t.same(reply.parse(), [1, 'é 中', 'é😀']);
   t.same(RenderedJson.of({ a: '\ud800' }).parse(), { a: '\ud800' });
+});
+
+t.test('the parts that replies repeat are serialized once for each object', async (t) => {
+  const fragments = new ReplyFragments(documentUrls);
+  const { version: record, snippet } = hit();
+  const chunk = fragments.ofChunk(record, snippet);
+  t.equal(fragments.ofChunk(record, snippet), chunk);
+  t.not(fragments.ofChunk(record, { ...snippet }), chunk);
+  const document = fragments.ofDocument(record, 'http://quarry.test');
+  t.equal(fragments.ofDocument(record, 'http://quarry.test'), document);
+  t.match(fragments.ofDocument(record, 'https://é.test').fileUrlJson, /^"https:\/\/é\.test\//);
+  t.same(fragments.ofDocument(record, 'http://quarry.test'), document);
 });

@@ -20,7 +20,6 @@ import type { MemoryLimit } from '../../src/ingest/memory-limit.ts';
 import { ModelChanges } from '../../src/ingest/model-changes.ts';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
 import type { Embedder } from '../../src/models/model.ts';
-import { computeDotProducts } from '../../src/models/quantization.ts';
 import type { ParseOutcome, ParseTask } from '../../src/parsing/process/parse-task.ts';
 import { Search } from '../../src/search/search.ts';
 import { Blobs } from '../../src/storage/blobs.ts';
@@ -40,10 +39,10 @@ import { collectGarbage } from '../../src/storage/garbage.ts';
 import { Sequence } from '../../src/storage/sequence.ts';
 import type { SpaceGuard, Store } from '../../src/storage/store.ts';
 import { sweepCollections } from '../../src/storage/sweep.ts';
-import { issueToken } from '../../src/storage/tokens.ts';
 import { VersionReader } from '../../src/storage/version-reader.ts';
 import { Versions } from '../../src/storage/versions.ts';
-import { analyzeChunks } from '../../src/text/terms.ts';
+import type { Language } from '../../src/text/languages.ts';
+import { analyzeChunks, encodeFineTerms } from '../../src/text/terms.ts';
 
 /** Vector dimensions of the model of new collections. */
 const dimensions = 8;
@@ -136,7 +135,7 @@ async function openStorage({
   const reads = { versions: new Versions(store), contents: new Contents(store) };
   const reader = new VersionReader({
     ...reads,
-    fileToken: (documentId) => issueToken(tokenSecret, { kind: 'file', documentId }),
+    encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
     bytesMax: 100_000,
   });
   const parts = {
@@ -225,7 +224,6 @@ function createSearch({ options: { clock }, parts, indexes }: ComponentContext):
     ...parts,
     clock,
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
-    computeSimilarities: computeDotProducts,
     mayDegrade: true,
     isKnownWord: null,
     models: {

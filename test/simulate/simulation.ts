@@ -254,7 +254,7 @@ export class Simulation {
       explain: false,
       control: defaultControl,
     });
-    return found.hits.filter((hit) => hit.snippet.chunk.text.includes(query)).map((hit) => hit.version.path);
+    return found.hits.filter((hit) => hit.snippet.text.includes(query)).map((hit) => hit.version.path);
   }
 
   async #changeDocumentState(

@@ -1,0 +1,10 @@
+// The function of native/text's fine chunks that is declared in src/index/addon.ts.
+#pragma once
+
+#include <napi.h>
+
+namespace quarry {
+
+void AddFineChunkFunctions(Napi::Env env, Napi::Object exports);
+
+}  // namespace quarry

@@ -1,0 +1,84 @@
+import type { IndexHits } from '../index/collection-index.ts';
+import type { StoredChunk } from '../storage/chunks.ts';
+import type { VersionRecord } from '../storage/versions.ts';
+import type { Correction } from '../text/spelling-correction.ts';
+import type { ProximityScores } from './proximity.ts';
+import type { SearchControl } from './query-request.ts';
+
+/** Scores and matches that explain a hit. */
+export interface HitOrigin {
+  readonly lexical: number;
+  /** Null in a listing, which compares no vectors. */
+  readonly similarity: number | null;
+  readonly fused: number;
+  readonly rerank: number | null;
+  /** Null without proximity rescoring. */
+  readonly proximity: ProximityScores | null;
+  /** Query words, as typed, that the text contains; only with `explain`. */
+  readonly words: readonly string[];
+}
+
+interface Hit {
+  readonly version: VersionRecord;
+  readonly score: number;
+  readonly origin: HitOrigin;
+}
+
+export interface SnippetHit extends Hit {
+  readonly snippet: Snippet;
+}
+
+/** A whole stored chunk or a part of one. */
+export type Snippet = Pick<StoredChunk, 'text' | 'start' | 'end' | 'pageStart' | 'pageEnd'>;
+
+export interface PageHit extends Hit {
+  readonly pageIndex: number;
+}
+
+export type DocumentHit = Hit;
+
+export interface SearchResult<H> {
+  /** Best first. */
+  readonly hits: H[];
+  /** Only with `explain`. */
+  readonly shards: IndexHits['shards'];
+  readonly times: SearchTimes;
+  /** Model usage; a listing uses none. */
+  readonly models: ModelStats;
+  readonly control: SearchControl;
+  readonly selection: SelectionStats;
+  /** Words searched in a corrected spelling. */
+  readonly corrections: readonly Correction[];
+}
+
+/** Time of a query by stage, in milliseconds. */
+export interface SearchTimes {
+  embed: number;
+  search: number;
+  rerank: number;
+  read: number;
+}
+
+/** Statistics of selecting results under the constraints of a query. */
+export interface SelectionStats {
+  /** Number of chunks read. */
+  readonly checked: number;
+  /** False when the search ended at its limits, so that more results may exist. */
+  readonly complete: boolean;
+  /** Number of chunks rescored by proximity. */
+  readonly rescored: number;
+}
+
+interface ModelStats {
+  readonly embedded: boolean;
+  /** Number of texts scored by the reranker. */
+  readonly reranked: number;
+  /** Unavailable models, with reasons. */
+  readonly missing: readonly MissingModel[];
+}
+
+export interface MissingModel {
+  readonly part: 'vector' | 'rerank';
+  readonly model: string;
+  readonly reason: string;
+}

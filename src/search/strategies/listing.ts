@@ -1,0 +1,40 @@
+import { callIndex } from '../call-index.ts';
+import { readRecords } from '../chunk-hits.ts';
+import type { RankedItem } from '../rerank.ts';
+import type { DocumentHit, HitOrigin } from '../search-result.ts';
+import type { ResultStrategy } from './result-strategy.ts';
+
+const origin: HitOrigin = {
+  lexical: 0,
+  similarity: null,
+  fused: 0,
+  rerank: null,
+  proximity: null,
+  words: [],
+};
+
+/** Versions of documents that match a filter, in no particular order and without scores. */
+export const listing: ResultStrategy<number, RankedItem<number>, DocumentHit> = {
+  findItems: ({ getIndex }, { request, generation, recorder, yieldToEventLoop }) =>
+    recorder.measure('search', async () => {
+      const { collection, filter, k, deadlineMs, caller } = request;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
+      const index = getIndex(collection.collectionId, generation);
+      const versions = await callIndex(caller, () => index.list(filter, k, deadlineMs));
+      return { items: [...versions], shards: [] };
+    }),
+  textOf: () => '',
+  fusedOf: () => 0,
+  toResults: async (_components, _query, ranked) => ranked,
+  limitsOf: ({ k }) => ({ k, maxPerDocument: Number.POSITIVE_INFINITY, minScore: 0 }),
+  versionOf: ({ item }) => item,
+  readHits: async (components, query, results) => {
+    const records = await readRecords(
+      components,
+      query,
+      results.map(({ item }) => item),
+    );
+    return records.flatMap((version) => (version === undefined ? [] : [{ version, score: 0, origin }]));
+  },
+};

