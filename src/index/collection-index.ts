@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
+import type { ChangeLogEntry } from '../storage/changes.ts';
 import {
   addon,
   type CollectionHandle,
@@ -27,13 +28,6 @@ export interface StagedDocument {
   /** TermBlock with the same number of rows; see src/text/terms.ts. */
   readonly terms: Uint8Array;
   readonly attributes: Readonly<Record<string, string | readonly string[]>>;
-}
-
-export interface IndexChange {
-  readonly sequence: number;
-  readonly shard: number;
-  readonly add?: number;
-  readonly remove?: number;
 }
 
 export interface IndexQuery {
@@ -122,7 +116,7 @@ export class CollectionIndex {
     const runnable = CollectionIndex.supportedKernels().join(', ');
     throw new AppError(
       'invalid',
-      `The setting engineKernels is ${name}, but this processor supports only ${runnable}. Use auto to select the fastest.`,
+      `QUARRY_ENGINE_KERNELS is ${name}, but this processor supports only ${runnable}. Use auto to select the fastest.`,
     );
   }
 
@@ -194,7 +188,7 @@ export class CollectionIndex {
    * the opposite. `add` must be staged; removing an unknown version does nothing. Sequences must not
    * decrease.
    */
-  commit(change: IndexChange): void {
+  commit(change: ChangeLogEntry): void {
     this.#assertOpen();
     callNative(() =>
       addon.collectionCommit(this.#handle, change.sequence, change.shard, change.add, change.remove),

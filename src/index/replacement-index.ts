@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { waitForAll } from '../core/async/wait-for-all.ts';
+import type { ChangeLogEntry } from '../storage/changes.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { Versions } from '../storage/versions.ts';
-import { type CollectionIndex, type IndexChange, IndexError } from './collection-index.ts';
+import { type CollectionIndex, IndexError } from './collection-index.ts';
 
 export interface ReplacementIndexOptions {
   readonly collectionId: string;
@@ -48,7 +49,7 @@ export class ReplacementIndex {
   }
 
   /** Records a change of the shards that this index is to replace. */
-  recordChange({ shard, add, remove }: IndexChange): void {
+  recordChange({ shard, add, remove }: ChangeLogEntry): void {
     if (add !== undefined) this.#pendingChanges.set(add, { version: add, shard, isLive: true });
     if (remove !== undefined) this.#pendingChanges.set(remove, { version: remove, shard, isLive: false });
   }

@@ -1,6 +1,6 @@
 /** Tracks the searches of this thread that run on threads of the engine. */
 
-import { assert } from '../core/assert.ts';
+import { assertDefined } from '../core/assert.ts';
 import { addon } from './addon.ts';
 import { toIndexError } from './index-error.ts';
 import { decodeReply, type IndexHits } from './search-codec.ts';
@@ -22,20 +22,13 @@ class RunningSearch {
   }
 }
 
-/**
- * Hash table indexed by the lowest bits of the tickets. At most half of the slots are used, and a ticket
- * whose slot is taken is skipped. `core/indexed-set` explains why this is not a Map.
- */
-let running: (RunningSearch | null)[] = Array.from({ length: 64 }, () => null);
-let count = 0;
+/** By ticket. */
+const running = new Map<number, RunningSearch>();
 let lastTicket = 0;
 
 addon.onSearchEnd((ticket, outcome) => {
-  const slot = ticket % running.length;
-  const search = running[slot] ?? null;
-  assert(search?.ticket === ticket, 'a search ends once');
-  running[slot] = null;
-  count -= 1;
+  const search = assertDefined(running.get(ticket), 'a search ends once');
+  running.delete(ticket);
   if (outcome instanceof Error) search.reject(toIndexError(outcome));
   else search.resolve(decodeReply(outcome));
 });
@@ -45,8 +38,7 @@ addon.onSearchEnd((ticket, outcome) => {
  * searches ended.
  */
 export function nextTicket(): number {
-  do lastTicket = (lastTicket + 1) % 2 ** 32;
-  while (running[lastTicket % running.length] !== null);
+  lastTicket = (lastTicket + 1) % 2 ** 32;
   return lastTicket;
 }
 
@@ -56,22 +48,13 @@ export function nextTicket(): number {
  */
 export function trackSearch(ticket: number, owner: object): Promise<IndexHits> {
   const search = new RunningSearch(owner, ticket);
-  running[ticket % running.length] = search;
-  count += 1;
-  if (2 * count > running.length) doubleCapacity();
+  running.set(ticket, search);
   return search.hits;
-}
-
-/** Doubles the table; tickets in different slots stay in different slots. */
-function doubleCapacity(): void {
-  const before = running;
-  running = Array.from({ length: 2 * before.length }, () => null);
-  for (const search of before) if (search !== null) running[search.ticket % running.length] = search;
 }
 
 /** Cancels all searches of an owner and waits until they have ended. */
 export async function cancelSearches(owner: object): Promise<void> {
-  const ownSearches = running.filter((search) => search !== null).filter((search) => search.owner === owner);
+  const ownSearches = [...running.values()].filter((search) => search.owner === owner);
   for (const { ticket } of ownSearches) addon.searchCancel(ticket);
   await Promise.allSettled(ownSearches.map(({ hits }) => hits));
 }

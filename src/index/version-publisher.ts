@@ -17,7 +17,7 @@ export interface VersionPublisherOptions {
   readonly sequence: Sequence;
   readonly changes: ChangeLog;
   readonly live: LiveVersions;
-  readonly indexes: Indexes;
+  readonly indexes: Pick<Indexes, 'changes'>;
 }
 
 /**
@@ -45,9 +45,10 @@ export class VersionPublisher {
       return;
     }
     const { collectionId, shard, add, remove } = change;
-    await indexes.waitUntilReady(collectionId);
+    await indexes.changes.waitUntilReady(collectionId);
     const written = store.write([...operations, ...this.#commitIndex(change)], options);
-    await indexes.trackWrite(collectionId, { shard, added: add?.version ?? null, removed: remove }, written);
+    const undo = { shard, added: add?.version ?? null, removed: remove };
+    await indexes.changes.trackWrite(collectionId, undo, written);
   }
 
   /** Commits the change to the shards and returns the operations that record it in the store. */
@@ -59,7 +60,7 @@ export class VersionPublisher {
       ...(add === null ? {} : { add: add.version }),
       ...(remove === null ? {} : { remove }),
     };
-    indexes.commit(collectionId, change);
+    indexes.changes.commit(collectionId, change);
     const operations = [changes.put(collectionId, change)];
     if (add !== null) operations.push(live.put(collectionId, { shard, ...add }));
     if (remove !== null) operations.push(live.delete(collectionId, { shard, version: remove }));

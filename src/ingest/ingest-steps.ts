@@ -56,7 +56,7 @@ export interface IngestStepsOptions {
   readonly getModel: (collectionId: string) => DocumentModel;
   readonly blobs: Blobs;
   readonly contents: Contents;
-  readonly indexes: Indexes;
+  readonly indexes: Pick<Indexes, 'changes'>;
   /** Recomputes the vectors of a chunked document whose collection has changed its model since. */
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
@@ -215,11 +215,11 @@ export class IngestSteps {
    */
   async stage(record: DocumentRecord, block: IndexBlock | null, signal: AbortSignal): Promise<void> {
     if (block === null) await this.#options.renewVectors(record, signal);
-    await this.#options.indexes.stage(record, block, signal);
+    await this.#options.indexes.changes.stage(record, block, signal);
   }
 
   unstage(record: DocumentRecord): void {
-    this.#options.indexes.unstage(record);
+    this.#options.indexes.changes.unstage(record);
   }
 }
 

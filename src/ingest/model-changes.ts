@@ -230,7 +230,7 @@ export class ModelChanges {
     const state = getVectorState(collection);
     if (state.next === null && !state.hasRemains) return false;
     // Queries that began before the last change still read the vectors that the next ones would overwrite.
-    await abortable(indexes.waitForRetired(collectionId), passController.signal);
+    await abortable(indexes.replacements.waitUntilDropped(collectionId), passController.signal);
     if (collections.findById(collectionId) === undefined) return false;
     if (state.next === null) await this.#deleteOldVectors(run, collection, state);
     else await this.#changeModel(run, collection, state, state.next);
@@ -247,7 +247,7 @@ export class ModelChanges {
     const { collectionId } = collection;
     const { signal } = run.passController;
     logger.info({ collectionId, model: next.model.id }, 'model change started');
-    const replacement = await indexes.createReplacement(collection, next);
+    const replacement = await indexes.replacements.create(collection, next);
     try {
       run.done = 0;
       run.waitReasons.clear();
@@ -259,17 +259,17 @@ export class ModelChanges {
       }
       const catchUp = () => replacement.catchUp(add);
       await this.#whenQuiesced(replacement, catchUp, signal, (quiesce) =>
-        indexes.persistReplacement(replacement, quiesce),
+        indexes.replacements.persist(replacement, quiesce),
       );
       const after = completeVectorChange(state, next);
       const swap = collections.putVectors(collectionId, state, after);
       const write = () => store.write(swap, { mayUseReserve: true });
       await this.#whenQuiesced(replacement, catchUp, signal, (still) =>
-        indexes.promote(replacement, still, write),
+        indexes.replacements.promote(replacement, still, write),
       );
       logger.info({ collectionId, model: next.model.id }, 'model change completed');
     } finally {
-      await indexes.discardReplacement(replacement);
+      await indexes.replacements.discard(replacement);
     }
   }
 

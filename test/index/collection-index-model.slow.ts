@@ -1,6 +1,7 @@
 /** Invariants of collection-index-model.test.ts on larger collections with other shard sizes: 45 s of CPU time. */
 import t from 'tap';
-import { type ModelScale, recallMin, runAgainstModel, searchStrategies } from './index-model.ts';
+import type { ModelScale } from './index-model.ts';
+import { recallMin, runAgainstModel, searchStrategies } from './model-run.ts';
 import { createTemporaryFolder } from './samples.ts';
 
 const folder = createTemporaryFolder();

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type ModelScale, recallMin, runAgainstModel, searchStrategies } from './index-model.ts';
+import type { ModelScale } from './index-model.ts';
+import { recallMin, runAgainstModel, searchStrategies } from './model-run.ts';
 import {
   createTemporaryFolder,
   indexQuery,
@@ -43,7 +44,7 @@ t.test(
   },
 );
 
-t.test('no search mixes two versions of a document while versions switch under it', async (t) => {
+t.test('no search mixes two versions of a document during overwrites', async (t) => {
   const shards = 8;
   const index = await openIndex(`${folder.path}/switch`, { shards });
   const random = seededRandom(5);

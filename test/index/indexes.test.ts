@@ -163,7 +163,7 @@ t.test('a compaction is written to a snapshot once, even without further changes
   t.equal(statSync(file).ino, compacted.ino, 'nothing new, nothing written');
 });
 
-t.test('a shard emptied before a crash is snapshot, and its log is trimmed', async (t) => {
+t.test('a shard emptied before a crash gets a snapshot, and its log is trimmed', async (t) => {
   const first = await createIndexes(t);
   const { collectionId } = first.papers;
   await first.writer.remove(
@@ -304,7 +304,7 @@ t.test('a repair waits for a pending undo without blocking the event loop', asyn
 });
 
 t.test(
-  'while damaged shards cannot be opened, changes fail with 503 and other collections are snapshot',
+  'while damaged shards cannot be opened, changes fail with 503 and other collections get snapshots',
   async (t) => {
     const first = await createIndexes(t);
     const { indexes, papers, writer, folder } = first;

@@ -1,0 +1,152 @@
+import type { CollectionIndex, FilterNode } from '../../src/index/collection-index.ts';
+import type { ModelSnapshot, StoredDocument, Terms } from './model-snapshot.ts';
+
+/** Maximum error of a cosine relative to double precision. */
+const cosineTolerance = 1e-5;
+/** Maximum relative error of a BM25 score: the engine adds floats. */
+const lexicalTolerance = 1e-5;
+
+export interface FilterCase {
+  readonly filter: FilterNode | null;
+  readonly passes: (document: StoredDocument) => boolean;
+}
+
+export interface ModelQuery extends FilterCase {
+  readonly vector: Float32Array | null;
+  readonly terms: Terms;
+  readonly vectorCandidates: number;
+  readonly lexicalCandidates: number;
+}
+
+interface ExpectedScore {
+  readonly similarity: number;
+  readonly lexical: number;
+}
+
+/** Outcome of checking one query. */
+export interface CheckedAnswer {
+  /** First error, with enough detail to reproduce it; null if there is none. */
+  readonly problem: string | null;
+  /** Search strategy of each shard. */
+  readonly strategies: readonly string[];
+  /** Recall of the nearest rows; null for queries that also have terms or match no row. */
+  readonly recall: number | null;
+}
+
+export const usesGraph = (strategies: readonly string[]): boolean =>
+  strategies.some((strategy) => strategy.endsWith('graph'));
+export const descending = (left: number, right: number): number => right - left;
+
+function dot(left: Float32Array, right: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < left.length; i++) sum += left[i]! * right[i]!;
+  return sum;
+}
+
+/** Expected result of a query on a snapshot, computed by a loop over all rows. */
+export class ExpectedResult {
+  readonly #query: ModelQuery;
+  readonly #snapshot: ModelSnapshot;
+  /** Matching rows, by version and chunk. */
+  readonly #rows = new Map<string, ExpectedScore>();
+  readonly #similarities: readonly number[];
+  readonly #lexicals: readonly number[];
+
+  constructor(query: ModelQuery, snapshot: ModelSnapshot) {
+    this.#query = query;
+    this.#snapshot = snapshot;
+    const { vector, terms, passes, vectorCandidates, lexicalCandidates } = query;
+    const bm25 = snapshot.bm25(terms);
+    for (const [version, document] of snapshot.documents) {
+      if (!passes(document)) continue;
+      for (const [chunk, row] of document.rows.entries()) {
+        const similarity = vector === null ? 0 : dot(vector, row.vector);
+        this.#rows.set(`${version}:${chunk}`, { similarity, lexical: bm25(row) });
+      }
+    }
+    const rows = [...this.#rows.values()];
+    const best = (scores: number[], count: number) => scores.sort(descending).slice(0, count);
+    this.#similarities =
+      vector === null
+        ? []
+        : best(
+            rows.map(({ similarity }) => similarity),
+            vectorCandidates,
+          );
+    this.#lexicals = best(
+      rows.map(({ lexical }) => lexical).filter((lexical) => lexical > 0),
+      lexicalCandidates,
+    );
+  }
+
+  check(hits: Awaited<ReturnType<CollectionIndex['search']>>): CheckedAnswer {
+    const strategies = hits.shards.map(({ strategy }) => strategy);
+    const found = new Map<string, ExpectedScore>();
+    for (let i = 0; i < hits.count; i++) {
+      const scores = { similarity: hits.similarity[i]!, lexical: hits.lexical[i]! };
+      found.set(`${hits.version[i]}:${hits.chunk[i]}`, scores);
+    }
+    const recall = this.#recallOf(found);
+    const wrong =
+      (found.size === hits.count ? null : 'a row stands there twice') ??
+      this.#findWrongRow(found) ??
+      this.#findWrongCount(found.size) ??
+      this.#findWrongOrder(found) ??
+      (!usesGraph(strategies) && this.#isExact() && recall < 1
+        ? `so few rows are compared exactly, recall ${recall}`
+        : null);
+    const nearestAlone = this.#query.terms.length === 0 && this.#rows.size > 0;
+    return { problem: wrong, strategies, recall: nearestAlone ? recall : null };
+  }
+
+  /** Finds a row that does not match, is not visible in the snapshot, or has a wrong score. */
+  #findWrongRow(found: ReadonlyMap<string, ExpectedScore>): string | null {
+    for (const [name, { similarity, lexical }] of found) {
+      const row = this.#rows.get(name);
+      if (row === undefined) return `${name} may not be in the answer`;
+      if (!(Math.abs(similarity - row.similarity) <= cosineTolerance))
+        return `${name}: cosine ${similarity} instead of ${row.similarity}`;
+      if (!(Math.abs(lexical - row.lexical) <= lexicalTolerance * row.lexical))
+        return `${name}: BM25 ${lexical} instead of ${row.lexical}`;
+    }
+    return null;
+  }
+
+  #findWrongCount(count: number): string | null {
+    const [near, lexical] = [this.#similarities.length, this.#lexicals.length];
+    const [least, most] = [Math.max(near, lexical), near + lexical];
+    return count >= least && count <= most ? null : `${count} rows instead of ${least} to ${most}`;
+  }
+
+  /** All of the best rows by BM25 must be present; the nearest may be at most as near as the model's. */
+  #findWrongOrder(found: ReadonlyMap<string, ExpectedScore>): string | null {
+    const scores = [...found.values()];
+    const lexicals = scores.map(({ lexical }) => lexical).sort(descending);
+    for (const [rank, lexical] of this.#lexicals.entries())
+      if (!(Math.abs(lexicals[rank]! - lexical) <= lexicalTolerance * lexical))
+        return `rank ${rank} has BM25 ${lexicals[rank]} instead of ${lexical}`;
+    const similarities = scores.map(({ similarity }) => similarity).sort(descending);
+    for (const [rank, similarity] of this.#similarities.entries())
+      if (!(similarities[rank]! <= similarity + cosineTolerance))
+        return `rank ${rank} has cosine ${similarities[rank]}, above ${similarity}`;
+    return null;
+  }
+
+  #recallOf(found: ReadonlyMap<string, ExpectedScore>): number {
+    const last = this.#similarities.at(-1);
+    if (last === undefined) return 1;
+    let near = 0;
+    for (const name of found.keys())
+      if ((this.#rows.get(name)?.similarity ?? Number.NEGATIVE_INFINITY) >= last - cosineTolerance) near++;
+    return Math.min(1, near / this.#similarities.length);
+  }
+
+  /** Whether so few rows of each shard match that the engine compares them by exact cosines. */
+  #isExact(): boolean {
+    const matching = new Map<number, number>();
+    for (const document of this.#snapshot.documents.values())
+      if (this.#query.passes(document))
+        matching.set(document.shard, (matching.get(document.shard) ?? 0) + document.rows.length);
+    return [...matching.values()].every((rows) => rows <= 512);
+  }
+}
