@@ -27,8 +27,8 @@ export class FileReader {
   }
 
   /**
-   * Returns the pages of the file, or the reason for having none. `msMax` bounds one attempt; aborting
-   * `signal` ends it with a failure.
+   * Returns the pages of the file, or the reason for having none. `msMax` bounds all attempts
+   * together; aborting `signal` ends them with a failure.
    */
   async read(
     bytes: Uint8Array,

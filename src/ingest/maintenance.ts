@@ -71,7 +71,7 @@ export class MaintenanceScheduler {
       intervalMs: 0,
       run: async () => {
         const collections = await indexes.removeOrphans();
-        if (collections > 0) logger.info({ collections }, 'orphan snapshots deleted');
+        if (collections > 0) logger.info({ collections }, 'orphaned snapshots deleted');
       },
     });
     void this.#run({ name: 'orphaned files', intervalMs: 0, run: (signal) => this.#collectOrphans(signal) });
@@ -94,7 +94,7 @@ export class MaintenanceScheduler {
   async #collectOrphans(signal: AbortSignal): Promise<void> {
     const { blobs, logger } = this.#options;
     const files = await blobs.deleteOrphans(signal);
-    if (files > 0) logger.info({ files }, 'orphan files deleted');
+    if (files > 0) logger.info({ files }, 'orphaned files deleted');
   }
 
   /** Deletes the data of deleted collections that are due, after a running sweep has ended. */

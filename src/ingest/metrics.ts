@@ -54,7 +54,7 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
   metrics.gauges(
     {
       name: 'quarry_query_cache_bytes',
-      help: 'Bytes of the query caches, limited by queryCacheBytes and queryVectorCacheBytes.',
+      help: 'Bytes of the query caches, limited by QUARRY_QUERY_CACHE_BYTES and QUARRY_QUERY_VECTOR_CACHE_BYTES.',
       label: 'part',
     },
     () => ({ texts: sources.reader.bytes, vectors: sources.queryEmbedder.bytes }),
@@ -104,17 +104,17 @@ function memoryGauges({ ingest, memoryBytesMax }: PipelineMetricSources): readon
     ],
     [
       'quarry_ingest_waiting_for_memory',
-      'Documents waiting because memoryBytesMax is reached.',
+      'Documents waiting because QUARRY_MEMORY_BYTES_MAX is reached.',
       () => ingest.waitingForMemory,
     ],
     [
       'quarry_memory_held_bytes',
-      'Anonymous memory of the process, limited by memoryBytesMax.',
+      'Anonymous memory of the process, limited by QUARRY_MEMORY_BYTES_MAX.',
       () => readProcessMemoryBytes(),
     ],
     [
       'quarry_memory_held_bytes_max',
-      'The setting memoryBytesMax. Above it, new documents are rejected and pending documents wait.',
+      'Value of QUARRY_MEMORY_BYTES_MAX. Above it, new documents are rejected and pending documents wait.',
       () => memoryBytesMax,
     ],
   ];

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '../core/app-error.ts';
+import { Semaphore } from '../core/async/semaphore.ts';
 import { waitForAll } from '../core/async/wait-for-all.ts';
 import { describedError } from '../core/described-error.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
-import { ModelError } from '../core/model-error.ts';
+import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type { Indexes } from '../index/indexes.ts';
 import type { ReplacementIndex, ShardVersion } from '../index/replacement-index.ts';
 import type { StoredVectors, VectorMaker } from '../index/stored-vectors.ts';
@@ -23,13 +23,7 @@ import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
 import { ExpectationFailedError, type Store } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
-
-/** A model name with a version. */
-export interface ModelVersion {
-  readonly id: string;
-  readonly version: string;
-  readonly dimensions: number;
-}
+import { type ModelChangeProgress, ModelChangeRun } from './model-change-run.ts';
 
 export interface ModelChangesOptions {
   readonly store: Store;
@@ -38,15 +32,12 @@ export interface ModelChangesOptions {
   readonly contents: Contents;
   readonly counts: Counts;
   readonly live: LiveVersions;
-  readonly indexes: Indexes;
+  readonly indexes: Pick<Indexes, 'replacements'>;
   readonly vectors: StoredVectors;
   /** Returns the embedder for a vector set. Throws `ModelUnavailableError` while its model is unavailable. */
   readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
   /** Returns the newer version of a model, if there is one and using it is free of charge; else null. */
-  readonly findNewerVersion: (model: {
-    readonly id: string;
-    readonly version: string;
-  }) => ModelVersion | null;
+  readonly findNewerVersion: (model: ModelReference) => ModelVersion | null;
   /** Throws `AppError` while memory or disk space is short. */
   readonly checkCapacity: () => void;
   readonly logger: Logger;
@@ -54,46 +45,8 @@ export interface ModelChangesOptions {
   readonly mayLogContent: () => boolean;
 }
 
-/** Progress of a change of model. */
-export interface ModelChangeProgress {
-  readonly model: string;
-  /** Number of live documents whose vectors are done. */
-  readonly done: number;
-  readonly total: number;
-  /** Reason for waiting, as a sentence; null while it progresses. */
-  readonly waitReason: string | null;
-}
-
-/** A version whose vectors cannot be made yet. */
-interface PendingVersion {
-  readonly version: ShardVersion;
-  readonly isRemoved: () => boolean;
-}
-
-interface ModelChangeRun {
-  readonly collectionId: string;
-  done: number;
-  /** Reasons for waiting, by version or for the whole change. */
-  readonly waitReasons: Map<number | 'all', string>;
-  /** Time of the last progress line in the log. */
-  loggedAt: number;
-  /** Aborts the current pass, so that the run reads the target state again. */
-  passController: AbortController;
-  ended: Promise<void>;
-}
-
-/** Milliseconds between two progress lines in the log. */
-const logIntervalMs = 30_000;
 /** Number of documents embedded concurrently: few, to limit the effect on ingest and queries. */
 const documentConcurrencyMax = 8;
-/**
- * Milliseconds before retrying an operation that failed without a `retryAfterMs`; doubled with each failure
- * up to the maximum.
- */
-const retryMs = 5_000;
-const retryMsMax = 60_000;
-/** Milliseconds between checks whether a waiting version is still needed. */
-const pollIntervalMs = 250;
 /**
  * Milliseconds that changes of documents may have to wait for the final catch-up; doubled with every attempt.
  */
@@ -110,8 +63,8 @@ const quiescePauseMs = 50;
 export class ModelChanges {
   readonly #options: ModelChangesOptions;
   readonly #runs = new Map<string, ModelChangeRun>();
-  #freeSlots = documentConcurrencyMax;
-  readonly #waiters: (() => void)[] = [];
+  /** Bounds the number of concurrent documents over all collections. */
+  readonly #semaphore = new Semaphore({ permits: documentConcurrencyMax });
   #closed = false;
 
   constructor(options: ModelChangesOptions) {
@@ -144,14 +97,8 @@ export class ModelChanges {
       running.passController.abort();
       return;
     }
-    const run: ModelChangeRun = {
-      collectionId,
-      done: 0,
-      waitReasons: new Map(),
-      loggedAt: performance.now(),
-      passController: new AbortController(),
-      ended: Promise.resolve(),
-    };
+    const { versions, logger, mayLogContent } = this.#options;
+    const run = new ModelChangeRun({ collectionId, versions, logger, mayLogContent });
     this.#runs.set(collectionId, run);
     run.ended = this.#run(run);
   }
@@ -163,7 +110,7 @@ export class ModelChanges {
     const run = this.#runs.get(collection.collectionId);
     const total = this.#options.counts.get(collection.collectionId).documents.indexed;
     const done = Math.min(run?.done ?? 0, total);
-    return { model: next.model.id, done, total, waitReason: firstReason(run?.waitReasons) };
+    return { model: next.model.id, done, total, waitReason: run?.waitReason ?? null };
   }
 
   /** Stops; the next start resumes. Idempotent. */
@@ -194,7 +141,7 @@ export class ModelChanges {
       try {
         if (await this.#step(run)) {
           failures = 0;
-          run.waitReasons.clear();
+          run.clearWaitReasons();
         } else if (!run.passController.signal.aborted) {
           // Deleted in the same turn of the event loop: a later `refresh` starts a new run.
           this.#runs.delete(run.collectionId);
@@ -205,20 +152,9 @@ export class ModelChanges {
         // iteration finds out which.
         if (run.passController.signal.aborted || error instanceof ExpectationFailedError) continue;
         failures += 1;
-        await this.#waitToRetry(run, error, failures);
+        await run.waitToRetry(error, failures);
       }
     }
-  }
-
-  /** Logs the progress at most every `logIntervalMs`. */
-  #logProgress(run: ModelChangeRun, collection: Collection): void {
-    const now = performance.now();
-    if (now - run.loggedAt < logIntervalMs) return;
-    run.loggedAt = now;
-    this.#options.logger.info(
-      { collectionId: run.collectionId, ...this.getProgress(collection) },
-      'model change in progress',
-    );
   }
 
   /** Performs the next step. Returns false when nothing is left to do. */
@@ -243,33 +179,34 @@ export class ModelChanges {
     state: VectorState,
     next: ModelVectorSet,
   ): Promise<void> {
-    const { store, collections, indexes, live, logger } = this.#options;
+    const { store, collections, live, logger } = this.#options;
+    const { replacements } = this.#options.indexes;
     const { collectionId } = collection;
     const { signal } = run.passController;
     logger.info({ collectionId, model: next.model.id }, 'model change started');
-    const replacement = await indexes.replacements.create(collection, next);
+    const replacement = await replacements.create(collection, next);
     try {
       run.done = 0;
-      run.waitReasons.clear();
+      run.clearWaitReasons();
       const add = (version: ShardVersion) => this.#add(run, replacement, next, version);
       for await (const group of inBatches(live.list(collectionId))) {
         await waitForAll(group.map(add));
         run.done += group.length;
-        this.#logProgress(run, collection);
+        run.logProgress(() => this.getProgress(collection));
       }
       const catchUp = () => replacement.catchUp(add);
       await this.#whenQuiesced(replacement, catchUp, signal, (quiesce) =>
-        indexes.replacements.persist(replacement, quiesce),
+        replacements.persist(replacement, quiesce),
       );
       const after = completeVectorChange(state, next);
       const swap = collections.putVectors(collectionId, state, after);
       const write = () => store.write(swap, { mayUseReserve: true });
       await this.#whenQuiesced(replacement, catchUp, signal, (still) =>
-        indexes.replacements.promote(replacement, still, write),
+        replacements.promote(replacement, still, write),
       );
       logger.info({ collectionId, model: next.model.id }, 'model change completed');
     } finally {
-      await indexes.replacements.discard(replacement);
+      await replacements.discard(replacement);
     }
   }
 
@@ -318,18 +255,18 @@ export class ModelChanges {
     for (let failures = 1; ; failures += 1) {
       signal.throwIfAborted();
       try {
-        await this.#withSlot(() => this.#embed(run, next, version));
+        await this.#semaphore.run(() => this.#embed(run, next, version));
         await replacement.add(version, signal);
-        run.waitReasons.delete(version.version);
+        run.clearWaitReason(version);
         return;
       } catch (error) {
         signal.throwIfAborted();
         // Deleted or replaced meanwhile.
         if (replacement.isRemoved(version)) {
-          run.waitReasons.delete(version.version);
+          run.clearWaitReason(version);
           return;
         }
-        await this.#waitToRetry(run, error, failures, {
+        await run.waitToRetry(error, failures, {
           version,
           isRemoved: () => replacement.isRemoved(version),
         });
@@ -378,65 +315,6 @@ export class ModelChanges {
     const after = { ...state, hasRemains: false };
     await store.write(collections.putVectors(collectionId, state, after), { mayUseReserve: true });
   }
-
-  /** Bounds the number of concurrent documents over all collections. */
-  async #withSlot(work: () => Promise<void>): Promise<void> {
-    if (this.#freeSlots > 0) this.#freeSlots -= 1;
-    else await new Promise<void>((resolve) => this.#waiters.push(resolve));
-    try {
-      await work();
-    } finally {
-      const next = this.#waiters.shift();
-      if (next === undefined) this.#freeSlots += 1;
-      else next();
-    }
-  }
-
-  /**
-   * Records the reason and waits for `retryAfterMs` or the backoff, or until the affected version is removed.
-   */
-  async #waitToRetry(
-    run: ModelChangeRun,
-    error: unknown,
-    failures: number,
-    pendingVersion?: PendingVersion,
-  ): Promise<void> {
-    const retryAfterMs = error instanceof AppError ? error.options.retryAfterMs : undefined;
-    const internalFailureMessage = 'Re-embedding failed because of an internal error. See the server log.';
-    const { collectionId } = run;
-    const path =
-      pendingVersion && this.#options.versions.get(collectionId, pendingVersion.version.version)?.path;
-    const message =
-      error instanceof AppError
-        ? error.message
-        : error instanceof ModelError
-          ? error.publicMessage
-          : internalFailureMessage;
-    // A temporary error has a general cause; any other may be caused by one document.
-    const isDocumentError = retryAfterMs === undefined && path !== undefined;
-    const waitReason = isDocumentError
-      ? `The document ${JSON.stringify(path)} blocks the model change: ${message} The change continues when the document can be embedded, is replaced or is deleted.`
-      : message;
-    run.waitReasons.set(pendingVersion?.version.version ?? 'all', waitReason);
-    if (retryAfterMs === undefined)
-      this.#options.logger.error(
-        { collectionId, error: describedError(error, this.#options.mayLogContent()) },
-        'model change step failed',
-      );
-    const ms = retryAfterMs ?? Math.min(retryMsMax, retryMs * 2 ** (failures - 1));
-    const { signal } = run.passController;
-    for (
-      let left = ms;
-      left > 0 && !signal.aborted && pendingVersion?.isRemoved() !== true;
-      left -= pollIntervalMs
-    )
-      await wait(Math.min(left, pollIntervalMs), undefined, { signal, ref: false }).catch(() => {});
-  }
-}
-
-function firstReason(waitReasons: ReadonlyMap<unknown, string> = new Map()): string | null {
-  for (const reason of waitReasons.values()) return reason;
-  return null;
 }
 
 /** Rejects when the signal aborts first. */

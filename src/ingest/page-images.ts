@@ -31,8 +31,8 @@ export interface PageImageRequest {
 }
 
 /**
- * Widths in pixels that pages are rendered in: a page has at most one image per width, whatever widths are
- * requested.
+ * Widths in pixels that pages are rendered in: a page has at most one image per width, regardless of the
+ * requested widths.
  */
 export const pageImageWidths = [128, 256, 384, 512, 768, 1_024, 1_536, 2_000] as const;
 

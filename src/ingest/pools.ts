@@ -144,7 +144,7 @@ export class Pool {
    */
   async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
     if (this.#closed) {
-      throw new AppError('unavailable', 'The server is shutting down. Try again in a moment.', {
+      throw new AppError('unavailable', 'The server is shutting down. Try again shortly.', {
         retryAfterMs: 1_000,
       });
     }

@@ -8,11 +8,11 @@ import type { Clock } from '../core/clock.ts';
 import { formatCount } from '../core/format.ts';
 import { deriveUuid } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
+import type { NewDocument } from '../ingest/document-write-operations.ts';
 import {
   type AddDocumentResult,
   checkReplaceable,
   type DocumentWriter,
-  type NewDocument,
   pathNotFound,
   type ReserveCapacity,
   type StorageGrowth,

@@ -1,4 +1,5 @@
-import type { ParsingDocument } from '../ingest/ingest.ts';
+import type { ParsingDocument } from '../ingest/job-runner.ts';
+import type { ModelChangeProgress } from '../ingest/model-change-run.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { ParsingProgress, StatusRequest, StatusResponse } from '../schemas/status.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
@@ -22,12 +23,7 @@ export interface StatusServicesOptions extends VisibleCountsOptions {
   /** Returns the documents of a collection that are being parsed. */
   readonly parsingDocumentsIn: (collectionId: string) => readonly ParsingDocument[];
   /** Returns the progress of a model change of a collection; null when there is none. */
-  readonly modelChangeOf: (collection: Collection) => {
-    readonly model: string;
-    readonly done: number;
-    readonly total: number;
-    readonly waitReason: string | null;
-  } | null;
+  readonly modelChangeOf: (collection: Collection) => ModelChangeProgress | null;
 }
 
 /** Reports document counts by status, from counters that every write updates exactly. */

@@ -108,10 +108,10 @@ t.test('canceled documents are not sent, and previously failed ones run alone', 
   const batches = new ChunkBatches(pool, scheduler);
   const controller = new AbortController();
   const abortReason = batches.run(task('left'), { signal: controller.signal, isIsolated: false });
-  controller.abort(new Error('nobody wants it'));
+  controller.abort(new Error('the caller left'));
   const suspect = batches.run(task('suspect'), { ...taskOptions, isIsolated: true });
   const others = [batches.run(task('a'), taskOptions), batches.run(task('b'), taskOptions)];
-  await t.rejects(abortReason, { message: 'nobody wants it' });
+  await t.rejects(abortReason, { message: 'the caller left' });
   t.same(batchPaths, [['suspect'], ['a', 'b']]);
   for (const answer of releases) answer();
   await Promise.all([suspect, ...others]);

@@ -290,7 +290,7 @@ t.test(
   },
 );
 
-t.test('a store that cannot be read for a moment loses no work', async (t) => {
+t.test('a temporarily unreadable store loses no work', async (t) => {
   const first = await openComponents(t, { parse: async () => wait(30, ['a page of patience']) });
   const version = await addFile(first, 'a.pdf');
   const readable = first.store.failReads();

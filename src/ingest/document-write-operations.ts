@@ -1,0 +1,225 @@
+import { type BackgroundScheduler, collectInBackground } from '../core/async/background-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
+import { createUuidV7, type Random } from '../core/ids.ts';
+import { countOfTexts, type Texts } from '../core/packed-texts.ts';
+import { shardOf } from '../index/shard-of.ts';
+import { putBlobReference } from '../storage/blob-references.ts';
+import type { Collection, Collections } from '../storage/collections.ts';
+import type { Contents } from '../storage/content.ts';
+import type { Counts } from '../storage/counts.ts';
+import type { ContentKind, DocumentRecord, Documents } from '../storage/documents.ts';
+import { putGarbage } from '../storage/garbage.ts';
+import { deleteJob, type Job } from '../storage/jobs.ts';
+import type { Metadata } from '../storage/metadata-codec.ts';
+import type { Sequence } from '../storage/sequence.ts';
+import type { WriteOperation } from '../storage/store.ts';
+import type { Versions } from '../storage/versions.ts';
+import type { DocumentEvent } from './document-event.ts';
+
+/** A validated document from a request. */
+export interface NewDocument {
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly overwrite: boolean;
+  readonly contentKind: ContentKind;
+  readonly contentType: string;
+  /**
+   * SHA-256 of the raw bytes, lower-case hex. For `auto` the blob of that name is durable and protected from
+   * deletion.
+   */
+  readonly rawHash: string;
+  /** Raw bytes. */
+  readonly size: number;
+  /** Pages of the text variants, as text or as UTF-8; null for `auto`. */
+  readonly pages: Texts | null;
+  /** One vector of unit length per page, in collections with vectors supplied by the caller. */
+  readonly vectors?: readonly Float32Array[];
+  /** Approximate bytes of the chunk vectors derived from them. */
+  readonly vectorBytes?: number;
+}
+
+export interface DocumentWriteOperationsOptions {
+  readonly documents: Documents;
+  readonly collections: Collections;
+  readonly versions: Versions;
+  readonly contents: Contents;
+  readonly counts: Counts;
+  readonly sequence: Sequence;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Returns operations that count an event, to be included in the write that causes it. */
+  readonly count: (event: DocumentEvent) => WriteOperation[];
+  readonly backgroundScheduler: Pick<BackgroundScheduler, 'yield' | 'slice'>;
+}
+
+/** The records and store operations of which a change of a document consists. Writes nothing itself. */
+export class DocumentWriteOperations {
+  readonly #options: DocumentWriteOperationsOptions;
+
+  constructor(options: DocumentWriteOperationsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the write fail when the collection is deleted or its document of this path changes. */
+  expectUnchanged(
+    collection: Collection,
+    path: string,
+    existing: DocumentRecord | undefined,
+  ): WriteOperation[] {
+    const { documents, collections } = this.#options;
+    const { collectionId } = collection;
+    return [
+      collections.expectExists(collectionId),
+      existing === undefined
+        ? documents.expectAbsent(collectionId, path)
+        : documents.expectVersion(collectionId, path, existing.version),
+    ];
+  }
+
+  /** Returns the record of a new version. */
+  createRecord(
+    collection: Collection,
+    input: NewDocument,
+    existing: DocumentRecord | undefined,
+  ): DocumentRecord {
+    const { sequence, random, clock } = this.#options;
+    const now = clock.now();
+    return {
+      collectionId: collection.collectionId,
+      path: input.path,
+      // Time-ordered ids keep recent content adjacent in the store, so that compaction never has to merge it
+      // into old data.
+      documentId: createUuidV7(now, random.uuid()),
+      version: sequence.next(),
+      live: existing?.live ?? null,
+      liveDocumentId: existing?.liveDocumentId ?? null,
+      status: input.contentKind === 'auto' ? 'not_parsed' : 'not_indexed',
+      error: null,
+      createdAt: now,
+      size: input.size,
+      numPages: input.pages === null ? null : countOfTexts(input.pages),
+      contentKind: input.contentKind,
+      contentType: input.contentType,
+      rawHash: input.rawHash,
+      metadata: input.metadata,
+      attempts: 0,
+      textBytes: input.pages === null ? 0 : input.size,
+      ...(input.vectorBytes === undefined ? {} : { vectorBytes: input.vectorBytes }),
+      indexedBytes: existing?.indexedBytes ?? 0,
+    };
+  }
+
+  /**
+   * Returns the operations that store the content. Text variants are stored as parsed pages; for a file, a
+   * blob reference keeps the blob.
+   */
+  async putContent(record: DocumentRecord, input: NewDocument): Promise<WriteOperation[]> {
+    const { contents, backgroundScheduler } = this.#options;
+    const { documentId } = record;
+    if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
+    const pages = await collectInBackground(
+      backgroundScheduler,
+      contents.parsed.putPages(documentId, input.pages),
+    );
+    return [
+      ...pages,
+      ...(input.vectors ?? []).map((vector, i) => contents.parsed.putSuppliedVector(documentId, i, vector)),
+      contents.parsed.putHead(documentId, {
+        kind: input.contentKind,
+        contentType: input.contentType,
+        pageCount: pages.length,
+        unordered: input.contentKind === 'text-pages-unordered',
+        headings: true,
+        title: null,
+        language: null,
+        warnings: [],
+      }),
+    ];
+  }
+
+  /** Stores the record and updates the counts of the collection. */
+  putRecord(
+    collection: Collection,
+    record: DocumentRecord,
+    existing: DocumentRecord | undefined,
+  ): WriteOperation[] {
+    const { documents, counts } = this.#options;
+    return [
+      ...documents.put(record, existing ?? null),
+      counts.change(collection.collectionId, {
+        from: existing?.status ?? null,
+        to: record.status,
+        bytes: record.indexedBytes - (existing?.indexedBytes ?? 0),
+        stored: record.size - (existing?.size ?? 0),
+      }),
+    ];
+  }
+
+  /** Stores the fields of a version that search returns. */
+  putVersion(collection: Collection, record: DocumentRecord, hasImages: boolean): WriteOperation {
+    const { collectionId, version, documentId, path, metadata, contentType, rawHash } = record;
+    return this.#options.versions.put({
+      collectionId,
+      version,
+      documentId,
+      path,
+      metadata,
+      shard: shardOf(path, collection.shards),
+      contentType,
+      rawHash,
+      hasImages,
+    });
+  }
+
+  /** Discards the current version of a record unless it is live. */
+  discardPending(record: DocumentRecord): WriteOperation[] {
+    const { documents, clock } = this.#options;
+    const { collectionId, version, live, documentId, liveDocumentId, rawHash } = record;
+    if (version === live) return [];
+    const isShared = documentId === liveDocumentId;
+    return [
+      deleteJob(version),
+      ...(isShared ? [] : [documents.deleteId(documentId)]),
+      putGarbage({ collectionId, version, content: isShared ? null : { documentId, rawHash } }, clock.now()),
+    ];
+  }
+
+  /** Discards the live version; running queries may still read it for a while. */
+  discardLive(record: DocumentRecord): WriteOperation[] {
+    const { clock, versions } = this.#options;
+    const live = versions.get(record.collectionId, record.live!);
+    if (live === undefined) return [];
+    const { collectionId, version, documentId, rawHash } = live;
+    return [putGarbage({ collectionId, version, content: { documentId, rawHash } }, clock.now())];
+  }
+
+  countEvent(collection: Collection, record: DocumentRecord, event: 'added' | 'deleted'): WriteOperation[] {
+    return this.#options.count({
+      organizationId: collection.organizationId,
+      collectionId: collection.collectionId,
+      event,
+      fileBytes: record.size,
+      pages: record.numPages ?? 0,
+    });
+  }
+}
+
+/** Returns the job that processes a version, beginning with `step`. */
+export function createJob(
+  collection: Collection,
+  record: DocumentRecord,
+  step: Job['step'],
+  now: number,
+): Job {
+  return {
+    version: record.version,
+    organizationId: collection.organizationId,
+    collectionId: collection.collectionId,
+    path: record.path,
+    documentId: record.documentId,
+    step,
+    attempts: 0,
+    notBefore: 0,
+    createdAt: now,
+  };
+}
