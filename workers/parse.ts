@@ -21,12 +21,15 @@ refuseConnections();
 /** Worker data passed by the pool; absent: no sandbox. */
 interface ParseWorkerData {
   readonly sandbox: Sandbox;
+  /** Working directory of parser processes. */
+  readonly workingFolder: string;
 }
 
 const parserHost = new ParserHost({
   entry: fileURLToPath(new URL('./parser-process.js', import.meta.url)),
   prlimit: findOptionalTools().prlimit,
-  sandbox: (workerData as ParseWorkerData | null)?.sandbox ?? noSandbox,
+  sandbox: noSandbox,
+  ...(workerData as ParseWorkerData | null),
   onProcess: (event, pid) => {
     parentPort?.postMessage({ type: 'parser-process', event, pid, threadId } satisfies ParserProcessNotice);
   },

@@ -87,7 +87,7 @@ export function buildPools(
       name,
       threads,
       queueTasksMax: poolQueueTasksMax,
-      workerData: { sandbox: tools.isolation.sandbox },
+      workerData: { sandbox: tools.isolation.sandbox, workingFolder: tools.workingFolder },
       onMessage: (message) => {
         if (!handleToolCall(tools.toolServer, message)) processes.handleMessage(message);
       },

@@ -3,7 +3,8 @@ import { processLimits } from '../limits.ts';
 import { ParserChild, type ParserChildOptions } from '../process/parser-child.ts';
 import type { ToolReply } from '../tools/document-tools.ts';
 
-export interface OcrChildOptions extends Pick<ParserChildOptions, 'entry' | 'prlimit' | 'sandbox'> {
+export interface OcrChildOptions
+  extends Pick<ParserChildOptions, 'entry' | 'prlimit' | 'sandbox' | 'workingFolder'> {
   /** Language names joined by `+`. */
   readonly languages: string;
   /** Folder of the language data, see `copyLanguages`. */
@@ -67,13 +68,10 @@ export class OcrChild {
 
   async #getChild(): Promise<ParserChild> {
     if (this.#child?.isAlive === true) return this.#child;
-    const { entry, prlimit, sandbox, languages } = this.#options;
-    const dataFolder = realpathSync(this.#options.dataFolder);
-    const words = [dataFolder, languages];
-    this.#child = await ParserChild.start(
-      { entry, prlimit, sandbox, folders: [dataFolder], args: words },
-      () => {},
-    );
+    const { languages, ...options } = this.#options;
+    const dataFolder = realpathSync(options.dataFolder);
+    const args = [dataFolder, languages];
+    this.#child = await ParserChild.start({ ...options, folders: [dataFolder], args }, () => {});
     return this.#child;
   }
 

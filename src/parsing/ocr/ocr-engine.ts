@@ -53,7 +53,7 @@ export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
   if (engine === 'tesseract' && !hasBinary)
     throw configurationError(
       options.disabledReason ??
-        'ocrEngine is tesseract, but tesseract is not installed (Debian: tesseract-ocr)',
+        'QUARRY_OCR_ENGINE is tesseract, but tesseract is not installed (Debian: tesseract-ocr)',
     );
   const names = languages.split('+');
   const missing = names.filter((name) => !installed.includes(name));
@@ -66,7 +66,7 @@ export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
   }
   const embeddedLanguages = new Set(data.map(({ language }) => language));
   const missingEmbedded = names.filter((name) => !embeddedLanguages.has(name));
-  const embeddedReason = `the embedded engine lacks ${missingEmbedded.join(', ')} (npm install ${missingEmbedded.map(getLanguagePackage).join(' ')}, or put the data into ocrDataFolder)`;
+  const embeddedReason = `the embedded engine lacks ${missingEmbedded.join(', ')} (npm install ${missingEmbedded.map(getLanguagePackage).join(' ')}, or put the data into QUARRY_OCR_DATA_FOLDER)`;
   const binaryReason = hasBinary
     ? `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`
     : (options.disabledReason ?? 'tesseract is not installed (Debian: tesseract-ocr)');
@@ -75,7 +75,7 @@ export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
     embedded: [embeddedReason],
     tesseract: [binaryReason],
   }[engine];
-  throw configurationError(`ocrLanguages is ${languages}, but ${reasons.join('; ')}`);
+  throw configurationError(`QUARRY_OCR_LANGUAGES is ${languages}, but ${reasons.join('; ')}`);
 }
 
 /** The start of the server fails with this message. */
@@ -87,7 +87,7 @@ const disabledOcrEngine: OcrEngine = {
   name: 'off',
   recognize: async () => ({
     kind: 'missing',
-    message: 'Text in images was not read: OCR is disabled (ocrEngine).',
+    message: 'Text in images was not read: OCR is disabled (QUARRY_OCR_ENGINE).',
   }),
   close: async () => {},
 };
@@ -130,7 +130,7 @@ class TesseractEngine implements OcrEngine {
       case 'timeout':
         return toFailure('timeout', `OCR of a page timed out after ${msMax / 1_000} s.`);
       case 'output-limit':
-        return toFailure('too_large', 'The image exceeds the limit of text per image.');
+        return toFailure('too_large', 'The text of the image exceeds the limit per image.');
       case 'canceled':
         return toFailure('timeout', 'OCR of the image was canceled.');
     }
@@ -155,11 +155,12 @@ class EmbeddedOcrEngine implements OcrEngine {
   constructor({ languages, embeddedEntry, languagesFolder, runner }: OcrEngineOptions) {
     this.name = `embedded tesseract.js, languages ${languages}`;
     const { prlimit } = runner.tools;
-    const { sandbox } = runner;
+    const { sandbox, folder: workingFolder } = runner;
     this.#child = new OcrChild({
       entry: embeddedEntry,
       prlimit,
       sandbox,
+      workingFolder,
       languages,
       dataFolder: languagesFolder,
     });

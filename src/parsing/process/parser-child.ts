@@ -11,6 +11,7 @@ import { processLimits } from '../limits.ts';
 import { allocateUser, assignUser, releaseUser } from '../sandbox-users.ts';
 import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from '../tools/sandbox.ts';
 import { isParserMessage, type ParserMessage, type ParserRequest } from './parser-messages.ts';
+import { killProcessGroup } from './process-groups.ts';
 import { inputDescriptor, lifelineDescriptor } from './watchdog.ts';
 
 export interface ParserChildOptions {
@@ -24,6 +25,11 @@ export interface ParserChildOptions {
    * Folders that the process may read in addition to the code. It may not write anywhere or start programs.
    */
   readonly folders: readonly string[];
+  /**
+   * Working directory at the start, by which the next start of a killed server finds the process; absent: that
+   * of the server.
+   */
+  readonly workingFolder?: string;
   /** Arguments of the module. */
   readonly args?: readonly string[];
 }
@@ -129,9 +135,9 @@ export class ParserChild {
     if (sent < size) throw new Error(`${file} has ${sent} bytes instead of ${size}`);
   }
 
-  /** Kills the process immediately; resolves when it has exited. */
+  /** Kills the process and its launcher immediately; resolves when they have exited. */
   kill(): Promise<ChildExit> {
-    this.process.kill('SIGKILL');
+    if (this.isAlive) killProcessGroup(this.pid);
     return this.exited;
   }
 
@@ -141,7 +147,7 @@ export class ParserChild {
       return;
     }
     this.listener = null; // ignore the process after an invalid message
-    this.process.kill('SIGKILL');
+    void this.kill();
   }
 
   private watchExit(): Promise<ChildExit> {
@@ -153,6 +159,8 @@ export class ParserChild {
     // ended.
     this.process.on('error', () => {});
     for (const pipe of this.process.stdio.slice(lifelineDescriptor)) pipe?.on('error', () => {});
+    // `close` also waits for processes that a killed launcher left, because they hold its standard error.
+    this.process.once('exit', () => killProcessGroup(this.pid));
     return new Promise((resolve) => {
       this.process.once('close', (code, signal) => {
         this.isAlive = false;
@@ -169,7 +177,7 @@ function readFilePieces(file: string, size: number): AsyncIterable<Buffer> | rea
 }
 
 function forkRestricted(
-  { entry, prlimit, sandbox, folders, args = [] }: ParserChildOptions,
+  { entry, prlimit, sandbox, folders, workingFolder, args = [] }: ParserChildOptions,
   userId: number | null,
 ): ChildProcess {
   const readable = [codeFolder, ...listDependencyPaths(), ...folders];
@@ -193,6 +201,8 @@ function forkRestricted(
       MALLOC_ARENA_MAX: '2', // each thread that decodes images would otherwise keep its own arena
       HOME: '/', // the image library looks up fonts in HOME and fails if it is unset
     },
+    detached: true, // leads a process group
+    ...(workingFolder === undefined ? {} : { cwd: workingFolder }),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe', 'pipe'],
   });

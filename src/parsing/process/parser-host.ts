@@ -21,6 +21,8 @@ export interface ParserHostOptions {
   /** Absolute path of `prlimit`, or null. */
   readonly prlimit: string | null;
   readonly sandbox: Sandbox;
+  /** Working directory of the process, see `ParserChildOptions`. */
+  readonly workingFolder?: string;
   /**
    * Called for every process when it starts and ends, so that the main thread can kill processes that outlive
    * their owner.
@@ -176,8 +178,8 @@ export class ParserHost {
   }
 
   private startChild(): Promise<ParserChild> {
-    const { entry, prlimit, sandbox, onProcess } = this.options;
-    return ParserChild.start({ entry, prlimit, sandbox, folders: [] }, onProcess);
+    const { onProcess, ...options } = this.options;
+    return ParserChild.start({ ...options, folders: [] }, onProcess);
   }
 
   /** Starts a standby process, so that a switch to the next organization does not wait for a start. */

@@ -1,3 +1,5 @@
+import { killProcessGroup } from './process-groups.ts';
+
 /** Message from a parse worker to the main thread about a process that the worker owns. */
 export interface ParserProcessNotice {
   readonly type: 'parser-process';
@@ -21,7 +23,7 @@ export class ParserProcessRegistry {
   private readonly kill: (pid: number) => void;
 
   /** `kill` ends a process by its id and must ignore processes that no longer exist. */
-  constructor(kill: (pid: number) => void = killProcess) {
+  constructor(kill: (pid: number) => void = killProcessGroup) {
     this.kill = kill;
   }
 
@@ -52,13 +54,5 @@ export class ParserProcessRegistry {
   killAll(): void {
     for (const pid of this.owners.keys()) this.kill(pid);
     this.owners.clear();
-  }
-}
-
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

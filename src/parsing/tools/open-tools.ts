@@ -53,6 +53,8 @@ export interface ToolState {
 export interface ToolEnvironment {
   readonly toolServer: ToolServer;
   readonly isolation: Isolation;
+  /** Working directory of parser processes, in which the next start finds those of a killed server. */
+  readonly workingFolder: string;
   /** Returns the states of the tools and the OCR engine, with the versions known so far. */
   listStates(): readonly ToolState[];
   /** Resolves with the states once the version of every tool is known. */
@@ -110,7 +112,7 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
     runningMax,
     createUniqueName: freshName,
   });
-  return { toolServer, isolation, listStates: states, statesWithVersions };
+  return { toolServer, isolation, workingFolder: folder, listStates: states, statesWithVersions };
 }
 
 /** Returns the reason why installed programs must not run; null if they may. */

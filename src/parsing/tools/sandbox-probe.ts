@@ -81,7 +81,8 @@ export function listSandboxCandidates({ bwrap, unshare, setpriv }: OptionalTools
  * open a socket.
  */
 export async function detectIsolation(mode: IsolationMode, options: ProbeOptions): Promise<Isolation> {
-  if (mode === 'off') return { mode, sandbox: noSandbox, isFull: false, detail: 'off (toolsIsolation)' };
+  if (mode === 'off')
+    return { mode, sandbox: noSandbox, isFull: false, detail: 'off (QUARRY_TOOLS_ISOLATION)' };
   const reasons: string[] = [];
   for (const candidate of listSandboxCandidates(options.tools)) {
     const result = await probeSandbox(candidate, options);
@@ -98,7 +99,7 @@ export async function detectIsolation(mode: IsolationMode, options: ProbeOptions
 function describeIsolation(result: ProbeResult | null, reasons: readonly string[]): string {
   const reasonText = reasons.length === 0 ? '' : `; ${reasons.join('; ')}`;
   if (result === null)
-    return `none: programs can read what the server can read${reasonText || '; neither bwrap nor unshare is installed (Debian: bubblewrap)'}`;
+    return `none: programs can read all files that the server can read${reasonText || '; neither bwrap nor unshare is installed (Debian: bubblewrap)'}`;
   const { sandbox, hidesData, hidesNetwork } = result;
   const gaps = [
     ...(hidesData ? [] : ['programs can read the data directory']),

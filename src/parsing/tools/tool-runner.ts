@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { killProcessesIn, killProcessGroup } from '../process/process-groups.ts';
 import { allocateUser, releaseUser } from '../sandbox-users.ts';
 import { chownFolder, isRegularFile } from './file-ownership.ts';
 import type { OptionalToolName, OptionalTools } from './optional-tools.ts';
@@ -12,7 +13,7 @@ export interface ToolRunnerOptions {
   readonly tools: OptionalTools;
   /** Isolates tools from the server's data and the network. */
   readonly sandbox: Sandbox;
-  /** Parent of the tools' temporary folders; existing contents are deleted. */
+  /** Parent of the tools' temporary folders; working directory of parser processes. Existing contents are deleted. */
   readonly folder: string;
   /** Returns a name that was never used before. */
   readonly createUniqueName: () => string;
@@ -67,8 +68,12 @@ export class ToolRunner {
     this.#options = options;
     const { folder } = options;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const pid of findProcessesIn(folder)) killIfRunning(pid);
+    killProcessesIn(folder);
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+
+  get folder(): string {
+    return this.#options.folder;
   }
 
   get sandbox(): Sandbox {
@@ -127,7 +132,7 @@ export class ToolRunner {
     }
     this.#processGroups.add(pid);
     try {
-      return await waitForExit(process, run, () => killIfRunning(-pid));
+      return await waitForExit(process, run, () => killProcessGroup(pid));
     } finally {
       this.#processGroups.delete(pid);
     }
@@ -144,7 +149,7 @@ export class ToolRunner {
 
   /** Kills all running tools. */
   killAll(): void {
-    for (const pid of this.#processGroups) killIfRunning(-pid);
+    for (const pid of this.#processGroups) killProcessGroup(pid);
   }
 
   #buildCommand(
@@ -224,33 +229,4 @@ function waitForExit(process: ChildProcess, run: ToolRun, kill: () => void): Pro
       else resolve({ outcome: 'exited', code, output: Buffer.concat(output), stderr });
     });
   });
-}
-
-/** Returns the processes whose working directory is inside a folder; empty without /proc. */
-function findProcessesIn(folder: string): number[] {
-  return listProcesses().filter((pid) => {
-    try {
-      return `${readlinkSync(`/proc/${pid}/cwd`)}${sep}`.startsWith(folder + sep);
-    } catch {
-      return false; // the process has ended or belongs to another user
-    }
-  });
-}
-
-function listProcesses(): number[] {
-  try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-  } catch {
-    return [];
-  }
-}
-
-/** `pid` is the id of a process, or the negative id of a process group. */
-function killIfRunning(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')))
-      throw error;
-  }
 }

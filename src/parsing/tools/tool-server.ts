@@ -207,7 +207,7 @@ export class ToolServer {
       this.#options.disabledReason ?? `${tool} is not installed on this server (Debian: ${packages}).`;
     return {
       kind: 'missing',
-      message: isEnabled ? message : `${tool} is disabled on this server (setting office).`,
+      message: isEnabled ? message : `${tool} is disabled on this server (QUARRY_OFFICE).`,
     };
   }
 
