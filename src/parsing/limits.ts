@@ -36,7 +36,7 @@ export interface ParseLimits {
    * Milliseconds without a message after which the parser process is killed; every page counts as progress.
    */
   readonly idleMsMax: number;
-  /** Milliseconds for one attempt at a document. */
+  /** Milliseconds for a document, all attempts together, without the start of processes. */
   readonly totalMsMax: number;
   /** Pages of one document that are read by OCR. */
   readonly ocrPagesMax: number;
@@ -93,7 +93,7 @@ export const processLimits = {
   ocrRecycleResidentBytes: 400 * 1_048_576,
   /** Documents after which the process is replaced. */
   recycleDocuments: 200,
-  /** Attempts per document; each retry runs in a fresh process. */
+  /** Attempts per document within its total time; each retry runs in a fresh process. */
   attemptsMax: 2,
   /** Milliseconds after which an unused standby process (started for the next organization) exits. */
   standbyMs: 60_000,
@@ -117,6 +117,10 @@ export const rowPageUnitsTarget = 2_000;
 assert(
   processLimits.recycleResidentBytes < processLimits.residentBytesMax,
   'a parser process is replaced before it exceeds the memory limit',
+);
+assert(
+  defaultParseLimits.rowPagesMax <= base.textPagesMax,
+  'the pages of any parsed file can be added as a text',
 );
 assert(
   defaultParseLimits.textUnitsMax / rowPageUnitsTarget <= defaultParseLimits.rowPagesMax,
