@@ -1,5 +1,5 @@
 import type { TextLine } from './pdf-lines.ts';
-import type { OutlineEntry } from './pdfium.ts';
+import type { OutlineEntry } from './pdfium-outline.ts';
 
 const headingUnitsMax = 160;
 const headingLinesMax = 3;

@@ -1,7 +1,7 @@
 import { orderBlocks, type TextBlock } from './pdf-order.ts';
 import { noDrawOrder, type TextDirection, type TextPiece } from './pdf-pieces.ts';
 import { computeTypicalHeight, type PieceRow } from './pdf-rows.ts';
-import type { PageGlyphs } from './pdfium.ts';
+import type { PageGlyphs } from './pdfium-glyphs.ts';
 
 /** A line in reading order, with the features used to detect running lines and headings. */
 export interface TextLine {

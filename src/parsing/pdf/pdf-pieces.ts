@@ -1,5 +1,5 @@
 import { isRightToLeft, orderRightToLeft } from './pdf-right-to-left.ts';
-import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium.ts';
+import { type Box, hyphenAtLineEnd, type PageGlyphs } from './pdfium-glyphs.ts';
 
 /**
  * Direction of a piece of text. `level`: left to right or right to left on a horizontal line. `up`, `down`

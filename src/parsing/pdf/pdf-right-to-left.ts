@@ -1,4 +1,4 @@
-import type { PageGlyphs } from './pdfium.ts';
+import type { PageGlyphs } from './pdfium-glyphs.ts';
 
 /**
  * Restores reading order in right-to-left lines. PDFium reverses such a line character by character, which

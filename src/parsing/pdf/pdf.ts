@@ -20,7 +20,8 @@ import { PageAssembler, type PageSource } from './pdf-page-assembler.ts';
 import { buildPieces, type TextPiece } from './pdf-pieces.ts';
 import { buildTrailers } from './pdf-repair.ts';
 import { readXmpTitle } from './pdf-xmp.ts';
-import { type PageGlyphs, PdfiumDocument } from './pdfium.ts';
+import { PdfiumDocument } from './pdfium.ts';
+import type { PageGlyphs } from './pdfium-glyphs.ts';
 import { PdfjsDocument } from './pdfjs.ts';
 
 /** Content that an engine reads from a page. */
