@@ -9,7 +9,7 @@ import type { Indexes } from '../index/indexes.ts';
 import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
-import type { DocumentKind, PackedParseOutcome, ParseTask } from '../parsing/process/parse-task.ts';
+import type { PackedParseOutcome, PageImages, ParseTask } from '../parsing/process/parse-task.ts';
 import type { Blobs } from '../storage/blobs.ts';
 import type { Layout, NewChunk } from '../storage/chunks.ts';
 import type { Contents } from '../storage/content.ts';
@@ -61,7 +61,7 @@ export interface IngestStepsOptions {
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
   /** Whether pages of such a document can be rendered. */
-  readonly hasPageImages: (kind: DocumentKind) => boolean;
+  readonly hasPageImages: (pageImages: PageImages) => boolean;
   readonly clock: Clock;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }
@@ -100,11 +100,11 @@ export class IngestSteps {
     const outcome = await callParser<PackedParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
-    const { pages, kind, pageImages = true, ...info } = outcome;
+    const { pages, pageImages, ...info } = outcome;
     return {
       pages,
-      head: { ...info, kind, pageCount: countOfTexts(pages) },
-      hasImages: pageImages && hasPageImages(kind),
+      head: { ...info, pageCount: countOfTexts(pages) },
+      hasImages: hasPageImages(pageImages),
       timeTakenMs: clock.monotonic() - started,
     };
   }

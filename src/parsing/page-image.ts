@@ -1,19 +1,6 @@
 import { detectDocument } from './detect.ts';
-import { type ImageContext, openImage } from './formats/image/image.ts';
-import type { ImageKind } from './formats/image/image-kind.ts';
-import { readImageInfo, toJpeg } from './formats/image/raster.ts';
-import type { ParseLimits } from './limits.ts';
-import { measureUnembeddedCjkPage, renderPdfPage } from './pdf/pdf.ts';
-import { convertOfficeDocument } from './tools/office-conversion.ts';
-
-export interface PageImageOptions {
-  readonly widthMax: number;
-  readonly dotsPerInch: number;
-  /** JPEG quality 1..100. */
-  readonly quality: number;
-}
-
-const pointsPerInch = 72;
+import type { ParseContext } from './formats/format.ts';
+import type { PageImageOptions } from './formats/page-renderers.ts';
 
 /**
  * Returns the JPEG of one page; null when the document has no page images or no such page. Runs only in the
@@ -23,97 +10,8 @@ export async function renderPageImage(
   bytes: Uint8Array,
   page: number,
   size: PageImageOptions,
-  context: ImageContext,
+  context: ParseContext,
 ): Promise<Uint8Array | null> {
-  const { limits } = context;
-  const detected = await detectDocument(bytes, null, limits);
-  switch (detected.kind) {
-    case 'pdf':
-      return (await renderWithHostFonts(bytes, page, size, context)) ?? renderPdf(bytes, page, size, limits);
-    case 'docx':
-    case 'odt':
-    case 'doc':
-    case 'rtf':
-    case 'pptx':
-    case 'ppt':
-    case 'odp': {
-      const converted = await convertOfficeDocument(detected.kind, 'pdf', context.tools);
-      return converted instanceof Uint8Array ? renderPdf(converted, page, size, limits) : null;
-    }
-    case 'png':
-    case 'jpeg':
-    case 'webp':
-    case 'gif':
-    case 'tiff':
-    case 'bmp':
-    case 'heic':
-      return renderImage(bytes, detected.kind, { page, size, context });
-    default:
-      return null;
-  }
-}
-
-async function renderPdf(
-  bytes: Uint8Array,
-  page: number,
-  size: PageImageOptions,
-  limits: ParseLimits,
-): Promise<Uint8Array | null> {
-  const scaleOf = (width: number, height: number) => computeScale(width, height, size, limits);
-  const raster = await renderPdfPage(bytes, page, { limits, scaleOf });
-  return raster === null ? null : toJpeg({ raster }, { quality: size.quality });
-}
-
-/**
- * Renders with poppler, which uses the fonts of the host: PDFium has only the fonts of the file, so it leaves
- * CJK characters without an embedded font blank. Null when this is not needed or not available.
- */
-async function renderWithHostFonts(
-  bytes: Uint8Array,
-  page: number,
-  size: PageImageOptions,
-  { limits, tools }: ImageContext,
-): Promise<Uint8Array | null> {
-  const box = await measureUnembeddedCjkPage(bytes, page);
-  if (box === null) return null;
-  const scale = computeScale(box.width, box.height, size, limits);
-  const reply = await tools.request({ kind: 'draw', page, dotsPerInch: scale * pointsPerInch });
-  if (reply.kind !== 'bytes') return null;
-  return toJpeg({ bytes: reply.bytes, pixelsMax: limits.imageInputPixelsMax }, { quality: size.quality });
-}
-
-/** Images are rendered upright and never enlarged. */
-async function renderImage(
-  bytes: Uint8Array,
-  kind: ImageKind,
-  options: { readonly page: number; readonly size: PageImageOptions; readonly context: ImageContext },
-): Promise<Uint8Array | null> {
-  const { page, size, context } = options;
-  const { source, info } = await openImage(bytes, kind, context);
-  if (page < 0 || page >= (kind === 'tiff' ? info.pages : 1)) return null;
-  const { width, height } = (await readImageInfo(source, page)) ?? info;
-  const { imageSideMax, imagePixelsMax } = context.limits;
-  const side = Math.max(width, height);
-  const longest = Math.min(side, imageSideMax, side * Math.sqrt(imagePixelsMax / (width * height)));
-  const box = { width: Math.round(Math.min(longest, size.widthMax)), height: Math.round(longest) };
-  return toJpeg(source, { page, size: box, quality: size.quality });
-}
-
-/**
- * Returns pixels per point: the requested resolution, reduced when the page would be too wide, too long or
- * too large.
- */
-export function computeScale(
-  width: number,
-  height: number,
-  size: PageImageOptions,
-  limits: ParseLimits,
-): number {
-  const [w, h] = [Math.max(width, 1), Math.max(height, 1)];
-  return Math.min(
-    size.dotsPerInch / pointsPerInch,
-    size.widthMax / w,
-    limits.imageSideMax / Math.max(w, h),
-    Math.sqrt(limits.imagePixelsMax / (w * h)),
-  );
+  const { format } = await detectDocument(bytes, null, context.limits);
+  return (await format.pageImages?.render(bytes, page, size, context)) ?? null;
 }

@@ -14,7 +14,8 @@ const namedEntities = new Map([
 /**
  * Pull reader for the XML of Office files: one pass, no tree. Names have no namespace prefix, entities are
  * decoded, and an empty element is an `open` followed by a `close`. A document type with internal
- * declarations is rejected, so that no entity can be declared; files of these formats never need one.
+ * declarations is rejected, so that no entity can be declared; files of these formats never need one. saxes
+ * is slower and rejects `R&D` (docs/decisions/parsing-libraries.md).
  */
 export class XmlReader {
   /** Local name of the last opened or closed element. */

@@ -2,9 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
-import { cliPage, configurationPage } from './reference-pages.ts';
+import { cliPage, configurationPage, formatsPage } from './reference-pages.ts';
 
-const pages = { 'configuration.md': configurationPage, 'cli.md': cliPage } as const;
+const pages = {
+  'configuration.md': configurationPage,
+  'cli.md': cliPage,
+  'formats.md': formatsPage,
+} as const;
 
 for (const [name, render] of Object.entries(pages)) {
   t.test(`docs/reference/${name} matches the code`, async (t) => {

@@ -3,6 +3,9 @@ import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
 import { commandGroups, commands } from '../../src/cli/program.ts';
 import { findSetting, type SettingName, settingNames, variableName } from '../../src/config/schema.ts';
 import { describeAllowedValues } from '../../src/config/value.ts';
+import type { Format } from '../../src/parsing/formats/format.ts';
+import { formats } from '../../src/parsing/formats/registry.ts';
+import type { PageImages } from '../../src/parsing/process/parse-task.ts';
 
 /** Sections of the configuration page, by their first setting. */
 const sections: Readonly<Partial<Record<SettingName, string>>> = {
@@ -35,9 +38,8 @@ export function configurationPage(): string {
     const section = sections[name];
     if (section !== undefined)
       lines.push('', `## ${section}`, '', '| Variable | Default | Allowed | Meaning |', '|---|---|---|---|');
-    const { meaning, unit } = findSetting(name);
-    const described = unit === undefined ? meaning : `${meaning} (${unit})`;
-    lines.push(row(`\`${variableName(name)}\``, defaultOf(name), describeAllowedValues(name), described));
+    const { meaning } = findSetting(name);
+    lines.push(row(`\`${variableName(name)}\``, defaultOf(name), describeAllowedValues(name), meaning));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -63,6 +65,51 @@ export function cliPage(): string {
     group = summary === undefined ? '' : first;
     lines.push(...commandLines(command, group === '' ? '##' : '###'));
   }
+  return `${lines.join('\n')}\n`;
+}
+
+const detections: Readonly<Record<Format['container'], string>> = {
+  none: 'content of the file',
+  office: 'main part of an Office package',
+  opendocument: 'type of an OpenDocument package',
+  zip: 'parts of a ZIP archive',
+  compound: 'streams of an OLE compound file',
+  markup: 'start of the text',
+  text: 'the text',
+};
+const imageAvailability: Readonly<Record<PageImages, string>> = {
+  always: 'yes',
+  'with-office': 'with LibreOffice',
+  never: 'no',
+};
+
+function describeDetection(format: Format): string {
+  if (format.container !== 'text') return detections[format.container];
+  if (format.kind === 'code') return 'extension';
+  return format.isDecidedByExtension ? 'extension, else the text' : detections.text;
+}
+
+/** docs/reference/formats.md */
+export function formatsPage(): string {
+  const lines = [
+    '# Formats',
+    '',
+    generated,
+    '',
+    'The first format that recognizes a file wins. A text with an extension of a kind marked *extension* has that kind.',
+    'A text in another charset than UTF-8 has it in its media type. [File formats and OCR](../guides/formats-and-ocr.md)',
+    'describes how each format is read.',
+    '',
+    '| Kind | Extensions | Media type | Recognized by | Pages | Page images |',
+    '|---|---|---|---|---|---|',
+    ...formats.map((format) => {
+      const { kind, extensions, mediaType, hasRows, pageImages } = format;
+      return row(
+        ...[kind, extensions.join(' '), `\`${mediaType}\``, describeDetection(format)],
+        ...[hasRows ? 'groups of rows' : 'in order', imageAvailability[pageImages?.available ?? 'never']],
+      );
+    }),
+  ];
   return `${lines.join('\n')}\n`;
 }
 

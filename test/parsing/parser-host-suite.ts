@@ -408,10 +408,10 @@ t.test('rendering a kind without page images returns null', async (t) => {
   t.equal(await host.render({ kind: 'render', file: pdf, page: -1 }), null);
   t.equal(await host.render({ kind: 'render', file: writeFile(buildDocx(['x'])), page: 0 }), null);
   t.same(
-    [hasPageImages('pdf', false), hasPageImages('pptx', false), hasPageImages('pptx', true)],
+    [hasPageImages('always', false), hasPageImages('with-office', false), hasPageImages('with-office', true)],
     [true, false, true],
   );
-  t.notOk(hasPageImages('text', true));
+  t.notOk(hasPageImages('never', true));
 });
 
 t.test('a canceled document ends at once and leaves no process', async (t) => {

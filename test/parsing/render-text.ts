@@ -1,5 +1,5 @@
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
-import { renderPdfPage } from '../../src/parsing/pdf/pdf.ts';
+import { renderPdfPage } from '../../src/parsing/pdf/pdf-page-images.ts';
 import { buildPdf, type GrayscaleImage } from './fixtures.ts';
 
 /** Simulates a scan of a page with this text. PDFium renders it with built-in fonts, so the host needs none. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
+import { packTexts } from '../../src/core/packed-texts.ts';
 import type { FileReader } from '../../src/ingest/file-reader.ts';
 import { type FileParse, ParserServices } from '../../src/services/parsers.ts';
 import { serviceCallFor } from './service-fixture.ts';
@@ -18,23 +19,28 @@ const services = (read: (bytes: Uint8Array, signal: AbortSignal) => Promise<Outc
     clock: performanceClock,
     ...(msMax === undefined ? {} : { msMax }),
   });
+const parsed = {
+  kind: 'text',
+  contentType: 'text/plain',
+  unordered: false,
+  headings: false,
+  title: null,
+  language: null,
+  warnings: ['Page 2 is damaged.'],
+  pageImages: 'never' as const,
+};
 const failure = (code: 'corrupt' | 'unsupported' | 'timeout', message: string): Outcome => ({
   failure: { code, message },
 });
 
 t.test('a file returns its pages, a damaged one the reason', async (t) => {
-  const pages = services(async (bytes) => ({
-    kind: 'text',
-    contentType: 'text/plain',
-    pages: [Buffer.from(bytes).toString()],
-    unordered: false,
-    headings: false,
-    title: null,
-    language: null,
-    warnings: ['Page 2 is damaged.'],
-  }));
-  const answer = { pages: ['a file'], warnings: ['Page 2 is damaged.'] };
-  t.same(await pages.parseDocument(serviceCallFor(), request), answer);
+  const pages = services(async (bytes) => ({ ...parsed, pages: [Buffer.from(bytes).toString()] }));
+  const answer = await pages.parseDocument(serviceCallFor(), request);
+  t.same(
+    [...answer.pages].map((parts) => [...parts].join('')),
+    ['a file'],
+  );
+  t.same(answer.warnings, ['Page 2 is damaged.']);
   t.match(parses, [{ fileBytes: 6, pages: 1 }], 'counted');
   const broken = services(async () => failure('corrupt', 'The file is damaged.'));
   await t.rejects(broken.parseDocument(serviceCallFor(), request), {
@@ -45,6 +51,19 @@ t.test('a file returns its pages, a damaged one the reason', async (t) => {
   const slow = services(async () => failure('timeout', 'too slow'));
   const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
   await t.rejects(slow.parseDocument(serviceCallFor(), request), refused);
+});
+
+t.test('a long page is decoded in parts', async (t) => {
+  const texts = ['short', `${'é'.repeat(1_000_000)} end`];
+  const long = services(async () => ({ ...parsed, pages: packTexts(texts) }));
+  const { pages } = await long.parseDocument(serviceCallFor(), request);
+  const parts = [...pages].map((page) => [...page]);
+  t.same(
+    parts.map((page) => page.join('')),
+    texts,
+  );
+  t.equal(parts[0]?.length, 1);
+  t.ok(parts[1]!.length >= 8, `${parts[1]!.length} parts`);
 });
 
 t.test('with all parsers busy the reply is in time, and the work is canceled', async (t) => {

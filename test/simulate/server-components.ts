@@ -308,6 +308,7 @@ async function runParse(parse: ServerComponentsOptions['parse'], task: ParseTask
   return {
     kind: 'text',
     contentType: 'text/plain',
+    pageImages: 'never',
     pages,
     unordered: false,
     headings: false,

@@ -1,6 +1,9 @@
 import { decodeAs, decodeStrictly } from './decode.ts';
 
-/** Guesses the legacy (pre-Unicode) encoding of a text by scoring its decoded form in each candidate. */
+/**
+ * Guesses the legacy (pre-Unicode) encoding of a text by scoring its decoded form in each candidate. chardet finds
+ * 34 of the 79 test cases, jschardet 66 (docs/decisions/parsing-libraries.md).
+ */
 
 /**
  * Guesses the charset of bytes that are not UTF-8: by byte structure where possible, otherwise by letter

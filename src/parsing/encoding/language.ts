@@ -1,6 +1,7 @@
 /**
  * Detects the main language of a text as an ISO 639-1 code: by script where possible, by function words where
- * several languages share a script. Null when neither is clear, because a wrong language is worse than none.
+ * several languages share a script. Null when neither is clear, because a wrong language is worse than none:
+ * franc-min, tinyld and eld name one for most texts without a language (docs/decisions/parsing-libraries.md).
  */
 export function detectLanguage(text: string): string | null {
   const sample = sampleText(text);

@@ -2,44 +2,12 @@ import type { Texts } from '../../core/packed-texts.ts';
 import type { ParseLimits } from '../limits.ts';
 import type { ParseFailureData } from '../parse-failure.ts';
 
-/** Kinds of documents, detected by content. */
-export const documentKinds = [
-  'text',
-  'markdown',
-  'code',
-  'json',
-  'notebook',
-  'xml',
-  'csv',
-  'tsv',
-  'html',
-  'xhtml',
-  'pdf',
-  'docx',
-  'pptx',
-  'xlsx',
-  'odt',
-  'odp',
-  'ods',
-  'epub',
-  'rtf',
-  'eml',
-  'msg',
-  'doc',
-  'ppt',
-  'xls',
-  'png',
-  'jpeg',
-  'webp',
-  'gif',
-  'tiff',
-  'bmp',
-  'heic',
-] as const;
-export type DocumentKind = (typeof documentKinds)[number];
+/** Whether pages have images; `with-office`: if LibreOffice is available. */
+export type PageImages = 'always' | 'with-office' | 'never';
 
 export interface ParsedDocument {
-  readonly kind: DocumentKind;
+  /** Kind of the format, see formats/registry.ts. */
+  readonly kind: string;
   /** Media type of the bytes, without parameters except `charset` for text that is not UTF-8. */
   readonly contentType: string;
   /** Well-formed text without lone surrogates. A page without text is the empty string. */
@@ -59,12 +27,17 @@ export interface ParsedDocument {
   readonly language: string | null;
   /** Complete sentences about omitted content. */
   readonly warnings: string[];
-  /** False: this document has no page images although its kind has them. */
-  readonly pageImages?: boolean;
+  readonly pageImages: PageImages;
 }
 
-/** Information that a parser returns after the last page of a document. */
+/** Information on a document, known after its last page. */
 export type DocumentInfo = Omit<ParsedDocument, 'pages'>;
+
+/** The part of the information that a parser returns; the rest follows from the format. */
+export type DocumentDetails = Omit<DocumentInfo, 'kind' | 'contentType' | 'unordered' | 'pageImages'> & {
+  /** This document has no page images although its format has them. */
+  readonly lacksPageImages?: true;
+};
 
 interface FileTask {
   /** Absolute path of the stored bytes; never the user's path. */
@@ -108,13 +81,7 @@ export function isFailedOutcome(
   return outcome !== null && 'failure' in outcome;
 }
 
-const imageKinds: ReadonlySet<DocumentKind> = new Set(['png', 'jpeg', 'webp', 'gif', 'tiff', 'bmp', 'heic']);
-
-const officeKinds: ReadonlySet<DocumentKind> = new Set(['docx', 'odt', 'doc', 'rtf', 'pptx', 'odp', 'ppt']);
-
-/**
- * Whether documents of this kind have page images. `office`: LibreOffice is available to render Office files.
- */
-export function hasPageImages(kind: DocumentKind, office: boolean): boolean {
-  return kind === 'pdf' || imageKinds.has(kind) || (office && officeKinds.has(kind));
+/** Whether pages have images on this host. `hasOffice`: LibreOffice is available. */
+export function hasPageImages(pageImages: PageImages, hasOffice: boolean): boolean {
+  return pageImages === 'always' || (pageImages === 'with-office' && hasOffice);
 }

@@ -8,7 +8,7 @@ import {
   type ParserToolRequest,
   type ToolReply,
 } from '../tools/document-tools.ts';
-import { type DocumentInfo, documentKinds } from './parse-task.ts';
+import type { DocumentInfo } from './parse-task.ts';
 
 /** Request from the host to its parser process; one at a time. */
 export type ParserRequest =
@@ -100,6 +100,6 @@ export function isParserMessage(value: unknown): value is ParserMessage {
 function isDocumentInfo(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const info = value as Record<string, unknown>;
-  const known = documentKinds.some((kind) => kind === info.kind);
-  return known && typeof info.contentType === 'string' && Array.isArray(info.warnings);
+  const isKind = typeof info.kind === 'string' && /^[a-z\d-]{1,32}$/.test(info.kind);
+  return isKind && typeof info.contentType === 'string' && Array.isArray(info.warnings);
 }

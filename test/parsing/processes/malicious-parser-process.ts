@@ -66,6 +66,7 @@ async function runAttacks(request: DocumentRequest): Promise<void> {
     title: null,
     language: null,
     warnings: findings,
+    pageImages: 'never' as const,
   };
   process.send?.({ type: 'done', info, residentBytes: 0 } satisfies ParserMessage);
 }

@@ -3,7 +3,8 @@ import type { Raster } from './raster.ts';
 
 /**
  * Decoder for Windows bitmaps, which sharp does not support: 1 to 32 bits per pixel, with and without
- * run-length encoding and bit masks.
+ * run-length encoding and bit masks. bmp-js, bmp-ts and fast-bmp fail on some of these
+ * (docs/decisions/parsing-libraries.md).
  */
 
 const rle8 = 1;
@@ -19,7 +20,8 @@ interface Header {
   readonly pixelsOffset: number;
   readonly palette: Uint8Array;
   readonly paletteEntryBytes: number;
-  readonly masks: readonly number[];
+  /** Red, green and blue. */
+  readonly masks: readonly Mask[];
 }
 
 /** Returns width and height in pixels without decoding. */
@@ -71,7 +73,7 @@ function readHeader(bytes: Uint8Array): Header {
     pixelsOffset: pixelsAt,
     palette: bytes.subarray(paletteAt, Math.max(paletteAt, pixelsAt)),
     paletteEntryBytes: isCoreHeader ? 3 : 4,
-    masks,
+    masks: masks.map(toMask),
   };
 }
 
@@ -84,7 +86,7 @@ function corruptBmpError(): ParseFailure {
 }
 
 function decodeRow(row: Uint8Array, header: Header, target: Uint8Array): void {
-  const { width, bits } = header;
+  const { width, bits, masks } = header;
   for (let x = 0; x < width; x++) {
     if (bits <= 8) {
       const shift = 8 - bits - ((x * bits) % 8);
@@ -93,19 +95,28 @@ function decodeRow(row: Uint8Array, header: Header, target: Uint8Array): void {
     }
     const at = (x * bits) >> 3;
     let value = 0;
-    for (let i = 0; i < bits >> 3; i++) value += row[at + i]! * 2 ** (8 * i);
-    header.masks.forEach((mask, channel) => {
-      target[x * 4 + channel] = scaleComponent(value, mask);
-    });
+    for (let i = 0; i < bits >> 3; i++) value |= row[at + i]! << (8 * i);
+    for (let channel = 0; channel < 3; channel++)
+      target[x * 4 + channel] = scaleComponent(value, masks[channel]!);
   }
 }
 
-/** Returns the bits of `mask` in `value`, scaled to 0..255. */
-function scaleComponent(value: number, mask: number): number {
-  if (mask === 0) return 0;
-  const shift = 31 - Math.clz32(mask & -mask);
-  const max = mask >>> shift;
-  return Math.round((((value & mask) >>> shift) * 255) / max);
+/** Bits of a color component within a pixel. */
+interface Mask {
+  readonly bits: number;
+  readonly shift: number;
+  /** Value of the component when all its bits are set. */
+  readonly max: number;
+}
+
+function toMask(bits: number): Mask {
+  const shift = bits === 0 ? 0 : 31 - Math.clz32(bits & -bits);
+  return { bits, shift, max: bits >>> shift };
+}
+
+/** Returns the component in `value`, scaled to 0..255. */
+function scaleComponent(value: number, { bits, shift, max }: Mask): number {
+  return max === 0 ? 0 : Math.round((((value & bits) >>> shift) * 255) / max);
 }
 
 function paint(

@@ -2,11 +2,11 @@ import type { ParseLimits } from '../../limits.ts';
 import { PageOcr } from '../../ocr/page-ocr.ts';
 import { measureSkew, skewSidePixels } from '../../ocr/skew.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { DocumentTools } from '../../tools/document-tools.ts';
+import type { ParseContext } from '../format.ts';
 import { decodeBmp, readBmpSize } from './bmp.ts';
-import type { ImageKind } from './image-kind.ts';
 import {
   type ImageInfo,
   type ImageInput,
@@ -16,10 +16,7 @@ import {
   toGrayPng,
 } from './raster.ts';
 
-export interface ImageContext {
-  readonly limits: ParseLimits;
-  readonly tools: DocumentTools;
-}
+export type ImageKind = 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff' | 'bmp' | 'heic';
 
 /** Best range of the longest side for OCR, in pixels: smaller images are enlarged, larger ones reduced. */
 const sideRange = { min: 1_600, max: 5_000 } as const;
@@ -29,8 +26,8 @@ const enlargementMax = 2;
 export async function* parseImage(
   bytes: Uint8Array,
   kind: ImageKind,
-  context: ImageContext,
-): AsyncGenerator<string, DocumentInfo> {
+  context: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
   const { limits, tools } = context;
   const { source, info } = await openImage(bytes, kind, context);
   const pages = kind === 'tiff' ? info.pages : 1;
@@ -52,9 +49,6 @@ export async function* parseImage(
   const warnings = pageOcr.listWarnings();
   if (pages < info.pages) warnings.push('Only the first frame of the animation was read.');
   return {
-    kind,
-    contentType: `image/${kind}`,
-    unordered: false,
     headings: false,
     title: null,
     language: null,
@@ -69,7 +63,7 @@ export async function* parseImage(
 export async function openImage(
   bytes: Uint8Array,
   kind: ImageKind,
-  { limits, tools }: ImageContext,
+  { limits, tools }: ParseContext,
 ): Promise<{ source: ImageInput; info: ImageInfo }> {
   if (kind === 'bmp') {
     checkImageSize({ ...readBmpSize(bytes), pages: 1 }, kind, limits);

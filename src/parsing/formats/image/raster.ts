@@ -153,7 +153,7 @@ async function awaitSharp<Encoded>(encoding: Promise<Encoded>): Promise<Encoded>
     if (/creating thread|out of memory|cannot allocate/i.test(reason))
       throw new Error(`out of memory while opening an image: ${reason}`, { cause: error });
     if (/pixel limit/i.test(reason))
-      throw new ParseFailure('too_large', 'The image exceeds the limit of pixels.');
+      throw new ParseFailure('too_large', 'The image exceeds the pixel limit.');
     throw new ParseFailure('corrupt', `The image is damaged: ${reason.split('\n')[0]}.`);
   }
 }

@@ -2,7 +2,7 @@ import { ParseFailure } from '../../parse-failure.ts';
 
 /** OLE compound files, the container of DOC, XLS, PPT and MSG. Source: [MS-CFB]. */
 
-export const compoundFileMagic = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1] as const;
+export const compoundFileSignature = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1] as const;
 
 const sectorMax = 0xfffffffa;
 const noSector = 0xffffffff;
@@ -59,6 +59,11 @@ export class CompoundFile {
   /** Returns the paths of all streams and storages reachable from the root, with `/` between names. */
   listPaths(): string[] {
     return [...this.byPath.keys()];
+  }
+
+  /** Whether a stream or storage at the root has such a name. */
+  hasName(name: RegExp): boolean {
+    return this.listNames().some((one) => name.test(one));
   }
 
   /** Whether a stream or storage with this path exists. */
@@ -167,6 +172,15 @@ export class CompoundFile {
     const start = (sector + 1) * this.sectorBytes;
     return sector < sectorMax && start < this.bytes.length ? start : null;
   }
+}
+
+/** Errors: `encrypted` for an Office file with a password, `corrupt`. */
+export function openCompoundFile(bytes: Uint8Array): CompoundFile {
+  const file = new CompoundFile(bytes);
+  if (file.hasName(/^EncryptedPackage$/)) {
+    throw new ParseFailure('encrypted', 'The Office file is encrypted with a password.');
+  }
+  return file;
 }
 
 function readEntry(view: DataView, at: number): Entry {

@@ -1,6 +1,6 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { ListNumbering } from '../office/list-numbering.ts';
 import type { CompoundFile } from './compound-file.ts';
@@ -19,7 +19,7 @@ const [word97, word6] = [0xa5ec, 0xa5dc];
  * headings by style marked with `#`, table rows as `a | b`, text of charts, notes at the end. Deleted and
  * hidden text is omitted; pages end at manual breaks. Source: [MS-DOC].
  */
-export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentDetails> {
   const stream = file.read('WordDocument');
   if (stream === null || stream.length < 68) {
     throw new ParseFailure('corrupt', 'The Word file is damaged: its document stream is missing.');
@@ -45,9 +45,6 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
   const notes = text.takeRest();
   if (notes !== '') yield notes;
   return {
-    kind: 'doc',
-    contentType: 'application/msword',
-    unordered: false,
     headings: true,
     title: readPropertySetTitle(file) ?? text.title,
     language: null,

@@ -1,6 +1,6 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { CompoundFile } from './compound-file.ts';
 import { PptObjects } from './ppt-objects.ts';
@@ -40,7 +40,7 @@ const depthMax = 64;
  * title marked with `#`, table rows as `a | b`, text of embedded charts and Excel tables, speaker notes last.
  * Source: [MS-PPT].
  */
-export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentDetails> {
   const stream = file.read('PowerPoint Document');
   const user = file.read('Current User');
   if (stream === null) {
@@ -62,9 +62,6 @@ export function* parsePpt(file: CompoundFile, limits: ParseLimits): Generator<st
     yield text;
   }
   return {
-    kind: 'ppt',
-    contentType: 'application/vnd.ms-powerpoint',
-    unordered: false,
     headings: true,
     title: readPropertySetTitle(file) ?? heading,
     language: null,

@@ -1,7 +1,8 @@
 import { decodeCodePage, getFontCodePage } from '../../encoding/code-page.ts';
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
+import type { SourceFile } from '../../source-file.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { type RtfDestination, RtfText } from './rtf-text.ts';
 
@@ -58,20 +59,22 @@ interface Group {
   isHidden: boolean;
 }
 
+/** Whether the file starts with `{\rtf`, also after a byte order mark or spaces. */
+export function isRtf(file: SourceFile): boolean {
+  return file.matches(/^7b5c727466/) || /^\s*\{\\rtf/.test(file.head ?? '');
+}
+
 /**
  * Parses RTF: paragraphs on lines, headings by style or outline level marked with `#`, table rows as `a | b`,
  * list labels as displayed, footnotes after the page that refers to them; pages end at page breaks. Source:
  * RTF 1.9.1.
  */
-export function* parseRtf(bytes: Uint8Array, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseRtf(bytes: Uint8Array, limits: ParseLimits): Generator<string, DocumentDetails> {
   const text = new RtfText(new TextBudget(limits.textUnitsMax));
   const reader = new RtfReader(bytes, text);
   reader.read();
   yield* text.finishPages();
   return {
-    kind: 'rtf',
-    contentType: 'application/rtf',
-    unordered: false,
     headings: true,
     title: text.title,
     language: null,

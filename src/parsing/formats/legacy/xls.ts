@@ -1,8 +1,9 @@
 import { decodeCodePage } from '../../encoding/code-page.ts';
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
+import type { ParseContext } from '../format.ts';
 import {
   formatNumber,
   getBuiltInNumberStyle,
@@ -55,7 +56,7 @@ const commentObject = 0x19;
  * rows grouped into unordered pages that never span sheets; text of boxes and charts follows the rows of
  * their sheet. Formulas yield their cached result. Source: [MS-XLS].
  */
-export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseXls(file: CompoundFile, { limits }: ParseContext): Generator<string, DocumentDetails> {
   const stream = file.read('Workbook') ?? file.read('Book');
   if (stream === null) {
     throw new ParseFailure('corrupt', 'The Excel file is damaged: its workbook stream is missing.');
@@ -68,9 +69,6 @@ export function* parseXls(file: CompoundFile, limits: ParseLimits): Generator<st
     yield* paginateRows(drawingTexts.lines);
   }
   return {
-    kind: 'xls',
-    contentType: 'application/vnd.ms-excel',
-    unordered: true,
     headings: false,
     title: readPropertySetTitle(file),
     language: null,

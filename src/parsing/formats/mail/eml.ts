@@ -1,10 +1,10 @@
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { detectWideCharset, findByteOrderMark } from '../../encoding/charset.ts';
 import { decodeAs, replaceC1Controls } from '../../encoding/decode.ts';
-import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
+import type { ParseContext } from '../format.ts';
 import { convertHtmlToText } from '../web/html.ts';
 import { formatMailPage } from './mail.ts';
 import { readTnef, type TnefMessage } from './tnef.ts';
@@ -18,17 +18,14 @@ const mailDepthMax = 10;
  */
 export async function* parseEml(
   bytes: Uint8Array,
-  limits: ParseLimits,
-): AsyncGenerator<string, DocumentInfo> {
+  { limits }: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
   const email = await readEmail(bytes);
   if (isEncrypted(email)) {
     throw new ParseFailure('encrypted', 'The mail is encrypted for its recipient and cannot be read.');
   }
   yield await formatPage(email, new TextBudget(limits.textUnitsMax), 0);
   return {
-    kind: 'eml',
-    contentType: 'message/rfc822',
-    unordered: false,
     headings: true,
     title: repairWindows1252(email.subject),
     language: null,

@@ -1,9 +1,9 @@
 import { decodeText } from '../../encoding/charset.ts';
 import { decodeCodePage } from '../../encoding/code-page.ts';
-import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
+import type { ParseContext } from '../format.ts';
 import type { CompoundFile } from '../legacy/compound-file.ts';
 import { convertRtfToText } from '../legacy/rtf.ts';
 import { decompressRtf } from '../legacy/rtf-decompress.ts';
@@ -40,7 +40,7 @@ const attachmentsMax = 10_000;
  * Converts an Outlook message to one page: subject, sender, recipients and date, text, and attachment names;
  * attached messages follow. Source: [MS-OXMSG].
  */
-export function* parseMsg(file: CompoundFile, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseMsg(file: CompoundFile, { limits }: ParseContext): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const message = new OutlookMessage(file, '', budget);
   const messageClass = message.readText(mapiTag.messageClass) ?? '';
@@ -50,9 +50,6 @@ export function* parseMsg(file: CompoundFile, limits: ParseLimits): Generator<st
   }
   yield text;
   return {
-    kind: 'msg',
-    contentType: 'application/vnd.ms-outlook',
-    unordered: false,
     headings: true,
     title: message.readText(mapiTag.subject),
     language: null,

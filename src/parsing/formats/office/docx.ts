@@ -1,6 +1,6 @@
 import type { ParseLimits } from '../../limits.ts';
 import { PageBuilder } from '../../page-builder.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { XmlReader } from '../../xml-reader.ts';
 import type { ZipArchive } from '../../zip.ts';
@@ -9,7 +9,7 @@ import { type DocxStyles, parseOutlineLevel, readDocxStyles } from './docx-style
 import { readDrawingPartLines } from './drawing-parts.ts';
 import type { ListNumbering } from './list-numbering.ts';
 import {
-  officeContentTypes,
+  type OfficePackage,
   openPart,
   type Relationship,
   readCoreProperties,
@@ -35,10 +35,9 @@ const skippedElements = new Set([
  * breaks at the last save (`lastRenderedPageBreak`). Source: ECMA-376 part 1, section 17.
  */
 export function* parseDocx(
-  archive: ZipArchive,
-  mainPart: string,
+  { archive, mainPart }: OfficePackage,
   limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+): Generator<string, DocumentDetails> {
   const byId = readRelationships(archive, mainPart, limits);
   const relationships = [...byId.values()];
   const partOf = (type: string) => relationships.find((one) => one.type === type)?.target ?? null;
@@ -68,9 +67,6 @@ export function* parseDocx(
   }
   const properties = readCoreProperties(archive, limits);
   return {
-    kind: 'docx',
-    contentType: officeContentTypes.docx,
-    unordered: false,
     headings: true,
     title: properties.title ?? walker.title,
     language: styles.language ?? properties.language,

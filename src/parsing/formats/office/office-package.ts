@@ -1,18 +1,16 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentKind } from '../../process/parse-task.ts';
 import { XmlReader } from '../../xml-reader.ts';
 import type { ZipArchive } from '../../zip.ts';
 
 /** Package layer shared by DOCX, PPTX and XLSX. Source: ECMA-376 part 2 (Open Packaging Conventions). */
 
-export type OfficeKind = Extract<DocumentKind, 'docx' | 'pptx' | 'xlsx'>;
-
-export const officeContentTypes: Readonly<Record<OfficeKind, string>> = {
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
+export interface OfficePackage {
+  readonly archive: ZipArchive;
+  readonly mainPart: string;
+  /** Name of the root element of the main part. */
+  readonly root: string;
+}
 
 export interface Relationship {
   /** Last path segment of the relationship type, for example `slide`. */
@@ -22,13 +20,10 @@ export interface Relationship {
 }
 
 /**
- * Returns the kind and main part of an Office package; null when the archive is no such package. Errors:
- * `corrupt` without a main part, `unsupported` for XLSB and unknown kinds.
+ * Returns null when the archive is no Office package. Errors: `corrupt` without a main part, `unsupported` for
+ * XLSB.
  */
-export function detectOfficeKind(
-  archive: ZipArchive,
-  limits: ParseLimits,
-): { kind: OfficeKind; mainPart: string } | null {
+export function openOfficePackage(archive: ZipArchive, limits: ParseLimits): OfficePackage | null {
   if (!archive.has('[Content_Types].xml') && !archive.has('_rels/.rels')) return null;
   const relationships = [...readRelationships(archive, '', limits).values()];
   const mainPart =
@@ -46,21 +41,14 @@ export function detectOfficeKind(
       'The file is a binary Excel workbook (XLSB), which is not supported.',
     );
   }
-  const root = openPart(archive, mainPart, limits);
-  root.next();
-  return { kind: toOfficeKind(root.name), mainPart };
+  const reader = openPart(archive, mainPart, limits);
+  reader.next();
+  return { archive, mainPart, root: reader.name };
 }
 
 function guessMainPart(archive: ZipArchive): string | null {
   const usual = ['word/document.xml', 'ppt/presentation.xml', 'xl/workbook.xml'];
   return usual.find((name) => archive.has(name)) ?? null;
-}
-
-function toOfficeKind(root: string): OfficeKind {
-  if (root === 'document') return 'docx';
-  if (root === 'presentation') return 'pptx';
-  if (root === 'workbook') return 'xlsx';
-  throw new ParseFailure('unsupported', `The file is an Office package of an unsupported type (${root}).`);
 }
 
 /** Opens a reader on a part. Errors: `corrupt` when the part does not exist. */

@@ -1,21 +1,14 @@
-import type { ParseLimits } from '../../limits.ts';
 import { splitByPageAnchors } from '../../page-anchors.ts';
 import { ParseFailure } from '../../parse-failure.ts';
 import { parsePdf } from '../../pdf/pdf.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
-import { type DocumentTools, noTools, type OfficeExtension } from '../../tools/document-tools.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
+import { noTools, type OfficeExtension } from '../../tools/document-tools.ts';
 import { convertOfficeDocument } from '../../tools/office-conversion.ts';
-
-type PageStream = AsyncGenerator<string, DocumentInfo> | Generator<string, DocumentInfo>;
+import type { PageStream, ParseContext } from '../format.ts';
 
 interface CollectedPages {
   readonly pages: readonly string[];
-  readonly facts: DocumentInfo;
-}
-
-interface OfficeContext {
-  readonly limits: ParseLimits;
-  readonly tools: DocumentTools;
+  readonly details: DocumentDetails;
 }
 
 /** Separator between two pages that are parts of one text. */
@@ -33,8 +26,8 @@ const letterShareMin = 0.3;
 export async function* parseWithOfficePages(
   kind: Extract<OfficeExtension, 'docx' | 'odt' | 'doc' | 'rtf'>,
   read: () => PageStream,
-  { limits, tools }: OfficeContext,
-): AsyncGenerator<string, DocumentInfo> {
+  { limits, tools }: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
   const parsed = await tryCollect(read);
   if (parsed instanceof ParseFailure && parsed.code !== 'corrupt' && parsed.code !== 'unsupported')
     throw parsed;
@@ -43,19 +36,19 @@ export async function* parseWithOfficePages(
   if (!(converted instanceof Uint8Array)) {
     yield* parsed.pages;
     const warnings =
-      converted.kind === 'failed' ? [...parsed.facts.warnings, converted.message] : parsed.facts.warnings;
-    return { ...parsed.facts, warnings, pageImages: false };
+      converted.kind === 'failed' ? [...parsed.details.warnings, converted.message] : parsed.details.warnings;
+    return { ...parsed.details, warnings, lacksPageImages: true };
   }
   // OCR is enabled only if the built-in parser finds no letters, because then the pages may be scans.
   const rendered = await collectPages(
-    parsePdf(converted, limits, countLetters(parsed.pages) === 0 ? tools : noTools),
+    parsePdf(converted, { limits, tools: countLetters(parsed.pages) === 0 ? tools : noTools }),
   );
   if (missesText(parsed, rendered)) {
     yield* rendered.pages;
-    return { ...rendered.facts, kind, contentType: parsed.facts.contentType };
+    return rendered.details;
   }
   yield* splitByPageAnchors(parsed.pages.join(pageJoin), rendered.pages);
-  return parsed.facts;
+  return parsed.details;
 }
 
 /**
@@ -65,26 +58,26 @@ export async function* parseWithOfficePages(
 export async function* parseWithOfficeFallback(
   kind: 'ppt',
   read: () => PageStream,
-  context: OfficeContext,
-): AsyncGenerator<string, DocumentInfo> {
+  context: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
   const parsed = await tryCollect(read);
   if (parsed instanceof ParseFailure) {
     if (parsed.code !== 'corrupt' && parsed.code !== 'unsupported') throw parsed;
     return yield* parseFromOffice(kind, parsed, context);
   }
   yield* parsed.pages;
-  return parsed.facts;
+  return parsed.details;
 }
 
 /**
  * Yields the text of a file that the built-in parser could not read, from its PDF conversion by LibreOffice.
  */
 async function* parseFromOffice(
-  kind: keyof typeof mediaTypes,
+  kind: OfficeExtension,
   failure: ParseFailure,
-  { limits, tools }: OfficeContext,
-): AsyncGenerator<string, DocumentInfo> {
-  const converted = await convertOfficeDocument(kind, 'pdf', tools);
+  context: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
+  const converted = await convertOfficeDocument(kind, 'pdf', context.tools);
   if (!(converted instanceof Uint8Array)) {
     // If LibreOffice reports a fault of the file, the error of the built-in parser is more precise; other
     // errors are not the file's fault.
@@ -92,17 +85,8 @@ async function* parseFromOffice(
       throw new ParseFailure(converted.code, converted.message);
     throw failure;
   }
-  const facts = yield* parsePdf(converted, limits, tools);
-  return { ...facts, kind, contentType: mediaTypes[kind] };
+  return yield* parsePdf(converted, context);
 }
-
-const mediaTypes = {
-  doc: 'application/msword',
-  ppt: 'application/vnd.ms-powerpoint',
-  rtf: 'application/rtf',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  odt: 'application/vnd.oasis.opendocument.text',
-} as const;
 
 async function tryCollect(read: () => PageStream): Promise<CollectedPages | ParseFailure> {
   try {
@@ -117,7 +101,7 @@ async function collectPages(stream: PageStream): Promise<CollectedPages> {
   const pages: string[] = [];
   for (;;) {
     const step = await stream.next();
-    if (step.done === true) return { pages, facts: step.value };
+    if (step.done === true) return { pages, details: step.value };
     pages.push(step.value);
   }
 }

@@ -1,11 +1,12 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { ZipArchive } from '../../zip.ts';
+import type { ParseContext } from '../format.ts';
 import { readShapeLines, ShapeWalker } from './drawing.ts';
 import { type DrawingContext, readDrawingPartLines } from './drawing-parts.ts';
-import { officeContentTypes, openPart, readCoreProperties, readRelationships } from './office-package.ts';
+import { type OfficePackage, openPart, readCoreProperties, readRelationships } from './office-package.ts';
 
 /**
  * Parses presentations, one page per slide in show order, including hidden slides: shapes in drawing order,
@@ -13,10 +14,9 @@ import { officeContentTypes, openPart, readCoreProperties, readRelationships } f
  * Source: ECMA-376 part 1, section 19.
  */
 export function* parsePptx(
-  archive: ZipArchive,
-  mainPart: string,
-  limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+  { archive, mainPart }: OfficePackage,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const warnings: string[] = [];
   let firstTitle: string | null = null;
@@ -37,9 +37,6 @@ export function* parsePptx(
   if (number === 0) throw new ParseFailure('corrupt', 'The presentation has no slides.');
   const properties = readCoreProperties(archive, limits);
   return {
-    kind: 'pptx',
-    contentType: officeContentTypes.pptx,
-    unordered: false,
     headings: true,
     title: isDefaultTitle(properties.title) ? firstTitle : properties.title,
     language: properties.language,

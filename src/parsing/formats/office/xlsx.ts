@@ -1,16 +1,17 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import { XmlReader } from '../../xml-reader.ts';
 import type { ZipArchive } from '../../zip.ts';
+import type { ParseContext } from '../format.ts';
 import { paginateRows, paginateSheet, toCellText } from '../text/row-pages.ts';
 import { formatNumber, getBuiltInNumberStyle, type NumberStyle, parseNumberStyle } from './cell-number.ts';
 import { readShapeLines } from './drawing.ts';
 import { type DrawingContext, readDrawingPartLines } from './drawing-parts.ts';
 import { MergedCells, parseColumn } from './merged-cells.ts';
 import {
-  officeContentTypes,
+  type OfficePackage,
   openPart,
   readCoreProperties,
   readPart,
@@ -24,10 +25,9 @@ import {
  * format an ISO date, percentages a percent sign. Source: ECMA-376 part 1, section 18.
  */
 export function* parseXlsx(
-  archive: ZipArchive,
-  mainPart: string,
-  limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+  { archive, mainPart }: OfficePackage,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const relationships = readRelationships(archive, mainPart, limits);
   const partOf = (type: string) =>
@@ -56,9 +56,6 @@ export function* parseXlsx(
   }
   const properties = readCoreProperties(archive, limits);
   return {
-    kind: 'xlsx',
-    contentType: officeContentTypes.xlsx,
-    unordered: true,
     headings: false,
     title: properties.title,
     language: properties.language,

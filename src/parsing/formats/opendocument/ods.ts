@@ -1,11 +1,10 @@
-import type { ParseLimits } from '../../limits.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { XmlReader } from '../../xml-reader.ts';
-import type { ZipArchive } from '../../zip.ts';
+import type { ParseContext } from '../format.ts';
 import { openPart } from '../office/office-package.ts';
 import { paginateRows, paginateSheet, toCellText } from '../text/row-pages.ts';
-import { openDocumentContentTypes, readOpenDocumentProperties } from './open-document.ts';
+import { type OpenDocumentPackage, readOpenDocumentProperties } from './open-document.ts';
 import { OpenDocumentObjects } from './open-document-objects.ts';
 
 const skippedElements = new Set([
@@ -22,7 +21,10 @@ const skippedElements = new Set([
  * ISO), empty cells omitted, rows grouped into unordered pages that never span sheets. Text of boxes and
  * charts follows the rows of their sheet. Source: OASIS OpenDocument 1.3, part 3.
  */
-export function* parseOds(archive: ZipArchive, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseOds(
+  { archive }: OpenDocumentPackage,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const objects = new OpenDocumentObjects(archive, limits, budget);
   const reader = openPart(archive, 'content.xml', limits);
@@ -35,9 +37,6 @@ export function* parseOds(archive: ZipArchive, limits: ParseLimits): Generator<s
   }
   const properties = readOpenDocumentProperties(archive, limits);
   return {
-    kind: 'ods',
-    contentType: openDocumentContentTypes.ods,
-    unordered: true,
     headings: false,
     title: properties.title,
     language: properties.language,

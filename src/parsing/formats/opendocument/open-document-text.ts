@@ -1,11 +1,11 @@
 import type { ParseLimits } from '../../limits.ts';
 import { PageBuilder } from '../../page-builder.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { XmlReader } from '../../xml-reader.ts';
 import type { ZipArchive } from '../../zip.ts';
 import { openPart } from '../office/office-package.ts';
-import { openDocumentContentTypes, readOpenDocumentProperties } from './open-document.ts';
+import { readOpenDocumentProperties } from './open-document.ts';
 import { OpenDocumentObjects } from './open-document-objects.ts';
 import { OpenDocumentStyles, parseLevel } from './open-document-styles.ts';
 
@@ -35,7 +35,7 @@ export function* parseOpenDocumentText(
   archive: ZipArchive,
   kind: 'odt' | 'odp',
   limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const objects = new OpenDocumentObjects(archive, limits, budget);
   const walker = new OpenDocumentWalker(openPart(archive, 'content.xml', limits), {
@@ -44,9 +44,6 @@ export function* parseOpenDocumentText(
   yield* walker.pages();
   const properties = readOpenDocumentProperties(archive, limits);
   return {
-    kind,
-    contentType: openDocumentContentTypes[kind],
-    unordered: false,
     headings: true,
     title: properties.title ?? walker.title,
     language: properties.language,

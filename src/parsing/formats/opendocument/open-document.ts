@@ -1,30 +1,18 @@
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentKind } from '../../process/parse-task.ts';
 import type { ZipArchive } from '../../zip.ts';
 import { openPart } from '../office/office-package.ts';
 
 /** Package layer shared by ODT, ODP and ODS. Source: OASIS OpenDocument 1.3, part 2. */
 
-export type OpenDocumentKind = Extract<DocumentKind, 'odt' | 'odp' | 'ods'>;
+export interface OpenDocumentPackage {
+  readonly archive: ZipArchive;
+  /** Last part of the media type, for example `text`. */
+  readonly type: string;
+}
 
-export const openDocumentContentTypes: Readonly<Record<OpenDocumentKind, string>> = {
-  odt: 'application/vnd.oasis.opendocument.text',
-  odp: 'application/vnd.oasis.opendocument.presentation',
-  ods: 'application/vnd.oasis.opendocument.spreadsheet',
-};
-
-const kinds: ReadonlyMap<string, OpenDocumentKind> = new Map([
-  ['text', 'odt'],
-  ['presentation', 'odp'],
-  ['spreadsheet', 'ods'],
-]);
-
-/**
- * Returns null when the archive is no OpenDocument file. Errors: `encrypted`; `unsupported` for drawings,
- * charts and formulas; `corrupt` without `content.xml`.
- */
-export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | null {
+/** Returns null when the archive is no OpenDocument file. Errors: `encrypted`. */
+export function openOpenDocument(archive: ZipArchive): OpenDocumentPackage | null {
   const manifest = readText(archive, 'META-INF/manifest.xml');
   const declared = readText(archive, 'mimetype').trim() || parseRootType(manifest);
   const type = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(declared)?.[1];
@@ -32,20 +20,19 @@ export function detectOpenDocumentKind(archive: ZipArchive): OpenDocumentKind | 
   if (manifest.includes('encryption-data')) {
     throw new ParseFailure('encrypted', 'The OpenDocument file is encrypted with a password.');
   }
-  const kind = kinds.get(type);
-  if (kind === undefined) {
-    throw new ParseFailure(
-      'unsupported',
-      `The file is an OpenDocument file of type ${type}, which is not supported.`,
-    );
-  }
+  return { archive, type };
+}
+
+/** Whether the package has the type. Errors: `corrupt` without `content.xml`. */
+export function isOpenDocument({ archive, type }: OpenDocumentPackage, expected: string): boolean {
+  if (type !== expected) return false;
   if (!archive.has('content.xml')) {
     throw new ParseFailure(
       'corrupt',
       'The OpenDocument file is damaged: its main part content.xml is missing.',
     );
   }
-  return kind;
+  return true;
 }
 
 /** Returns the media type of the package from the manifest, for packages without a `mimetype`. */

@@ -1,23 +1,25 @@
 import { computeControlShare } from '../../encoding/charset.ts';
 import type { DecodedText } from '../../encoding/decode.ts';
-import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
-import { controlShareMax, toTextContentType } from './plain-text.ts';
+import type { ParseContext, TextFile } from '../format.ts';
+import { controlShareMax } from './plain-text.ts';
 import { RowPaginator, toCellText } from './row-pages.ts';
 
 type Delimiter = ',' | ';' | '\t' | '|';
 
 /**
  * Parses CSV and TSV (RFC 4180, any of four delimiters, including one named by a first line `sep=;` as in
- * Excel): fields joined by tabs, rows grouped into unordered pages.
+ * Excel): fields joined by tabs, rows grouped into unordered pages. Without a standard delimiter, it is
+ * detected.
+ * csv-parse takes 5 times as long and rejects an unclosed quote (docs/decisions/parsing-libraries.md).
  */
 export function* parseDelimited(
   decoded: DecodedText,
-  kind: 'csv' | 'tsv',
-  limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+  standardDelimiter: Delimiter | null,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   if (computeControlShare(decoded.text) > controlShareMax) {
     throw new ParseFailure('unsupported', 'The file is binary, not a table of text.');
   }
@@ -26,7 +28,7 @@ export function* parseDelimited(
   const delimiterLine = /^sep=([,;\t|])\r?\n/.exec(decoded.text);
   const text = decoded.text.slice(delimiterLine?.[0].length ?? 0);
   const delimiter =
-    (delimiterLine?.[1] as Delimiter | undefined) ?? (kind === 'tsv' ? '\t' : (detectDelimiter(text) ?? ','));
+    (delimiterLine?.[1] as Delimiter | undefined) ?? standardDelimiter ?? detectDelimiter(text) ?? ',';
   for (const fields of splitRows(text, delimiter)) {
     const row = fields.map(toCellText).join('\t').trimEnd();
     if (row === '') continue;
@@ -37,9 +39,6 @@ export function* parseDelimited(
   const last = pages.flush();
   if (last !== null) yield last;
   return {
-    kind,
-    contentType: toTextContentType(kind === 'tsv' ? 'text/tab-separated-values' : 'text/csv', decoded),
-    unordered: true,
     headings: false,
     title: null,
     language: null,
@@ -121,7 +120,7 @@ function detectDelimiter(text: string): Delimiter | null {
  * Returns the number of sampled rows, and the number of fields that nearly all of them have (0: they differ).
  * `isTruncated`: the last row of the sample may be incomplete.
  */
-export function countColumns(
+function countColumns(
   sample: string,
   delimiter: Delimiter,
   isTruncated: boolean,
@@ -137,4 +136,12 @@ export function countColumns(
   if (first === undefined) return { rows: 0, fields: 0 };
   const same = counts.filter((count) => count === first).length;
   return { rows: counts.length, fields: same >= counts.length * 0.95 ? first : 0 };
+}
+
+/** Whether a text without an extension is a table: at least five rows agree on the number of fields. */
+export function isTable({ text, extension }: TextFile, delimiter: Delimiter, fieldsMin: number): boolean {
+  if (extension !== null) return false;
+  const sample = text.slice(0, sampleUnits);
+  const { rows, fields } = countColumns(sample, delimiter, sample.length < text.length);
+  return rows >= 5 && fields >= fieldsMin;
 }

@@ -1,23 +1,27 @@
 import type { DecodedText } from '../../encoding/decode.ts';
-import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
-import { findMarkdownTitle, toTextContentType } from './plain-text.ts';
+import type { ParseContext } from '../format.ts';
+import { isJson } from './json.ts';
+import { findMarkdownTitle } from './markdown.ts';
 
 /** Any JSON value; every field of an untrusted notebook is checked before use. */
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** Whether a JSON text declares itself a notebook. */
-export function isNotebook(json: string): boolean {
-  return /"nbformat"\s*:/.test(json) && /"(?:cells|worksheets)"\s*:/.test(json);
+/** Whether the text is JSON that declares itself a notebook. */
+export function isNotebook(text: string): boolean {
+  return /"nbformat"\s*:/.test(text) && /"(?:cells|worksheets)"\s*:/.test(text) && isJson(text);
 }
 
 /**
  * Converts a Jupyter notebook to one Markdown page: text cells verbatim, code and its text output in fences.
  * Images and all other non-text content are dropped. Source: nbformat 3 and 4.
  */
-export function* parseNotebook(decoded: DecodedText, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseNotebook(
+  decoded: DecodedText,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const notebook = JSON.parse(decoded.text) as Json;
   const sheets = toList(getField(notebook, 'worksheets')).flatMap((sheet) =>
@@ -32,9 +36,6 @@ export function* parseNotebook(decoded: DecodedText, limits: ParseLimits): Gener
   if (cells.length === 0) throw new ParseFailure('corrupt', 'The notebook is damaged: it has no cells.');
   yield page;
   return {
-    kind: 'notebook',
-    contentType: toTextContentType('application/x-ipynb+json', decoded),
-    unordered: false,
     headings: true,
     title: toText(getField(getField(notebook, 'metadata'), 'title')) || findMarkdownTitle(page),
     language: null,

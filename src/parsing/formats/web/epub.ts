@@ -1,9 +1,10 @@
 import { decodeText } from '../../encoding/charset.ts';
 import type { ParseLimits } from '../../limits.ts';
 import { ParseFailure } from '../../parse-failure.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { ZipArchive } from '../../zip.ts';
+import type { ParseContext } from '../format.ts';
 import { openPart, resolvePart } from '../office/office-package.ts';
 import { convertHtmlToText } from './html.ts';
 
@@ -22,7 +23,10 @@ export function isEpub(archive: ZipArchive): boolean {
  * Parses an EPUB book in reading order, one page per spine item. Source: W3C EPUB 3.3 and, for old books, OPF
  * 2.0.1.
  */
-export function* parseEpub(archive: ZipArchive, limits: ParseLimits): Generator<string, DocumentInfo> {
+export function* parseEpub(
+  archive: ZipArchive,
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   checkNotProtected(archive, limits);
   const book = readPackage(archive, limits);
   const budget = new TextBudget(limits.textUnitsMax);
@@ -36,9 +40,6 @@ export function* parseEpub(archive: ZipArchive, limits: ParseLimits): Generator<
     yield page?.text ?? '';
   }
   return {
-    kind: 'epub',
-    contentType: 'application/epub+zip',
-    unordered: false,
     headings: true,
     title: book.title ?? heading,
     language: book.language,

@@ -1,9 +1,8 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import type { DecodedText } from '../../encoding/decode.ts';
-import type { ParseLimits } from '../../limits.ts';
-import type { DocumentInfo } from '../../process/parse-task.ts';
+import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
-import { toTextContentType } from '../text/plain-text.ts';
+import type { ParseContext } from '../format.ts';
 import { joinCellLines } from './html-row.ts';
 
 const blockElements = new Set(
@@ -34,15 +33,11 @@ const hideableElements = new Set('div span section article aside nav ul ol dl ta
  */
 export function* parseHtml(
   decoded: DecodedText,
-  kind: 'html' | 'xhtml',
-  limits: ParseLimits,
-): Generator<string, DocumentInfo> {
+  { limits }: ParseContext,
+): Generator<string, DocumentDetails> {
   const extracted = convertHtmlToText(decoded.text, new TextBudget(limits.textUnitsMax));
   yield extracted.text;
   return {
-    kind,
-    contentType: toTextContentType(kind === 'html' ? 'text/html' : 'application/xhtml+xml', decoded),
-    unordered: false,
     headings: true,
     title: extracted.title,
     language: extracted.language,
