@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { zipSync } from 'fflate';
-import { buildDocx, buildPdf, buildZip, docxPart } from '../parsing/fixtures.ts';
+import { buildDocx, docxPart } from '../parsing/office-fixtures.ts';
 import { buildOpenDocument } from '../parsing/open-document-fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import { buildZip } from '../parsing/zip-fixtures.ts';
 import { entityBomb, type SampleFile } from './hostile-files.ts';
 
 const million = 1_000_000;

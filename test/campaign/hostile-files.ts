@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { unzipSync, zipSync } from 'fflate';
-import { buildBmp, buildDocx, buildPdf, buildPptx, buildScannedPdf, buildXlsx } from '../parsing/fixtures.ts';
-import { buildDoc, buildPpt, buildWord6, buildXls } from '../parsing/legacy-fixtures.ts';
+import { buildDoc, buildWord6 } from '../parsing/doc-fixtures.ts';
+import { buildBmp } from '../parsing/image-fixtures.ts';
+import { buildDocx, buildPptx, buildXlsx } from '../parsing/office-fixtures.ts';
 import { buildEpub, buildOpenDocument, odfParagraph } from '../parsing/open-document-fixtures.ts';
+import { buildPdf, buildScannedPdf } from '../parsing/pdf-fixtures.ts';
+import { buildPpt } from '../parsing/ppt-fixtures.ts';
+import { buildXls } from '../parsing/xls-fixtures.ts';
 import type { TestRandom } from '../storage/test-random.ts';
 
 /** Document to be mutated. */
@@ -23,7 +27,7 @@ const rows = [
 /** Boundary values written over lengths, counts and offsets. */
 const edgeNumbers = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
-/** One document of every supported format, created by the fixture builders of the tests. */
+/** Documents of most formats, created by the fixture builders of the tests. */
 export function sampleFiles(): SampleFile[] {
   const picture = { width: 64, height: 32, pixels: new Uint8Array(64 * 32).map((_, i) => (i * 7) % 256) };
   const page = `<html><head><title>Ledger</title></head><body><h1>Ledger</h1><p>${text}</p><table><tr><td>1</td></tr></table></body></html>`;
@@ -118,9 +122,9 @@ export function mutateFile(
 type Mutation = (bytes: Buffer, other: Buffer, random: TestRandom) => Uint8Array;
 
 const mutations = {
-  'bits turned': (bytes, _other, random) => flipBits(bytes, random),
-  'cut off': (bytes, _other, random) => bytes.subarray(0, random.below(bytes.length + 1)),
-  'false number': (bytes, _other, random) => {
+  'bits flipped': (bytes, _other, random) => flipBits(bytes, random),
+  truncated: (bytes, _other, random) => bytes.subarray(0, random.below(bytes.length + 1)),
+  'number changed': (bytes, _other, random) => {
     const number = edgeNumbers[random.below(edgeNumbers.length)]!;
     for (let i = 1 + random.below(4); i > 0 && bytes.length > 4; i -= 1)
       bytes.writeUInt32LE(number, random.below(bytes.length - 4));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { buildPdf } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import type { TestRandom } from '../storage/test-random.ts';
 
 export type ModelMetadata = Record<string, string | string[]>;

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
-import { buildPdf, buildZip } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import { buildZip } from '../parsing/zip-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
-import { buildPdf } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { openPage, seriousFindings } from './browser.ts';
 import { waitFor } from './checked-api-client.ts';
 import { signInAsOperator, upload } from './dashboard-actions.ts';

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { buildDocx, buildPdf, buildPdfWithPlacedText } from '../parsing/fixtures.ts';
+import { buildDocx } from '../parsing/office-fixtures.ts';
+import { buildPdf, buildPdfWithPlacedText } from '../parsing/pdf-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, sliceCodePoints, waitFor } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

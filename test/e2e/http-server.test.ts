@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
-import { buildPdf } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { buildPdf } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { createTestRandom } from '../storage/test-random.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import type { ReplyOf } from './published-replies.ts';

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import sharp from 'sharp';
 import t from 'tap';
-import { buildBmp, buildScannedPdf, type GrayscaleImage } from '../parsing/fixtures.ts';
+import { buildBmp, type GrayscaleImage } from '../parsing/image-fixtures.ts';
+import { buildScannedPdf } from '../parsing/pdf-fixtures.ts';
 import { renderText } from '../parsing/render-text.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -114,7 +115,7 @@ await t.test(
     await t.rejects(server.restart({ OCR_ENGINE: 'embedded', OCR_LANGUAGES: 'eng+none' }));
     t.match(
       server.log,
-      /ocrLanguages is eng\+none, but the embedded engine lacks none \(npm install @tesseract\.js-data\/none/,
+      /QUARRY_OCR_LANGUAGES is eng\+none, but the embedded engine lacks none \(npm install @tesseract\.js-data\/none/,
     );
   },
 );

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { buildPdf } from '../parsing/fixtures.ts';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, type DocumentMetadata } from './checked-api-client.ts';
 import type { ReplyOf } from './published-replies.ts';

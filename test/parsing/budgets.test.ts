@@ -2,10 +2,12 @@ import t from 'tap';
 import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
 import type { ParseFailureCode } from '../../src/parsing/parse-failure.ts';
 import { ZipArchive } from '../../src/parsing/zip.ts';
+import { utf8 } from './byte-fixtures.ts';
 import { compoundFile } from './compound-fixtures.ts';
-import { buildDocx, buildPptx, buildXlsx, buildZip, docxPart, relationsPart, utf8 } from './fixtures.ts';
+import { buildDocx, buildPptx, buildXlsx, docxPart, relationsPart } from './office-fixtures.ts';
 import { buildEpub, buildOpenDocument, odfParagraph } from './open-document-fixtures.ts';
 import { parseFailureOf, parseInProcess } from './parse-in-process.ts';
+import { buildZip } from './zip-fixtures.ts';
 
 const spaces = new Uint8Array(20_000_000).fill(32);
 const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`;

@@ -1,10 +1,13 @@
 import t from 'tap';
 import { CompoundFile } from '../../src/parsing/formats/legacy/compound-file.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
+import { flipRandomBits, truncateBytes } from './byte-fixtures.ts';
 import { compoundFileOf } from './compound-fixtures.ts';
-import { buildZip, flipRandomBits, truncateBytes } from './fixtures.ts';
-import { buildDoc, buildGraphChart, buildPpt, buildWord6, buildXls } from './legacy-fixtures.ts';
+import { buildDoc, buildWord6 } from './doc-fixtures.ts';
 import { parseFailureOf, parseInProcess } from './parse-in-process.ts';
+import { buildPpt } from './ppt-fixtures.ts';
+import { buildGraphChart, buildXls } from './xls-fixtures.ts';
+import { buildZip } from './zip-fixtures.ts';
 
 const sampleDoc = buildDoc(
   [

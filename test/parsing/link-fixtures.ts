@@ -1,4 +1,4 @@
-import { buildZip } from './fixtures.ts';
+import { buildZip } from './zip-fixtures.ts';
 
 /** Documents that link to foreign resources. */
 

@@ -1,4 +1,4 @@
-import { buildZip, escapeXml } from './fixtures.ts';
+import { buildZip, escapeXml } from './zip-fixtures.ts';
 
 /** Builders of OpenDocument files and EPUB books. */
 

@@ -1,6 +1,7 @@
 import { defaultParseLimits } from '../../src/parsing/limits.ts';
 import { renderPdfPage } from '../../src/parsing/pdf/pdf-page-images.ts';
-import { buildPdf, type GrayscaleImage } from './fixtures.ts';
+import type { GrayscaleImage } from './image-fixtures.ts';
+import { buildPdf } from './pdf-fixtures.ts';
 
 /** Simulates a scan of a page with this text. PDFium renders it with built-in fonts, so the host needs none. */
 export async function renderText(text: string, dotsPerInch = 150): Promise<GrayscaleImage> {

@@ -13,7 +13,9 @@ import { noSandbox } from '../../src/parsing/tools/sandbox.ts';
 import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
 import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
 import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
-import { buildDocx, buildPdf, buildScannedPdf, docxPart, utf8 } from './fixtures.ts';
+import { utf8 } from './byte-fixtures.ts';
+import { buildDocx, docxPart } from './office-fixtures.ts';
+import { buildPdf, buildScannedPdf } from './pdf-fixtures.ts';
 import { renderText } from './render-text.ts';
 
 /** Programs that hang, crash, run out of disk space or are missing: each affects at most its own document. */
@@ -96,7 +98,11 @@ t.test('a hanging program is stopped at its own limit, and the document is parse
   const { host, stored, folder } = createToolServer(t, { soffice: 'sleep 600' });
   const limits = { convertMsMax: 400, idleMsMax: testEventMsMax };
   const outcome = await host().parse({ ...stored(rtf), limits });
-  t.match(outcome, { pages: ['Words of a letter.'], warnings: [/took more than 0.4 s/], pageImages: false });
+  t.match(outcome, {
+    pages: ['Words of a letter.'],
+    warnings: [/took more than 0.4 s/],
+    pageImages: 'never',
+  });
   t.same(readdirSync(folder), [], 'nothing is left');
 });
 
@@ -106,13 +112,13 @@ t.test('a program is stopped with its document at the total time limit', async (
   const parser = host();
   await parser.parse(stored(buildPdf(['warm'])));
   // The time in which the parser waits for a program does not count as idle.
-  const limits = { totalMsMax: 2_500, idleMsMax: 1_500 };
+  const limits = { totalMsMax: 10_000, idleMsMax: 6_000 };
   // A lost document is retried once in a new process, which takes time to start.
   const late = parser.parse({ ...stored(rtf, 'b'.repeat(64)), limits });
-  t.match(await late, { failure: { code: 'timeout', message: /2\.5 s in total/ } });
+  t.match(await late, { failure: { code: 'timeout', message: /10 s in total/ } });
   const pid = Number(readFileSync(join(pids, 'pid'), 'utf8'));
+  // Without a working directory the program has ended, even if its parent has not reaped it yet.
   await waitUntil('the end of the program', () => !existsSync(`/proc/${pid}/cwd`));
-  t.throws(() => process.kill(pid, 0), 'the program is gone');
   t.match(await parser.parse(stored(buildPdf(['next']))), { pages: ['next'] });
 });
 

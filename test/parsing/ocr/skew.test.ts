@@ -22,7 +22,7 @@ async function rotate({ width, height, pixels }: GrayPixels, degrees: number): P
 }
 
 for (const degrees of [0, 0.2, 1, -1, 2.5, -4, 7, -10]) {
-  t.test(`a page that lies ${degrees} degrees askew is detected`, async (t) => {
+  t.test(`a page rotated by ${degrees} degrees is detected`, async (t) => {
     const expectedDegrees = Math.abs(degrees) < 0.5 ? 0 : degrees;
     for (const side of [0, 90, 180, 270]) {
       const found = measureSkew(await rotate(await rotate(page, side), degrees));

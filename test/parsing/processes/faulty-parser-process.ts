@@ -21,6 +21,14 @@ const faults: Readonly<Record<string, () => void>> = {
   flood: () => {
     for (;;) process.send?.({ type: 'page', text: 'x'.repeat(1_000_000) });
   },
+  'report progress forever': () => {
+    const progress = { stage: 'reading', page: 0, of: null };
+    const clock = new Int32Array(new SharedArrayBuffer(4));
+    for (;;) {
+      process.send?.({ type: 'progress', progress });
+      Atomics.wait(clock, 0, 0, 10);
+    }
+  },
   nonsense: () => process.send?.({ type: 'done', info: 'all is well' }),
   'kill unless fresh': () => {
     if (requestCount > 1) process.kill(process.pid, 'SIGKILL');

@@ -9,7 +9,8 @@ import type {
   ParserToolRequest,
   ToolReply,
 } from '../../../../src/parsing/tools/document-tools.ts';
-import { buildBmp, buildPdf, buildScannedPdf } from '../../fixtures.ts';
+import { buildBmp } from '../../image-fixtures.ts';
+import { buildPdf, buildScannedPdf } from '../../pdf-fixtures.ts';
 import { renderText } from '../../render-text.ts';
 
 /** OCR engine with replies from the test that records the images it receives. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { utf8 } from '../../fixtures.ts';
+import { utf8 } from '../../byte-fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 
 const fonts =

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { utf8, utf16 } from '../../byte-fixtures.ts';
 import { compoundFileOf } from '../../compound-fixtures.ts';
-import { utf8, utf16 } from '../../fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 
 const head =

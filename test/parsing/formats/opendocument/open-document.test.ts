@@ -1,7 +1,7 @@
 import t from 'tap';
-import { buildZip } from '../../fixtures.ts';
 import { buildEpub, buildOpenDocument, odfParagraph } from '../../open-document-fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
+import { buildZip } from '../../zip-fixtures.ts';
 
 const listStyles =
   '<text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/>' +

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { utf8 } from '../../fixtures.ts';
+import { utf8 } from '../../byte-fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 
 t.test('a notebook is parsed to Markdown with its text, code and output', async (t) => {
