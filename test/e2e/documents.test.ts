@@ -1,23 +1,15 @@
 import t from 'tap';
-import { buildDocx } from '../parsing/office-fixtures.ts';
 import { buildPdf, buildPdfWithPlacedText } from '../parsing/pdf-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient, sliceCodePoints, waitFor } from './checked-api-client.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { base64, createCollection, sentence } from './documents-fixture.ts';
 import { TestServer } from './server.ts';
 
 /** Lifecycle of documents: add, overwrite, update, delete, and search results during each. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
-const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-const sentence = (word: string, i: number) =>
-  `Sentence ${i} of the ${word} edition speaks about the granite quarry near the river. `;
-
-async function newCollection(name: string, num_shards = 1): Promise<string> {
-  await api.call('collections/add-collection', { collection_name: name, num_shards });
-  return name;
-}
+const api = new CheckedApiClient(await TestServer.start(t));
+const newCollection = (name: string, shards?: number) => createCollection(api, name, shards);
 
 await t.test('a document added by eight callers at once is created exactly once', async (t) => {
   const collection_name = await newCollection('parallel');
@@ -49,8 +41,7 @@ await t.test('a document added by eight callers at once is created exactly once'
 
 await t.test('a searcher sees the old edition or the new one, whole, and never none', async (t) => {
   const collection_name = await newCollection('editions', 8);
-  const text = (word: string) =>
-    Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(missingDocument(word));
+  const text = (word: string) => Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(padding(word));
   const metadata = (word: string) => ({ edition: word });
   await api.add(collection_name, 'book', text('alpha'), { metadata: metadata('alpha') });
   let running = true;
@@ -101,7 +92,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
       })
     ).results;
     t.same(result?.metadata, { edition: word }, 'what is indexed is what is found');
-    t.ok(seenTexts.has(previous), 'somebody searched meanwhile');
+    t.ok(seenTexts.has(previous), 'a search ran during the change');
     previous = word;
   }
   running = false;
@@ -109,7 +100,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
 });
 
 /** Padding between sentences that makes the editions differ in length. */
-function missingDocument(word: string): string {
+function padding(word: string): string {
   return ' '.repeat(word.length % 4);
 }
 
@@ -289,146 +280,19 @@ await t.test('an overwrite that fails takes the old edition out of search', asyn
   });
 });
 
-await t.test('paths sort by their UTF-8 bytes; prefix and cursor cut exactly', async (t) => {
-  const collection_name = await newCollection('order');
-  const names = [
-    'a',
-    'a/b',
-    'a!',
-    'a0',
-    'B',
-    'z',
-    'é',
-    '~',
-    'ﬀ',
-    '\u{1F600}',
-    'a/b/c',
-    '../a',
-    'a//',
-    ' ',
-    '%2F',
-    'a%',
-  ];
-  const sorted = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  await api.addAll(
-    collection_name,
-    names.map((path) => ({ path, content: { type: 'text', text: `document ${path}` } })),
+await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
+  const collection_name = await newCollection('twins');
+  const content = { type: 'auto', base64_data: base64(buildPdf(['The same granite.'])) } as const;
+  for (const path of ['a', 'b', 'c']) await api.add(collection_name, path, content);
+  const path = ['b', 'a', 'b', 'nowhere'];
+  const { deleted_paths } = await api.call('documents/delete-document', { collection_name, path });
+  t.same(deleted_paths, ['b', 'a']);
+  const { file_url, content: text } = await api.info(collection_name, 'c', true);
+  t.match(text, /The same granite/);
+  t.equal(
+    (await (await fetch(file_url)).arrayBuffer()).byteLength,
+    Buffer.from(content.base64_data, 'base64').length,
   );
-  t.same(await api.paths(collection_name), sorted);
-  t.same(
-    sorted.slice(-2),
-    ['ﬀ', '\u{1F600}'],
-    'a character beyond the BMP comes after U+FB00, unlike in UTF-16',
-  );
-  for (const path_prefix of ['a', 'a/', 'é', '\u{1F600}', '', 'none', '../']) {
-    const expected = sorted.filter((path) => path.startsWith(path_prefix));
-    t.same(await api.paths(collection_name, { path_prefix }), expected, `prefix ${path_prefix}`);
-  }
-  for (const path_gt of ['', 'a', 'a/', 'a/b', 'zz', '\u{1F600}', '\u{10FFFF}']) {
-    const expected = sorted.filter((path) => Buffer.compare(Buffer.from(path), Buffer.from(path_gt)) > 0);
-    t.same(await api.paths(collection_name, { path_gt }), expected, `after ${path_gt}`);
-    t.same(await api.paths(collection_name, { path_gt, limit: 2 }), expected.slice(0, 2));
-    const inside = expected.filter((path) => path.startsWith('a'));
-    t.same(await api.paths(collection_name, { path_gt, path_prefix: 'a' }), inside);
-  }
-  t.same(await api.paths(collection_name, { path_gt: null, path_prefix: null }), sorted);
-  const reply = await api.request(
-    'documents/get-document-info-list?path_gt=z',
-    { collection_name, path_gt: 'a' },
-    { as: 'documents/get-document-info-list' },
-  );
-  const { documents } = reply.body as { documents: { path: string }[] };
-  t.same(
-    documents.map(({ path }) => path),
-    sorted.filter((path) => Buffer.compare(Buffer.from(path), Buffer.from('z')) > 0),
-    'the query string beats the body',
-  );
-});
-
-await t.test('text comes back as it was given, and offsets count code points', async (t) => {
-  const collection_name = await newCollection('texts');
-  const pages = [
-    '\u{1F30D} first page',
-    '',
-    'third\r\npage \u0000 with odd \u200b signs ',
-    '日本語 \u{20BB7}',
-  ];
-  await api.add(collection_name, 'pages', { type: 'text-pages', pages });
-  const info = await api.info(collection_name, 'pages', true);
-  t.equal(info.content, pages.join('\n\n'));
-  t.equal(info.num_pages, 4);
-  t.equal(info.size, Buffer.byteLength(pages.join('\n\n')));
-  const ids = new Set<string>();
-  for (const [page_index, text] of pages.entries()) {
-    const body = { collection_name, path: 'pages', page_index, include_content: true };
-    const { page } = await api.call('documents/get-page-info', body);
-    t.equal(page.content, text);
-    t.equal(page.page_index, page_index);
-    ids.add(page.id);
-    t.equal((await api.call('documents/get-page-info', body)).page.id, page.id, 'a page keeps its id');
-  }
-  t.equal(ids.size, 4);
-  for (const page_index of [4, -1, 4_000_000]) {
-    const body = { collection_name, path: 'pages', page_index };
-    t.equal(await api.status('documents/get-page-info', body), 404);
-  }
-  await api.add(collection_name, 'broken', 'half a pair: \ud83d!');
-  t.equal((await api.info(collection_name, 'broken', true)).content, 'half a pair: \ufffd!');
-  for (const [path, content] of [
-    ['no pages', { type: 'text-pages', pages: [] }],
-    ['empty', { type: 'text', text: '' }],
-    ['blank', { type: 'text', text: ' \n\t ' }],
-  ] as const) {
-    const { index_status } = await api.add(collection_name, path, content);
-    t.equal(index_status, 'indexed', path);
-    const empty = await api.info(collection_name, path, true);
-    t.equal(empty.num_pages, path === 'no pages' ? 0 : 1);
-    t.equal(empty.content, path === 'blank' ? ' \n\t ' : '');
-    t.ok((await api.find(collection_name, null)).includes(path), `${path} is listed`);
-  }
-});
-
-await t.test('a snippet is exactly the slice of the text between its offsets', async (t) => {
-  const collection_name = await newCollection('slices', 8);
-  const astral = '\u{1F30B}\u{1D49C}';
-  const page = (i: number) =>
-    Array.from(
-      { length: 9 },
-      (_, j) => `Page ${i}, line ${j}: ${astral} lava flows downhill. ${'é'.repeat(j)}`,
-    ).join('\n');
-  const pages = Array.from({ length: 12 }, (_, i) => (i === 5 ? '' : page(i)));
-  await api.add(collection_name, 'ordered', { type: 'text-pages', pages });
-  await api.add(collection_name, 'unordered', { type: 'text-pages-unordered', pages });
-  await api.add(collection_name, 'plain', pages.join('\n\n'));
-  const word = buildDocx(
-    Array.from({ length: 60 }, (_, i) => `Paragraph ${i} about lava ${astral} and ash.`),
-  );
-  await api.add(collection_name, 'word.docx', { type: 'auto', base64_data: base64(word) });
-  const texts = new Map<string, string>();
-  for (const path of await api.paths(collection_name)) {
-    texts.set(path, (await api.info(collection_name, path, true)).content ?? '');
-  }
-  const starts = pages.map((_, i) => [...pages.slice(0, i).join('\n\n')].length + (i === 0 ? 0 : 2));
-  for (const precise_responses of [false, true]) {
-    const { results } = await api.call('queries/top-snippets', {
-      collection_name,
-      query: 'where does lava flow',
-      k: 128,
-      precise_responses,
-    });
-    t.same(new Set(results.map(({ path }) => path)), new Set(texts.keys()));
-    for (const { path, start_index, end_index, content, page_span } of results) {
-      if (sliceCodePoints(texts.get(path) ?? '', start_index, end_index) !== content)
-        t.fail(`${path} ${start_index}..${end_index} is not the slice`);
-      if (path !== 'ordered' && path !== 'unordered') continue;
-      const first = starts.findLastIndex((start) => start <= start_index);
-      const last = starts.findLastIndex((start) => start < end_index);
-      t.same(page_span, [first, last + 1], `${path} ${start_index}..${end_index}`);
-      if (path === 'unordered') t.equal(last, first, 'unordered pages are never joined');
-    }
-    const lengths = results.map(({ content }) => content.length);
-    t.ok(Math.max(...lengths) < (precise_responses ? 500 : 4_000), `lengths up to ${Math.max(...lengths)}`);
-  }
 });
 
 await t.test('counters of collections add up to those of the whole', async (t) => {
@@ -448,84 +312,4 @@ await t.test('counters of collections add up to those of the whole', async (t) =
   }
   t.match(await api.call('status/get-status'), sum);
   t.same(await api.call('status/get-status', { collection_name: null }), await api.call('status/get-status'));
-});
-
-await t.test('a deleted collection is gone at once and its name is free again', async (t) => {
-  const collection_name = await newCollection('reborn');
-  await api.add(collection_name, 'a', 'granite of the first life');
-  await api.addAll(
-    collection_name,
-    Array.from({ length: 250 }, (_, i) => ({
-      path: `many/${i}`,
-      content: { type: 'text', text: `granite ${i}` },
-    })),
-  );
-  const { documents } = await api.call('documents/get-document-info-list', { collection_name });
-  const addresses = [documents.at(-1)!.file_url, documents.at(-2)!.file_url];
-  for (const address of addresses) t.equal((await fetch(address)).status, 200);
-  await api.call('collections/delete-collection', { collection_name });
-  for (const address of addresses) t.equal((await fetch(address)).status, 404);
-  for (const [operation, body] of [
-    ['documents/get-document-info', { path: 'a' }],
-    ['documents/get-document-info-list', {}],
-    ['documents/add-document', { path: 'a', content: { type: 'text', text: 'x' } }],
-    ['documents/delete-document', { path: 'a' }],
-    ['status/get-status', {}],
-    ['queries/top-documents', { query: 'granite', k: 1 }],
-    ['collections/delete-collection', {}],
-  ] as const) {
-    t.equal(await api.status(operation, { collection_name, ...body }), 404, operation);
-  }
-  await newCollection('reborn', 16);
-  t.same(await api.paths(collection_name), []);
-  t.same(await api.find(collection_name, 'granite'), []);
-  await api.add(collection_name, 'b', 'granite of the second life');
-  t.same(await api.find(collection_name, 'granite'), ['b']);
-});
-
-await t.test('a question to a collection that is being deleted finds it or does not', async (t) => {
-  for (let round = 0; round < 12; round++) {
-    const collection_name = await newCollection('short-lived', 8);
-    const ask = async () => {
-      const seenTexts: number[] = [];
-      while (!seenTexts.includes(404)) {
-        seenTexts.push(
-          await api.status('queries/top-documents', { collection_name, query: 'granite', k: 3 }),
-        );
-      }
-      return seenTexts;
-    };
-    const askers = [ask(), ask(), ask(), ask()];
-    await api.call('collections/delete-collection', { collection_name });
-    const statuses = new Set((await Promise.all(askers)).flat());
-    statuses.delete(200);
-    t.same([...statuses], [404]);
-  }
-});
-
-await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
-  const collection_name = await newCollection('twins');
-  const content = { type: 'auto', base64_data: base64(buildPdf(['The same granite.'])) } as const;
-  for (const path of ['a', 'b', 'c']) await api.add(collection_name, path, content);
-  const path = ['b', 'a', 'b', 'nowhere'];
-  const { deleted_paths } = await api.call('documents/delete-document', { collection_name, path });
-  t.same(deleted_paths, ['b', 'a']);
-  const { file_url, content: text } = await api.info(collection_name, 'c', true);
-  t.match(text, /The same granite/);
-  t.equal(
-    (await (await fetch(file_url)).arrayBuffer()).byteLength,
-    Buffer.from(content.base64_data, 'base64').length,
-  );
-});
-
-await t.test('an empty collection answers every question with nothing', async (t) => {
-  const collection_name = await newCollection('empty', 64);
-  const question = { collection_name, query: 'granite', k: 5, explain: true, reranker: 'zerank-2' };
-  t.same((await api.call('queries/top-documents', question)).results, []);
-  t.match(await api.call('queries/top-pages', question), { results: [], document_results: [] });
-  t.match(await api.call('queries/top-snippets', question), { results: [], document_results: [] });
-  t.match(await api.call('status/get-status', { collection_name }), {
-    num_documents: 0,
-    num_indexed_bytes: 0,
-  });
 });

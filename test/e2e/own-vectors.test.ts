@@ -4,40 +4,22 @@ import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import {
+  add,
+  ask,
+  base64Of,
+  byMeaning,
+  checkSimilarities,
+  cosine,
+  dimensions,
+  type VectorHit,
+  vectorOf,
+} from './own-vectors-fixture.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Collections whose vectors are supplied by the client. */
 
 t.setTimeout(testFileMsMax);
-
-const dimensions = 5;
-
-/** A unique direction for each seed. */
-function vectorOf(seed: number): number[] {
-  return Array.from({ length: dimensions }, (_, i) => Math.sin(1 + seed * 2.7 + i * 1.3));
-}
-
-function base64Of(vector: readonly number[]): string {
-  return Buffer.from(Float32Array.from(vector).buffer).toString('base64');
-}
-
-function cosine(one: readonly number[], other: readonly number[]): number {
-  const dot = one.reduce((sum, value, i) => sum + value * other[i]!, 0);
-  return dot / (Math.hypot(...one) * Math.hypot(...other));
-}
-
-interface VectorHit {
-  readonly path: string;
-  readonly page_index?: number;
-  readonly explain?: {
-    readonly vector: { readonly similarity: number | null };
-    readonly rerank: number | null;
-  };
-}
-interface VectorSearchReply {
-  readonly results: readonly VectorHit[];
-  readonly warnings?: readonly string[];
-}
 
 async function start(t: Test) {
   const server = await TestServer.start(t);
@@ -49,38 +31,8 @@ async function start(t: Test) {
   return { server, api };
 }
 
-function add(api: CheckedApiClient, path: string, body: object) {
-  return api.call('documents/add-document', { collection_name: 'notes', path, wait: true, ...body });
-}
-
-function ask(api: CheckedApiClient, kind: string, body: object): Promise<VectorSearchReply> {
-  const request = { collection_name: 'notes', query: '', k: 50, explain: true, ...body };
-  return api.call(
-    `queries/top-${kind}` as 'queries/top-pages',
-    request,
-  ) as unknown as Promise<VectorSearchReply>;
-}
-
-const byMeaning = { weights: { lexical: 0, vector: 1 } };
-
-/** Checks that every result has the similarity of the vectors of document and query. */
-function checkSimilarities(
-  t: Test,
-  found: VectorSearchReply,
-  vectors: (hit: VectorHit) => readonly number[],
-  query: readonly number[],
-) {
-  t.equal(found.warnings, undefined);
-  t.ok(found.results.length > 0);
-  for (const hit of found.results) {
-    const similarity = hit.explain?.vector.similarity ?? Number.NaN;
-    const expected = cosine(vectors(hit), query);
-    if (!(Math.abs(similarity - expected) < 0.01)) t.equal(similarity, expected, hit.path);
-  }
-}
-
-t.test('what is wrong with a vector, or with a collection for vectors, is said with a 4xx', async (t) => {
-  const { server, api } = await start(t);
+t.test('a collection for own vectors requires its number of dimensions', async (t) => {
+  const { api } = await start(t);
   const create = (body: object) =>
     api.request('collections/add-collection', { collection_name: 'other', ...body });
   for (const [body, status, detail] of [
@@ -92,7 +44,19 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     [{ embedding_model: 'nothing' }, 404, /"nothing".*zembed-1/],
   ] as const)
     t.match(await create(body), { status, body: { detail } });
-  await api.call('collections/add-collection', { collection_name: 'made', embedding_model: 'zembed-1' });
+});
+
+/** Collections `notes`, with own vectors, and `made`, with those of a model. */
+async function startWithModelCollection(t: Test) {
+  const fixture = await start(t);
+  await fixture.api.call('collections/add-collection', {
+    ...{ collection_name: 'made', embedding_model: 'zembed-1' },
+  });
+  return fixture;
+}
+
+t.test('invalid and missing vectors of a document are rejected with the reason', async (t) => {
+  const { api } = await startWithModelCollection(t);
   const text = { type: 'text', text: 'Salted herring.' };
   const pages = { type: 'text-pages', pages: ['Salted herring.', 'A gull.'] };
   const [vector, zero] = [vectorOf(1), vectorOf(1).map(() => 0)];
@@ -140,6 +104,10 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
     });
     t.match(reply, { status, ...(detail === undefined ? {} : { body: { detail } }) }, JSON.stringify(body));
   }
+});
+
+t.test('a document that is too large for its vectors, or that has none, is rejected', async (t) => {
+  const { server, api } = await start(t);
   await api.call('collections/add-collection', {
     collection_name: 'wide',
     embedding_model: 'own',
@@ -160,6 +128,11 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
   });
   t.equal(put.status, 400);
   t.match(await put.json(), { detail: /Send the text of the file and its vectors/ });
+});
+
+t.test('queries and model changes that do not fit the vectors of a collection are rejected', async (t) => {
+  const { api } = await startWithModelCollection(t);
+  const vector = vectorOf(1);
   for (const [collection, body, detail] of [
     ['notes', { query: 'herring' }, /`query_vector` is missing/],
     ['notes', { query: 'herring', query_vector: [1] }, /query_vector has 1 dimensions/],
@@ -182,7 +155,8 @@ t.test('what is wrong with a vector, or with a collection for vectors, is said w
   });
 });
 
-t.test('documents are found by their vectors, by their words and by both', async (t) => {
+/** Seven notes with vectors in all accepted forms; `seeds` are the seeds of their vectors, by path. */
+async function startWithNotes(t: Test) {
   const { server, api } = await start(t);
   const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom'];
   const seeds = new Map<string, number>();
@@ -212,8 +186,11 @@ t.test('documents are found by their vectors, by their words and by both', async
     { status: 400, detail: /1 dimensions/ },
   ]);
   seeds.set('6.txt', 6);
+  return { server, api, seeds, storedVector: ({ path }: VectorHit) => vectorOf(seeds.get(path)!) };
+}
 
-  const ofPath = ({ path }: VectorHit) => vectorOf(seeds.get(path)!);
+t.test('documents are found by their vectors, by their words and by both', async (t) => {
+  const { api, seeds, storedVector } = await startWithNotes(t);
   const query = vectorOf(2.1);
   for (const body of [byMeaning, { query: 'ballast' }]) {
     for (const [kind, precise] of [
@@ -223,7 +200,7 @@ t.test('documents are found by their vectors, by their words and by both', async
       ['snippets', { precise_responses: true }],
     ] as const) {
       const found = await ask(api, kind, { query_vector: query, ...body, ...precise });
-      checkSimilarities(t, found, ofPath, query);
+      checkSimilarities(t, found, storedVector, query);
       t.same(new Set(found.results.map(({ path }) => path)), new Set(seeds.keys()));
       if (body === byMeaning) t.equal(found.results[0]?.path, '2.txt');
     }
@@ -246,7 +223,11 @@ t.test('documents are found by their vectors, by their words and by both', async
   t.match(lexical.results, [{ path: '1.txt', explain: { vector: { similarity: null } } }]);
   const listed = await api.find('notes', null, { filter: { parity: 'odd' }, k: 9 });
   t.same(new Set(listed), new Set(['1.txt', '3.txt', '5.txt']));
+});
 
+t.test('an overwritten document has its new vector, also after a kill', async (t) => {
+  const { server, api, seeds, storedVector } = await startWithNotes(t);
+  const query = vectorOf(2.1);
   await add(api, '0.txt', {
     content: { type: 'text', text: 'Other words.' },
     vector: vectorOf(9),
@@ -261,11 +242,11 @@ t.test('documents are found by their vectors, by their words and by both', async
   await server.stop('SIGKILL');
   await server.restart();
   const after = await ask(api, 'snippets', { query_vector: query, ...byMeaning });
-  checkSimilarities(t, after, ofPath, query);
+  checkSimilarities(t, after, storedVector, query);
   t.same(new Set(after.results.map(({ path }) => path)), new Set(seeds.keys()));
 });
 
-t.test('each page has its own vector, and no passage crosses from one to the next', async (t) => {
+t.test('each page has its own vector, and no chunk spans two pages', async (t) => {
   const { server, api } = await start(t);
   const pages = ['Short.', 'A page that is long. '.repeat(300), '', 'The last page.'];
   const vectors = pages.map((_, i) => vectorOf(i));
@@ -300,7 +281,7 @@ t.test('each page has its own vector, and no passage crosses from one to the nex
   t.equal(document.content, pages.join('\n\n'));
 });
 
-t.test('the command line makes such a collection, fills it and asks it', async (t) => {
+t.test('the command line creates, fills and queries a collection with own vectors', async (t) => {
   const { server, api } = await start(t);
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   const run = (...words: string[]) => runQuarry(words, { variables });
@@ -349,7 +330,7 @@ t.test('the command line makes such a collection, fills it and asks it', async (
   t.match(await run('search', '-c', 'lines', '--documents', 'herring'), { code: 0, out: /^1\. +a\.txt/ });
 });
 
-t.test('what was acknowledged before a kill is found by its own vector afterwards', async (t) => {
+t.test('documents acknowledged before a kill are found by their vectors afterwards', async (t) => {
   const { server, api } = await start(t);
   const count = 120;
   const documents = Array.from({ length: count }, (_, i) => ({
@@ -360,7 +341,7 @@ t.test('what was acknowledged before a kill is found by its own vector afterward
   await api.call('documents/add-documents', { collection_name: 'notes', documents });
   await server.stop('SIGKILL');
   await server.restart();
-  await waitUntil('the end of the work', async () => {
+  await waitUntil('all documents are indexed', async () => {
     const status = await api.call('status/get-status', { collection_name: 'notes' });
     if (status.num_failed_documents > 0) t.fail('a document failed');
     return status.num_indexed_documents === count;
