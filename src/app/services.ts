@@ -21,6 +21,7 @@ import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
 import { CollectionServices } from '../services/collections.ts';
+import { DocumentUploadServices } from '../services/document-uploads.ts';
 import { DocumentUrls } from '../services/document-urls.ts';
 import { DocumentServices } from '../services/documents.ts';
 import { FileServices } from '../services/files.ts';
@@ -97,8 +98,14 @@ export function buildServices(dependencies: ServiceDependencies): RetrievalServi
     ...storage,
     ...pipeline,
     documentUrls,
-    ...{ audit, clock, backgroundScheduler },
+    audit,
     findWaitReason,
+  });
+  const uploads = new DocumentUploadServices({
+    ...storage,
+    ...pipeline,
+    clock,
+    backgroundScheduler,
     quotas,
     waitLimiter: new WaitLimiter(limits.waitsRunningMax),
     fileBytesMax: settings.uploadBytesMax,
@@ -117,7 +124,7 @@ export function buildServices(dependencies: ServiceDependencies): RetrievalServi
   const ledger = new UsageLedger({ store: storage.store, clock });
   const usage = new UsageService({ meter, ledger, collections: storage.collections });
   const components = {
-    ...{ collections, documents, queries, files, status, usage },
+    ...{ collections, documents, uploads, queries, files, status, usage },
     parsers: createParserServices(dependencies),
     models: createModelService({ settings: dependencies.settings, pipeline, modelAdmission, meter }),
     inspection: createInspection(dependencies),
@@ -265,6 +272,7 @@ function createModelService({
 interface ServiceComponents {
   readonly collections: CollectionServices;
   readonly documents: DocumentServices;
+  readonly uploads: DocumentUploadServices;
   readonly queries: QueryServices;
   readonly files: FileServices;
   readonly status: StatusServices;
@@ -277,17 +285,29 @@ interface ServiceComponents {
 }
 
 function bindServices(components: ServiceComponents): Services {
-  const { collections, documents, queries, files, status, parsers, models, admin, users, inspection, usage } =
-    components;
+  const {
+    collections,
+    documents,
+    uploads,
+    queries,
+    files,
+    status,
+    parsers,
+    models,
+    admin,
+    users,
+    inspection,
+    usage,
+  } = components;
   return {
     addCollection: (call, request) => collections.addCollection(call, request),
     deleteCollection: (call, request) => collections.deleteCollection(call, request),
     updateCollection: (call, request) => collections.updateCollection(call, request),
     changeModel: (call, request) => collections.changeModel(call, request),
     getCollectionList: (call) => collections.getCollectionList(call),
-    addDocument: (call, request) => documents.addDocument(call, request),
-    addDocuments: (call, request) => documents.addDocuments(call, request),
-    uploadDocument: (call, parameters, body) => documents.uploadDocument(call, parameters, body),
+    addDocument: (call, request) => uploads.addDocument(call, request),
+    addDocuments: (call, request) => uploads.addDocuments(call, request),
+    uploadDocument: (call, parameters, body) => uploads.uploadDocument(call, parameters, body),
     updateDocument: (call, request) => documents.updateDocument(call, request),
     deleteDocument: (call, request) => documents.deleteDocument(call, request),
     getDocumentInfo: (call, request) => documents.getDocumentInfo(call, request),

@@ -46,6 +46,8 @@ export type VectorInput = readonly number[] | string | Float64Array;
  * separate unit of work.
  */
 export interface PackedDocument {
+  readonly path: string;
+  /** Path, metadata and `overwrite`. */
   readonly fields: string;
   readonly content: TextContent | PreparedFile;
   /** Values of its fields `vector` and `vectors`, if present. */
@@ -68,7 +70,7 @@ export class PreparedBatchItem {
 
   /** Null for an item without a path. */
   get path(): string | null {
-    return 'error' in this.#packed ? this.#packed.path : JSON.parse(this.#packed.fields).path;
+    return this.#packed.path;
   }
 
   /** Errors: the AppError of a refused document. */

@@ -18,6 +18,12 @@ export interface ServiceCall<P extends Principal = Principal> {
   readonly address: () => string;
 }
 
+/** Reply whose status depends on the outcome. */
+export interface ServiceReply<Body> {
+  readonly status: number;
+  readonly body: Body;
+}
+
 /**
  * Returns the rest of `msMax` milliseconds since `since` (a time like `receivedAt`), rounded up for a timer.
  * A JSON body that arrives slowly uses up part of the time that a client is willing to wait.

@@ -4,7 +4,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
-import { checkCollectionName, checkQueryControls, checkShardCount } from '../schemas/checks.ts';
+import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type {
   AddCollectionRequest,
   ChangeModelRequest,
@@ -40,12 +40,6 @@ export interface CollectionLifecycle {
   onModelChanged(collection: Collection): void;
 }
 
-interface EmbeddingModelInfo {
-  readonly id: string;
-  readonly version: string;
-  readonly dimensions: number;
-}
-
 export interface CollectionServicesOptions {
   readonly store: Store;
   readonly collections: Collections;
@@ -54,9 +48,9 @@ export interface CollectionServicesOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Default embedding model of a new collection. */
-  readonly model: EmbeddingModelInfo;
+  readonly model: ModelVersion;
   /** Returns the embedding model of a name. Errors: 404 when it does not exist. */
-  readonly findModel: (name: string) => EmbeddingModelInfo;
+  readonly findModel: (name: string) => ModelVersion;
 }
 
 /** Creates, updates, lists and deletes collections, and changes their embedding models. */
@@ -74,10 +68,7 @@ export class CollectionServices {
     const { store, collections, lifecycle, clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
-    checkCollectionName(name);
-    checkShardCount(shards);
     const defaults = request.query_defaults;
-    if (defaults !== undefined) checkQueryControls(defaults);
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
@@ -159,7 +150,6 @@ export class CollectionServices {
     const collection = findCollection(collections, call.principal, request.collection_name);
     const defaults = request.query_defaults;
     if (defaults === undefined) return successResponse;
-    if (defaults !== null) checkQueryControls(defaults);
     const pickedDefaults = defaults === null ? {} : pickKnownDefaults(defaults);
     const newDefaults = Object.keys(pickedDefaults).length === 0 ? null : pickedDefaults;
     try {
@@ -171,7 +161,7 @@ export class CollectionServices {
   }
 
   /** Returns the embedding model of a new collection. */
-  #resolveModel({ embedding_model: name, dimensions }: AddCollectionRequest): EmbeddingModelInfo {
+  #resolveModel({ embedding_model: name, dimensions }: AddCollectionRequest): ModelVersion {
     const { model, findModel } = this.#options;
     if (name !== ownVectors) {
       if (dimensions === undefined) return name === undefined ? model : findModel(name);
@@ -204,7 +194,7 @@ export class CollectionServices {
     if (request.embedding_model === ownVectors) throw ownIsNotModelError();
     const model = findModel(request.embedding_model);
     const state = getVectorState(collection);
-    const isModel = (other: { readonly id: string; readonly version: string } | null | undefined) =>
+    const isModel = (other: ModelReference | null | undefined) =>
       other?.id === model.id && other.version === model.version;
     if (isModel(state.next?.model)) throw modelChangeConflictError(collection, model.id);
     if (isModel(state.model) && state.next === null) throw modelUnchangedError(collection, model.id);
@@ -246,16 +236,12 @@ export async function listVisibleCollections(
     : all.filter(({ name }) => canAccessCollection(principal, name));
 }
 
-/**
- * Returns the collection of that name. Errors: 400 for an invalid name, 404 when it does not exist or is not
- * accessible.
- */
+/** Returns the collection of that name. Errors: 404 when it does not exist or is not accessible. */
 export function findCollection(
   collections: Collections,
   principal: OrganizationPrincipal,
   name: string,
 ): Collection {
-  checkCollectionName(name);
   const collection = canAccessCollection(principal, name)
     ? collections.find(principal.organizationId, name)
     : undefined;

@@ -13,12 +13,7 @@ export class DocumentUrls {
   }
 
   fileUrl(baseUrl: string, documentId: string): string {
-    return `${this.fileUrlPrefix(baseUrl)}${issueToken(this.#secret, { kind: 'file', documentId })}`;
-  }
-
-  /** Returns the part of `fileUrl` before the token, which is the same for all documents. */
-  fileUrlPrefix(baseUrl: string): string {
-    return `${baseUrl}${filePath}`;
+    return `${baseUrl}${filePath}${issueToken(this.#secret, { kind: 'file', documentId })}`;
   }
 
   /** Returns null when the pages of this document cannot be rendered. */

@@ -22,11 +22,20 @@ export interface FileServicesOptions {
 
 /** Raw document, ready to send. */
 export interface RawDocument {
+  /** Size in bytes. */
   readonly size: number;
   readonly contentType: string;
+  /** File name offered for download. */
   readonly filename: string;
+  /** Entity tag without quotes, which changes with the bytes. */
   readonly etag: string;
+  /** Streams bytes `[start, end)`. Called at most once; returned early when the client disconnects. */
   readonly open: (range: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>;
+}
+
+export interface PageImage {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
 }
 
 /** Bytes read from a file at a time. */
@@ -40,6 +49,7 @@ export class FileServices {
     this.#options = options;
   }
 
+  /** Errors: `not_found` when the token is unknown, or its document was deleted or replaced. */
   async getDocumentFile(
     { yieldToEventLoop }: Pick<ServiceCall, 'yieldToEventLoop'>,
     token: string,
@@ -72,12 +82,15 @@ export class FileServices {
     return { size: bytes, contentType, filename, etag: rawHash, open: (range) => readParts(parts, range) };
   }
 
-  /** `width`: minimum width in pixels, where possible; null for the default size. */
+  /**
+   * `width`: minimum width in pixels, where possible; null for the default size. Errors: `not_found` as in
+   * `getDocumentFile`, and for a page without an image.
+   */
   async getPageImage(
     { cancellation: caller }: Pick<ServiceCall, 'cancellation'>,
     token: string,
     width: number | null = null,
-  ): Promise<{ bytes: Uint8Array; contentType: string }> {
+  ): Promise<PageImage> {
     const { rawHash, page, hasImages, organizationId } = this.#findVersion(token, 'page');
     const request = { organizationId, rawHash, page, width, caller };
     const bytes = hasImages ? await this.#options.images.get(request) : null;

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { InspectOrganizationRequest, InspectOrganizationResponse } from '../schemas/admin.ts';
 import type { Principal } from '../schemas/principal.ts';
+import type { AuditCursor } from '../storage/audit-entries.ts';
 import type { Blobs } from '../storage/blobs.ts';
 import { Collections } from '../storage/collections.ts';
 import { Organizations } from '../storage/organizations.ts';
@@ -54,7 +55,7 @@ export class Inspection {
 
   /** Returns the time of removal from the audit log; null before removal, or when the entry has expired. */
   async #removedAt(organizationId: string): Promise<number | null> {
-    let before: { at: number; entryId?: string } = { at: Number.MAX_SAFE_INTEGER };
+    let before: AuditCursor = { at: Number.MAX_SAFE_INTEGER };
     for (;;) {
       const page = await this.#options.audit.list(null, { before, since: 0, limit: auditPageMax });
       const entry = page.find(({ action, target }) => action === removedAction && target === organizationId);

@@ -3,6 +3,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import { ModelError } from '../core/model-error.ts';
+import type { EmbedReply, RerankReply } from '../models/registry.ts';
 import type {
   CohereRerankRequest,
   CohereRerankResponse,
@@ -16,6 +17,7 @@ import type {
   RerankResponse,
 } from '../schemas/models.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
+import type { UsageMeter } from '../usage/meter.ts';
 import type { ServiceCall } from './call.ts';
 
 type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
@@ -26,13 +28,13 @@ export interface ModelExecutor {
     texts: readonly string[],
     inputType: 'query' | 'document',
     options: { readonly priority: 'fast' | 'slow'; readonly model: string },
-  ): Promise<{ vectors: Float32Array; dimensions: number; tokens: number; inferenceMs: number }>;
+  ): Promise<EmbedReply>;
   rerank(
     model: string,
     query: string,
     documents: readonly string[],
     options: { readonly priority: 'fast' | 'slow' },
-  ): Promise<{ scores: Float32Array; tokens: number; inferenceMs: number }>;
+  ): Promise<RerankReply>;
 }
 
 /** Model names as clients send them; implemented in `models/registry` and `models/dimensions`. */
@@ -68,20 +70,7 @@ export interface ModelCallGate {
   }): Promise<AdmittedModelCall>;
 }
 
-/** Usage of one API call of a model. */
-export interface ModelFact {
-  readonly organizationId: string;
-  readonly model: string;
-  /** Whether the client called the model operation itself. */
-  readonly explicitCall: boolean;
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly timeTakenMs: number;
-}
-export interface ModelUsageRecorder {
-  recordEmbed(usage: ModelFact): void;
-  recordRerank(usage: ModelFact & { readonly documents: number; readonly inferenceMs: number }): void;
-}
+type ModelUsageRecorder = Pick<UsageMeter, 'recordEmbed' | 'recordRerank'>;
 
 export interface ModelServiceOptions {
   readonly executor: ModelExecutor;
@@ -153,7 +142,7 @@ export class ModelService {
     });
     const encode = createEncoder(request.encoding_format);
     return {
-      results: embedded.vectors.map((vector) => ({ embedding: encode(vector) })),
+      results: await mapInTurns(call, embedded.vectors, (vector) => ({ embedding: encode(vector) })),
       usage: { total_bytes: embedded.chargedBytes, total_tokens: embedded.tokens },
     };
   }
@@ -173,7 +162,7 @@ export class ModelService {
     const encode = createEncoder(request.encoding_format);
     return {
       object: 'list',
-      data: embedded.vectors.map((vector, index) => ({
+      data: await mapInTurns(call, embedded.vectors, (vector, index) => ({
         object: 'embedding',
         index,
         embedding: encode(vector),
@@ -183,7 +172,7 @@ export class ModelService {
     };
   }
 
-  /** `POST /models/rerank`. Errors: 404 unknown model, 400 top_n, 413, 429. */
+  /** `POST /models/rerank`. Errors: 404 unknown model, 413, 429. */
   async rerank(call: ModelServiceCall, request: RerankRequest): Promise<RerankResponse> {
     const ranking = await this.#rerank(call, {
       model: request.model,
@@ -210,10 +199,11 @@ export class ModelService {
     const withText = request.return_documents === true;
     return {
       id: call.requestId,
-      results: ranking.ranked.map((entry) => ({
-        ...entry,
-        ...(withText ? { document: { text: documents[entry.index] ?? '' } } : {}),
-      })),
+      results: await mapInTurns(call, ranking.ranked, ({ index, relevance_score }) =>
+        withText
+          ? { index, relevance_score, document: { text: documents[index] ?? '' } }
+          : { index, relevance_score },
+      ),
       meta: {
         api_version: { version: '2' },
         billed_units: { search_units: Math.ceil(documents.length / limits.cohereSearchUnitDocuments) },
@@ -241,6 +231,8 @@ export class ModelService {
       const part = await this.#executor.embed(texts, input.inputType, { priority, model: input.model });
       tokens += part.tokens;
       for (let i = 0; i < texts.length; i += 1) {
+        const pause = call.yieldToEventLoop();
+        if (pause !== null) await pause;
         const vector = part.vectors.subarray(i * part.dimensions, (i + 1) * part.dimensions);
         vectors.push(this.#modelLookup.toDimensions(vector, dimensions));
       }
@@ -261,9 +253,6 @@ export class ModelService {
   async #rerank(call: ModelServiceCall, input: RerankInput): Promise<Ranking> {
     this.#modelLookup.checkReranker(input.model);
     const { model, query, documents, topN, latency } = input;
-    if (topN !== null && topN !== undefined && topN < 1) {
-      throw new AppError('bad_request', `top_n must be at least 1; it is ${topN}.`);
-    }
     const chargedBytes = chargedBytesOf(documents, Buffer.byteLength(query));
     const { organizationId } = call.principal;
     const admissionRequest = {
@@ -280,7 +269,7 @@ export class ModelService {
       const part = await this.#executor.rerank(model, query, texts, { priority });
       tokens += part.tokens;
       modelMs += part.inferenceMs;
-      scores.push(...part.scores);
+      for (const score of part.scores) scores.push(score);
     });
     const timeTakenMs = this.#clock.monotonic() - call.receivedAt;
     // Times of parallel threads add up to more than the elapsed time, so report at most the elapsed time.
@@ -310,6 +299,21 @@ export class ModelService {
       admitted.release();
     }
   }
+}
+
+/** Maps a long list in turns of the event loop. */
+async function mapInTurns<Item, Result>(
+  { yieldToEventLoop }: Pick<ModelServiceCall, 'yieldToEventLoop'>,
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [i, item] of items.entries()) {
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
+    results.push(map(item, i));
+  }
+  return results;
 }
 
 /** Tells the caller which local model failed and why: the cause may be the text. */
@@ -359,9 +363,12 @@ function* splitBatches(texts: readonly string[]): Generator<readonly string[]> {
 }
 
 function rankScores(scores: readonly number[], topN: number | null | undefined): Ranking['ranked'] {
-  const ranked = scores.map((score, index) => ({ index, relevance_score: score }));
-  ranked.sort((a, b) => b.relevance_score - a.relevance_score);
-  return ranked.slice(0, topN ?? ranked.length);
+  // Sorting 30,000 indexes blocks the event loop for 9 ms, sorting as many objects for 22 ms.
+  const order = Uint32Array.from(scores.keys()).sort((a, b) => scores[b]! - scores[a]! || a - b);
+  return Array.from(order.subarray(0, topN ?? scores.length), (index) => ({
+    index,
+    relevance_score: scores[index]!,
+  }));
 }
 
 function createEncoder(format: 'float' | 'base64' | undefined): (vector: Float32Array) => number[] | string {

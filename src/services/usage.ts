@@ -1,5 +1,4 @@
 import { AppError } from '../core/app-error.ts';
-import { limits } from '../core/limits.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   DocumentEventEnum,
@@ -80,7 +79,7 @@ export class UsageService {
     this.#collections = options.collections;
   }
 
-  /** `POST /usage/documents`. Errors: 400 invalid range, 404 unknown collection. */
+  /** `POST /usage/documents`. Errors: 404 unknown collection. */
   async documents(call: UsageCall, request: UsageRequest): Promise<DocumentUsageResponse[]> {
     const rows = await this.#windows(call, request, 'documents', await this.#collectionIds(call, request));
     return rows.map((row) => ({
@@ -92,7 +91,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/queries`. Errors: 400 invalid range, 404 unknown collection. */
+  /** `POST /usage/queries`. Errors: 404 unknown collection. */
   async queries(call: UsageCall, request: UsageRequest): Promise<QueryUsageResponse[]> {
     const rows = await this.#windows(call, request, 'queries', await this.#collectionIds(call, request));
     return rows.map((row) => ({
@@ -104,7 +103,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/models/reranker`; ignores collection names. Errors: 400 invalid range. */
+  /** `POST /usage/models/reranker`; ignores collection names. */
   async reranker(call: UsageCall, request: UsageRequest): Promise<RerankUsageResponse[]> {
     const rows = await this.#windows(call, request, 'rerank', null);
     return rows.map((row) => ({
@@ -116,7 +115,7 @@ export class UsageService {
     }));
   }
 
-  /** `POST /usage/models/embed`; ignores collection names. Errors: 400 invalid range. */
+  /** `POST /usage/models/embed`; ignores collection names. */
   async embed(call: UsageCall, request: UsageRequest): Promise<EmbedUsageResponse[]> {
     const rows = await this.#windows(call, request, 'embed', null);
     return rows.map((row) => ({
@@ -176,7 +175,6 @@ export class UsageService {
     kind: Kind,
     subjectIds: ReadonlySet<string> | null,
   ): Promise<NamedRow<Kind>[]> {
-    checkRange(request);
     await this.#meter.tryFlush();
     const totals = await this.#ledger.windows({
       organizationId: call.principal.organizationId,
@@ -211,18 +209,6 @@ export class UsageService {
       throw new AppError('not_found', `The collection "${name}" does not exist.`);
     });
     return new Set(ids);
-  }
-}
-
-function checkRange({ start_time: start, end_time: end }: UsageRequest): void {
-  if (start < 0 || end > limits.usageSecondsMax) {
-    throw new AppError(
-      'bad_request',
-      `start_time and end_time are seconds since 1970-01-01 UTC, from 0 to ${limits.usageSecondsMax}.`,
-    );
-  }
-  if (start > end) {
-    throw new AppError('bad_request', `end_time (${end}) must not be before start_time (${start}).`);
   }
 }
 

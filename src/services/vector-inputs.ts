@@ -8,11 +8,11 @@ import { type ContentInput, PreparedText, type VectorInput } from '../requests/p
 import { type Collection, hasOwnVectors } from '../storage/collections.ts';
 
 /** Fields of a document request that concern its vectors. */
-interface VectorFields {
+export type VectorFields = {
   readonly content: ContentInput;
   readonly vector?: VectorInput | undefined;
   readonly vectors?: readonly VectorInput[] | undefined;
-}
+};
 
 /**
  * Returns page vectors of unit length; empty when a model computes them. Errors: 4xx for missing or invalid

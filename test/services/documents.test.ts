@@ -63,7 +63,7 @@ t.test('a batch adds the valid items and returns an error for each other item', 
     content: { type: 'text', text: path },
     ...fields,
   });
-  const { results } = await parts.documents.addDocuments(serviceCallFor(), {
+  const { results } = await parts.uploads.addDocuments(serviceCallFor(), {
     collection_name: 'papers',
     documents: [
       text('new.txt'),
@@ -87,7 +87,7 @@ t.test('a batch adds the valid items and returns an error for each other item', 
 });
 
 t.test('a whole batch waits without a warning', async (t) => {
-  const { documents } = await createServices(t);
+  const { uploads } = await createServices(t);
   const warnings: Error[] = [];
   const warned = (warning: Error) => warnings.push(warning);
   process.on('warning', warned);
@@ -97,7 +97,7 @@ t.test('a whole batch waits without a warning', async (t) => {
     content: { type: 'text' as const, text: `note ${i}` },
   }));
   const request = { collection_name: 'papers', documents: batch, wait: true };
-  const { results } = await documents.addDocuments(serviceCallFor(), request);
+  const { results } = await uploads.addDocuments(serviceCallFor(), request);
   t.ok(results.every(({ index_status }) => index_status === 'indexed'));
   await new Promise((resolve) => setImmediate(resolve));
   t.same(warnings, []);
@@ -105,10 +105,10 @@ t.test('a whole batch waits without a warning', async (t) => {
 
 t.test('an uploaded file is stored byte for byte; a rejected one leaves nothing on disk', async (t) => {
   const parts = await createServices(t);
-  const { documents, first } = parts;
+  const { uploads, first } = parts;
   const upload = (path: string, ...pieces: readonly string[]) => {
     const parameters = { collection_name: 'papers', path, metadata: {}, overwrite: false, wait: true };
-    return documents.uploadDocument(serviceCallFor(), parameters, stream(...pieces));
+    return uploads.uploadDocument(serviceCallFor(), parameters, stream(...pieces));
   };
   t.match(await upload('a.bin', 'one ', 'two'), { status: 201, body: { index_status: 'indexed' } });
   t.match(await info(parts, 'a.bin'), { size: 7, sha256: sha256('one two') });
@@ -116,7 +116,7 @@ t.test('an uploaded file is stored byte for byte; a rejected one leaves nothing 
   first.store.nextFailure = diskFullError();
   await t.rejects(upload('b.bin', 'four'), { code: 'reserve_reached' });
   first.store.nextFailure = null;
-  const cut = documents.uploadDocument(
+  const cut = uploads.uploadDocument(
     serviceCallFor(),
     { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
     (async function* () {
@@ -186,10 +186,10 @@ t.test('a body that arrives slowly shortens the wait for the index, an upload do
   let unstick = () => {};
   let stuck: Promise<void> = Promise.resolve();
   const parse = () => stuck.then(() => ['a page']);
-  const { documents } = await createServices(t, { parse });
+  const { uploads } = await createServices(t, { parse });
   const late = { ...serviceCallFor(), receivedAt: performance.now() - limits.waitMsMax };
   const parameters = { collection_name: 'papers', path: 'b.bin', metadata: {}, overwrite: false, wait: true };
-  const uploaded = documents.uploadDocument(late, parameters, stream('bytes'));
+  const uploaded = uploads.uploadDocument(late, parameters, stream('bytes'));
   t.match(await uploaded, { status: 201, body: { index_status: 'indexed' } });
   stuck = new Promise((resolve) => {
     unstick = resolve;
@@ -198,7 +198,7 @@ t.test('a body that arrives slowly shortens the wait for the index, an upload do
   t.teardown(() => clearInterval(alive));
   const content = { type: 'auto' as const, base64_data: base64('anything') };
   const request = { collection_name: 'papers', path: 'a.bin', content, wait: true };
-  const { status, body } = await documents.addDocument(late, request);
+  const { status, body } = await uploads.addDocument(late, request);
   t.equal(status, 201);
   t.match(
     body,
@@ -234,7 +234,7 @@ t.test('waiting for a document that is overwritten or deleted returns its last s
   const parts = await createServices(t, { parse: () => new Promise(() => {}) });
   const documents = [{ path: 'a.bin', content, overwrite: true }];
   const batch = { collection_name: 'papers', documents, wait: true };
-  const waiting = parts.documents.addDocuments(serviceCallFor(), batch);
+  const waiting = parts.uploads.addDocuments(serviceCallFor(), batch);
   while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
   await addTextDocument(parts, 'a.bin', 'instead');
   t.match((await waiting).results, [{ path: 'a.bin', status: 201, index_status: String }], 'in a batch too');

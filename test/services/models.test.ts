@@ -5,7 +5,8 @@ import { AppError } from '../../src/core/app-error.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
-import { type ModelExecutor, type ModelFact, ModelService } from '../../src/services/models.ts';
+import { type ModelExecutor, ModelService } from '../../src/services/models.ts';
+import type { EmbedUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
@@ -63,7 +64,8 @@ class FakeModelRunner implements ModelExecutor {
 function build(organization: OrganizationLimits = unlimited) {
   const time = new FakeClock();
   const modelRunner = new FakeModelRunner(time);
-  const facts: (ModelFact & { kind: string; documents?: number; inferenceMs?: number })[] = [];
+  const yieldChecks = { count: 0 };
+  const facts: (EmbedUsageEvent & { kind: string; documents?: number; inferenceMs?: number })[] = [];
   const gate = new ModelAdmission({ limitsOf: () => organization, clock: time, timer: time });
   const listed = {
     embedding_models: ['zembed-1'],
@@ -104,11 +106,14 @@ function build(organization: OrganizationLimits = unlimited) {
     requestId: 'request-1',
     baseUrl: 'http://127.0.0.1',
     receivedAt: time.monotonic(),
-    yieldToEventLoop: () => null,
+    yieldToEventLoop: () => {
+      yieldChecks.count += 1;
+      return null;
+    },
     address: () => '192.0.2.1',
     cancellation: cancellationTokenWith(signal),
   });
-  return { time, modelRunner, facts, service, call };
+  return { time, modelRunner, facts, service, call, yieldChecks };
 }
 
 const embedRequest = { model: 'zembed-1', input_type: 'document' } as const;
@@ -122,6 +127,20 @@ async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
   if (error instanceof AppError) return error;
   throw error;
 }
+
+t.test('vectors and ranked texts are converted in turns of the event loop', async (t) => {
+  const { service, call, yieldChecks } = build();
+  const texts = Array.from({ length: 40 }, (_, i) => `text ${i}`);
+  const checksOf = async (work: () => Promise<unknown>) => {
+    yieldChecks.count = 0;
+    await work();
+    return yieldChecks.count;
+  };
+  const { input_type, ...openAiRequest } = { ...embedRequest, input: texts };
+  t.ok((await checksOf(() => service.embed(call(), { ...openAiRequest, input_type }))) >= 2 * texts.length);
+  t.ok((await checksOf(() => service.openAiEmbeddings(call(), openAiRequest))) >= 2 * texts.length);
+  t.ok((await checksOf(() => service.cohereRerank(call(), { ...rerankRequest, documents: texts }))) >= 40);
+});
 
 function numbers(embedding: number[] | string): number[] {
   if (typeof embedding !== 'string') return embedding;
@@ -215,10 +234,6 @@ t.test('rerank returns best first, equal scores in input order, at most top_n', 
   t.same(await order(null), [3, 4, 1, 0, 2]);
   t.same(await order(2), [3, 4]);
   t.same(await order(99), [3, 4, 1, 0, 2]);
-  for (const bad of [0, -1]) {
-    const refusal = await refusalOf(service.rerank(call(), { ...rerankRequest, documents, top_n: bad }));
-    t.match(refusal, { status: 400, message: /top_n must be at least 1/ });
-  }
 });
 
 t.test(
@@ -353,7 +368,6 @@ t.test('replies have the Cohere format, for strings or objects, with or without 
   });
   const withText = await service.cohereRerank(call(), { ...request, return_documents: true, top_n: 1 });
   t.same(withText.results, [{ ...best, document: { text: 'a fee' } }]);
-  t.match(await refusalOf(service.cohereRerank(call(), { ...request, top_n: 0 })), { status: 400 });
   const long = await service.cohereRerank(call(), { ...request, documents: Array<string>(101).fill('x') });
   t.equal(long.meta.billed_units.search_units, 2);
 });

@@ -6,6 +6,7 @@ import { systemRandom } from '../../src/core/ids.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
 import { CollectionServices } from '../../src/services/collections.ts';
+import { DocumentUploadServices } from '../../src/services/document-uploads.ts';
 import { DocumentUrls } from '../../src/services/document-urls.ts';
 import { DocumentServices } from '../../src/services/documents.ts';
 import { FileServices } from '../../src/services/files.ts';
@@ -37,22 +38,13 @@ export function serviceCallFor(organization = organizationId): ServiceCall<Organ
   };
 }
 
-/** Services over the modules of a server, with a collection `papers`. */
-export async function createServices(t: Test, options: Parameters<typeof openComponents>[1] = {}) {
-  const first = await openComponents(t, options);
-  const addresses = new DocumentUrls(tokenSecret);
-  const renderedImages: number[] = [];
-  const recordedUsage: object[] = [];
-  const recordedModelUsage: object[] = [];
-  /** Admission check; a test replaces it to refuse new documents. */
-  const admission = { check() {} };
-  /** Reason for which documents wait; null for none. */
-  const admissionError: { reason: string | null } = { reason: null };
-  const audit = new AuditLog({ store: first.store, clock, random: systemRandom });
-  const collections = new CollectionServices({
+type Components = Awaited<ReturnType<typeof openComponents>>;
+
+function createCollectionServices(first: Components): CollectionServices {
+  return new CollectionServices({
     ...first,
     clock,
-    audit,
+    audit: new AuditLog({ store: first.store, clock, random: systemRandom }),
     random: systemRandom,
     model: { id: 'letters', version: '1', dimensions: 8 },
     findModel: (id) => ({ id, version: '1', dimensions: 8 }),
@@ -65,28 +57,42 @@ export async function createServices(t: Test, options: Parameters<typeof openCom
       },
     },
   });
-  const documents = new DocumentServices({
+}
+
+/** `admission` and `admissionError` are replaced by tests: they refuse new documents, or let them wait. */
+function createDocumentServices(first: Components, documentUrls: DocumentUrls) {
+  const admission = { check() {} };
+  /** Reason for which documents wait; null for none. */
+  const admissionError: { reason: string | null } = { reason: null };
+  const common = {
     ...first,
-    documentUrls: addresses,
-    clock,
-    audit,
-    backgroundScheduler: new BackgroundScheduler(clock),
     admission: { check: () => admission.check() },
+  };
+  const documents = new DocumentServices({
+    ...common,
+    documentUrls,
+    audit: new AuditLog({ store: first.store, clock, random: systemRandom }),
+    findWaitReason: () => admissionError.reason,
+  });
+  const uploads = new DocumentUploadServices({
+    ...common,
+    clock,
+    backgroundScheduler: new BackgroundScheduler(clock),
     quotas: { reserve: () => null },
     waitLimiter: { tryAcquire: () => true, release: () => {} },
     fileBytesMax: 1_000_000,
     metadataBytesMax: () => 65_535,
-    findWaitReason: () => admissionError.reason,
   });
-  const images = {
-    get: async ({ page }: { readonly page: number }) => {
-      renderedImages.push(page);
-      return Uint8Array.of(0xff, 0xd8, page);
-    },
-  };
+  return { documents, uploads, admission, admissionError };
+}
+
+/** Query services, and the usage that they record. */
+function createQueryServices(first: Components, documentUrls: DocumentUrls) {
+  const recordedUsage: object[] = [];
+  const recordedModelUsage: object[] = [];
   const queries = new QueryServices({
     ...first,
-    documentUrls: addresses,
+    documentUrls,
     clock,
     meter: {
       recordQuery: (usageEvent) => void recordedUsage.push(usageEvent),
@@ -98,41 +104,49 @@ export async function createServices(t: Test, options: Parameters<typeof openCom
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
   });
-  const files = new FileServices({ ...first, images, secrets: [tokenSecret] });
+  return { queries, recordedUsage, recordedModelUsage };
+}
+
+/** Services over the modules of a server, with a collection `papers`. */
+export async function createServices(t: Test, options: Parameters<typeof openComponents>[1] = {}) {
+  const first = await openComponents(t, options);
+  const documentUrls = new DocumentUrls(tokenSecret);
+  const documentServices = createDocumentServices(first, documentUrls);
+  const renderedImages: number[] = [];
+  const images = {
+    get: async ({ page }: { readonly page: number }) => {
+      renderedImages.push(page);
+      return Uint8Array.of(0xff, 0xd8, page);
+    },
+  };
   const status = new StatusServices({
     ...first,
     clock,
-    findWaitReason: () => admissionError.reason,
+    findWaitReason: () => documentServices.admissionError.reason,
     modelDefault: 'letters',
     parsingDocumentsIn: () => [],
     modelChangeOf: () => null,
   });
   return {
-    admissionError,
-    first,
-    collections,
-    documents,
-    queries,
-    files,
-    status,
-    recordedUsage,
-    recordedModelUsage,
-    renderedImages,
-    admission,
+    ...{ first, status, renderedImages },
+    ...documentServices,
+    ...createQueryServices(first, documentUrls),
+    collections: createCollectionServices(first),
+    files: new FileServices({ ...first, images, secrets: [tokenSecret] }),
   };
 }
 export type ServiceFixture = Awaited<ReturnType<typeof createServices>>;
 
 /** Adds a text and waits until it is indexed. */
 export function addTextDocument(
-  { documents }: ServiceFixture,
+  { uploads }: ServiceFixture,
   path: string,
   text: string,
   fields: object = {},
 ) {
   const content = { type: 'text' as const, text };
   const request = { collection_name: 'papers', path, content, wait: true, overwrite: true, ...fields };
-  return documents.addDocument(serviceCallFor(), request);
+  return uploads.addDocument(serviceCallFor(), request);
 }
 
 export function sha256(bytes: string | Uint8Array): string {
