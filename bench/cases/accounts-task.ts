@@ -135,7 +135,7 @@ async function check(store: Store, { seconds, secrets }: AccountsInput): Promise
         header: (name) => (name === 'authorization' ? authorization : undefined),
         ownOrigin: () => 'http://127.0.0.1',
       },
-      'top-snippets',
+      'read',
     );
   };
   const few = secrets.slice(0, 100);

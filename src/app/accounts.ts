@@ -35,7 +35,7 @@ import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { AccountServices } from '../http/account-route.ts';
+import type { AccountServices } from '../http/routes/account-route.ts';
 import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
 import { parseFilter } from '../search/filter.ts';

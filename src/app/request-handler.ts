@@ -3,7 +3,6 @@ import { createOrganizationSemaphore } from '../admission/organization-semaphore
 import type { Quotas } from '../admission/quotas.ts';
 import { actorOf } from '../audit/actor.ts';
 import { Authenticator } from '../auth/authenticate.ts';
-import { type OperationName, requiredAccessOf } from '../auth/authorize.ts';
 import type { PaymentsReadiness } from '../billing/stripe-key-health.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
@@ -11,12 +10,13 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { projectRoot } from '../core/root.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { AccountServices } from '../http/account-route.ts';
 import { Dashboard, readBuiltFiles } from '../http/dashboard.ts';
 import { LargeBodyReader } from '../http/large-body-reader.ts';
 import { isLoopback } from '../http/origin.ts';
-import { type DeniedAccess, RequestHandler } from '../http/request-handler.ts';
-import { routes } from '../http/routes.ts';
+import { RequestHandler } from '../http/request-handler.ts';
+import type { DeniedAccess } from '../http/request-handler-options.ts';
+import type { AccountServices } from '../http/routes/account-route.ts';
+import { routes } from '../http/routes/routes.ts';
 import type { Services } from '../http/services.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
@@ -37,7 +37,7 @@ function jsonBytesHeldMax({ bodyBytesMax }: Settings): number {
 }
 
 /** Operations that add documents: rejected before their body is read when the server accepts no documents. */
-const documentOperations: ReadonlySet<OperationName> = new Set([
+const documentOperations: ReadonlySet<string> = new Set([
   'add-document',
   'add-documents',
   'put-document',
@@ -76,7 +76,10 @@ export function buildRequestHandler(
     services,
     accounts,
     authenticator: new Authenticator({
-      ...components,
+      keys: components.keys,
+      organizations,
+      sessions: components.sessions,
+      memberships: components.memberships,
       clock,
       adminKey,
       hasAdminPassword: adminPasswordHash !== null,
@@ -94,7 +97,7 @@ export function buildRequestHandler(
     notReadyReason: () =>
       progress.isDone
         ? null
-        : `The server is loading collections (${progress.loaded} of ${progress.total} ready). Retry shortly.`,
+        : `The server is loading collections (${progress.loaded} of ${progress.total} ready). Try again shortly.`,
     dashboard: openDashboard(logger),
     readiness: () => {
       const { catalog } = pipeline;
@@ -136,8 +139,8 @@ function openDashboard(logger: Logger): Dashboard {
 
 /** Records a denied request. Denials by the role of a member are recorded where they are decided. */
 function recordDeniedAccess({ deniedAccessLog }: AccountComponents, deniedAccess: DeniedAccess): void {
-  const { principal, nonMember, operation, name, address } = deniedAccess;
-  if (principal?.kind === 'user' && requiredAccessOf[operation] === 'user') return;
+  const { principal, nonMember, requiredAccess, name, address } = deniedAccess;
+  if (principal?.kind === 'user' && requiredAccess === 'user') return;
   const auditEvent = { address, target: name, action: 'access.denied' };
   if (nonMember !== null) {
     deniedAccessLog.record({

@@ -131,7 +131,7 @@ export function buildServices(dependencies: ServiceDependencies): RetrievalServi
     ...createAdminServices(dependencies),
   };
   return {
-    services: bindServices(components),
+    services: components,
     removeData: async (organizationId) => {
       await collections.deleteAllOfOrganization(organizationId);
       await dependencies.sweep();
@@ -144,7 +144,7 @@ export function buildServices(dependencies: ServiceDependencies): RetrievalServi
   };
 }
 
-function createAdminServices(dependencies: ServiceDependencies): Pick<ServiceComponents, 'admin' | 'users'> {
+function createAdminServices(dependencies: ServiceDependencies): Pick<Services, 'admin' | 'users'> {
   const { organizations, tiers, keys, audit, quotas, pipeline, secondFactors } = dependencies;
   return {
     admin: new AdminService({
@@ -266,93 +266,4 @@ function createModelService({
       toDimensions,
     },
   });
-}
-
-/** Services by the names of their operations. */
-interface ServiceComponents {
-  readonly collections: CollectionServices;
-  readonly documents: DocumentServices;
-  readonly uploads: DocumentUploadServices;
-  readonly queries: QueryServices;
-  readonly files: FileServices;
-  readonly status: StatusServices;
-  readonly parsers: ParserServices;
-  readonly models: ModelService;
-  readonly admin: AdminService;
-  readonly users: UserService;
-  readonly inspection: Inspection;
-  readonly usage: UsageService;
-}
-
-function bindServices(components: ServiceComponents): Services {
-  const {
-    collections,
-    documents,
-    uploads,
-    queries,
-    files,
-    status,
-    parsers,
-    models,
-    admin,
-    users,
-    inspection,
-    usage,
-  } = components;
-  return {
-    addCollection: (call, request) => collections.addCollection(call, request),
-    deleteCollection: (call, request) => collections.deleteCollection(call, request),
-    updateCollection: (call, request) => collections.updateCollection(call, request),
-    changeModel: (call, request) => collections.changeModel(call, request),
-    getCollectionList: (call) => collections.getCollectionList(call),
-    addDocument: (call, request) => uploads.addDocument(call, request),
-    addDocuments: (call, request) => uploads.addDocuments(call, request),
-    uploadDocument: (call, parameters, body) => uploads.uploadDocument(call, parameters, body),
-    updateDocument: (call, request) => documents.updateDocument(call, request),
-    deleteDocument: (call, request) => documents.deleteDocument(call, request),
-    getDocumentInfo: (call, request) => documents.getDocumentInfo(call, request),
-    getDocumentInfoList: (call, request) => documents.getDocumentInfoList(call, request),
-    getPageInfo: (call, request) => documents.getPageInfo(call, request),
-    getDocumentFile: (call, token) => files.getDocumentFile(call, token),
-    getPageImage: (call, token, width) => files.getPageImage(call, token, width),
-    getStatus: (call, request) => status.getStatus(call, request),
-    topDocuments: (call, request) => queries.topDocuments(call, request),
-    topPages: (call, request) => queries.topPages(call, request),
-    topSnippets: (call, request) => queries.topSnippets(call, request),
-    parseDocument: (call, request) => parsers.parseDocument(call, request),
-    getModelList: () => models.getModelList(),
-    embed: (call, request) => models.embed(call, request),
-    rerank: (call, request) => models.rerank(call, request),
-    openAiEmbeddings: (call, request) => models.openAiEmbeddings(call, request),
-    cohereRerank: (call, request) => models.cohereRerank(call, request),
-    createOrganization: (call, request) => admin.createOrganization(call, request),
-    listOrganizations: (call, request) => admin.listOrganizations(call, request),
-    getOrganization: (call, request) => admin.getOrganization(call, request),
-    updateOrganization: (call, request) => admin.updateOrganization(call, request),
-    addApiKey: (call, request) => admin.addApiKey(call, request),
-    listApiKeys: (call, request) => admin.listApiKeys(call, request),
-    updateApiKey: (call, request) => admin.updateApiKey(call, request),
-    deleteApiKey: (call, request) => admin.deleteApiKey(call, request),
-    deleteOrganization: (call, request) => admin.deleteOrganization(call, request),
-    inspectOrganization: (call, request) => inspection.inspectOrganization(call, request),
-    getAuditLog: (call, request) => admin.getAuditLog(call, request),
-    listUsers: (call, request) => users.listUsers(call, request),
-    endUserSessions: (call, request) => users.endUserSessions(call, request),
-    disableUser: (call, request) => users.disableUser(call, request),
-    enableUser: (call, request) => users.enableUser(call, request),
-    deleteUser: (call, request) => users.deleteUser(call, request),
-    resetSecondFactor: (call, request) => users.resetSecondFactor(call, request),
-    getAdministratorSecondFactor: () => users.getAdministratorSecondFactor(),
-    beginAdministratorSecondFactor: () => users.beginAdministratorSecondFactor(),
-    confirmAdministratorSecondFactor: (call, request) =>
-      users.confirmAdministratorSecondFactor(call, request),
-    disableAdministratorSecondFactor: (call, request) =>
-      users.disableAdministratorSecondFactor(call, request),
-    usageDocuments: (call, request) => usage.documents(call, request),
-    usageQueries: (call, request) => usage.queries(call, request),
-    usageReranker: (call, request) => usage.reranker(call, request),
-    usageEmbed: (call, request) => usage.embed(call, request),
-    usageModelsCounters: (call) => usage.modelsCounters(call),
-    usageCounters: (call) => usage.counters(call),
-  };
 }

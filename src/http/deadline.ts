@@ -4,8 +4,7 @@ import { ClientDisconnectedError } from './exchange.ts';
 
 /** End of one call: timeout, client disconnect or abort, whichever comes first. */
 export class Deadline implements CancellationToken {
-  /** Created on first use: most calls end without it, and creating one costs more than much of their work. */
-  #controller: AbortController | null = null;
+  readonly #controller = new AbortController();
   /** Why the call ended; null while it runs. */
   #reason: Error | null = null;
   #reject: (reason: Error) => void = () => {};
@@ -23,8 +22,6 @@ export class Deadline implements CancellationToken {
 
   /** Signal for the work, aborted with `reason`. */
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#reason !== null) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
@@ -82,7 +79,7 @@ export class Deadline implements CancellationToken {
     this.#reason = reason;
     this.#stopTimer();
     this.#reject(reason);
-    this.#controller?.abort(reason);
+    this.#controller.abort(reason);
     for (const listener of this.#listeners.splice(0)) listener();
   }
 }

@@ -1,7 +1,6 @@
-import { requiredAccessOf } from '../auth/authorize.ts';
 import { createHtmlPagePolicy, escapeHtml, renderHtmlPage } from '../core/html-page.ts';
 import { errorResponsesOf, openApiPath } from './openapi.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './routes/route.ts';
 
 const docsStyle = `
 .top{position:sticky;top:0;display:flex;gap:1.25rem;align-items:center;padding:.6rem 1.25rem;background:var(--page);border-bottom:1px solid var(--line)}
@@ -68,7 +67,7 @@ function renderSection(route: Route): string {
 }
 
 function describeCredential(route: Route): string {
-  switch (requiredAccessOf[route.operation]) {
+  switch (route.access) {
     case 'none':
       return 'no credential';
     case 'read':

@@ -1,6 +1,6 @@
 import { formatCount } from '../core/format.ts';
+import type { PageImage, RawDocument } from '../services/files.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import type { FileSource, PageImage } from './services.ts';
 
 const immutableCacheControl = 'private, max-age=31536000, immutable';
 
@@ -23,9 +23,9 @@ type ByteRange = { readonly start: number; readonly end: number } | 'whole' | 'n
  * Serves a raw document with ranges and validators, and with headers that prevent a stored HTML or SVG file
  * from running scripts in our origin.
  */
-export function fileReply(exchange: Exchange, file: FileSource): Reply {
+export function fileReply(exchange: Exchange, file: RawDocument): Reply {
   const headers = fileHeaders(file);
-  if (file.etag !== null && matchesEtag(exchange.header('if-none-match'), file.etag)) {
+  if (matchesEtag(exchange.header('if-none-match'), file.etag)) {
     return { status: 304, headers, body: new Uint8Array(0), headersOnly: true };
   }
   const unchanged = exchange.header('if-range') === undefined || exchange.header('if-range') === headers.etag;
@@ -56,7 +56,7 @@ export function imageReply(image: PageImage): Reply {
   };
 }
 
-function fileHeaders(file: FileSource): Record<string, string> {
+function fileHeaders(file: RawDocument): Record<string, string> {
   const kind = file.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   const disposition = inlineContentTypes.has(kind) ? 'inline' : 'attachment';
   return {
@@ -70,7 +70,7 @@ function fileHeaders(file: FileSource): Record<string, string> {
       kind === 'application/pdf'
         ? "script-src 'none'; frame-ancestors 'self'"
         : "default-src 'none'; sandbox",
-    ...(file.etag === null ? {} : { etag: `"${file.etag}"` }),
+    etag: `"${file.etag}"`,
   };
 }
 

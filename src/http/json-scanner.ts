@@ -114,9 +114,12 @@ export class JsonScanner {
 }
 
 function tooManyError(limit: number, noun: string, prefix = ''): AppError {
-  return new AppError('bad_request', `The request body holds ${prefix}more than ${limit} ${noun}.`);
+  return new AppError('bad_request', `The request body contains ${prefix}more than ${limit} ${noun}.`);
 }
 
 function tooDeepError(): AppError {
-  return new AppError('bad_request', `The request body nests deeper than ${limits.jsonDepthMax} levels.`);
+  return new AppError(
+    'bad_request',
+    `The request body is nested more than ${limits.jsonDepthMax} levels deep.`,
+  );
 }

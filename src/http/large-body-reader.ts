@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../core/app-error.ts';
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
@@ -47,7 +48,10 @@ export class LargeBodyReader {
     if (permit !== null) await permit;
     try {
       const outcome = await this.#run({ ...task, parts, fileBytesMax }, parts);
-      return { request: toRequest(outcome), memoryBytes: estimateMemoryBytes(outcome) };
+      const prepared = { request: toRequest(outcome), memoryBytes: estimateMemoryBytes(outcome) };
+      // Receiving a request with many values takes milliseconds, so its use begins in a turn of its own.
+      await nextTurn();
+      return prepared;
     } finally {
       semaphore.release();
     }

@@ -1,9 +1,8 @@
-import { type RequiredAccess, requiredAccessOf } from '../auth/authorize.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
 import type { TSchema } from '../schemas/typebox.ts';
-import type { AccountRoute } from './account-route.ts';
-import type { JsonRoute, Route } from './routes.ts';
+import type { AccountRoute } from './routes/account-route.ts';
+import type { JsonRoute, Route } from './routes/route.ts';
 
 type JsonObject = Record<string, unknown>;
 
@@ -20,13 +19,12 @@ const commonErrorResponses: Readonly<Record<number, string>> = {
 
 /** Returns the error statuses of a route with their descriptions: common ones and its own, by status. */
 export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
-  const requiredAccess: RequiredAccess = requiredAccessOf[route.operation];
+  const { access } = route;
   const statuses: number[] = [];
   if (route.kind === 'page') return new Map(routeErrorResponses(route));
-  if (requiredAccess !== 'none') statuses.push(401);
-  if (requiredAccess === 'read' || requiredAccess === 'write') statuses.push(429);
-  if (requiredAccess === 'write' || requiredAccess === 'administrator' || requiredAccess === 'user')
-    statuses.push(403);
+  if (access !== 'none') statuses.push(401);
+  if (access === 'read' || access === 'write') statuses.push(429);
+  if (access === 'write' || access === 'administrator' || access === 'user') statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);
   const all = new Map(statuses.map((status) => [status, commonErrorResponses[status] ?? '']));
@@ -119,7 +117,7 @@ function describeOperation(route: Route, components: ComponentRegistry): JsonObj
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    ...(requiredAccessOf[route.operation] === 'none' || route.kind === 'page' ? { security: [] } : {}),
+    ...(route.access === 'none' || route.kind === 'page' ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: body } : {}),
     responses,

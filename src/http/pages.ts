@@ -4,7 +4,7 @@ import { docsPolicy, renderDocsPage } from './docs.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { accountApiInfo, createOpenApiDocument } from './openapi.ts';
 import { jsonReply, textReply } from './replies.ts';
-import type { PageRoute, Route } from './routes.ts';
+import type { PageRoute, Route } from './routes/route.ts';
 
 /** Body of `/readyz`: one entry per component, including optional tools. */
 export interface Readiness {

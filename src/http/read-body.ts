@@ -1,5 +1,6 @@
 import type { SharedBudget } from '../admission/shared-budget.ts';
 import { AppError } from '../core/app-error.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
 import { chunkBuffers } from './chunk-buffers.ts';
 import type { Exchange } from './exchange.ts';
@@ -54,9 +55,7 @@ export class BoundedBody {
   #waitedMs = 0;
   #arrivedBytes = 0;
 
-  /** Errors: as `checkDeclaredBody`. */
   constructor(exchange: Exchange, bounds: BodyBounds, clock: Clock) {
-    checkDeclaredBody(exchange, bounds.bytesMax);
     this.#exchange = exchange;
     this.#bounds = bounds;
     this.#clock = clock;
@@ -118,11 +117,12 @@ export interface BodyReservation {
   read(body: BoundedBody, onChunk?: (chunk: Uint8Array) => Promise<void>): Promise<Buffer>;
   /**
    * Same as `read`, but returns the parts as received, each alone in its buffer, so that it can be
-   * transferred to another thread.
+   * transferred to another thread. Yields between the copies that this takes.
    */
   readParts(
     body: BoundedBody,
     onChunk: (chunk: Uint8Array) => Promise<void>,
+    yieldToEventLoop: YieldToEventLoop,
   ): Promise<Uint8Array<ArrayBuffer>[]>;
   /** Errors: `reserve_reached` (429) when the owner would exceed its share. */
   charge(bytes: number): void;
@@ -156,13 +156,17 @@ export class BudgetedBodyReservation implements BodyReservation {
   async readParts(
     body: BoundedBody,
     onChunk: (chunk: Uint8Array) => Promise<void>,
+    yieldToEventLoop: YieldToEventLoop,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
-    const chunks = await this.#readChunks(body, onChunk);
-    const parts = chunks.map((chunk) => {
-      const isAlone = chunk.byteLength === chunk.buffer.byteLength;
-      return isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk);
-    });
-    chunkBuffers.release(chunks.filter((chunk) => !parts.includes(chunk as Uint8Array<ArrayBuffer>)));
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    // Copied only now, so that the chunks of a refused body return to the pool instead of leaving garbage.
+    for (const chunk of await this.#readChunks(body, onChunk)) {
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
+      const part = toOwnBuffer(chunk);
+      if (part !== chunk) chunkBuffers.release([chunk]);
+      parts.push(part);
+    }
     return parts;
   }
 
@@ -198,6 +202,12 @@ export class BudgetedBodyReservation implements BodyReservation {
   release(): void {
     this.shrinkTo(0);
   }
+}
+
+/** Returns bytes that are alone in their buffer, so that it can be transferred. */
+function toOwnBuffer(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  const isAlone = chunk.byteLength === chunk.buffer.byteLength;
+  return isAlone ? (chunk as Uint8Array<ArrayBuffer>) : new Uint8Array(chunk);
 }
 
 function memoryShareError(): AppError {

@@ -6,7 +6,12 @@ import { limits } from '../core/limits.ts';
 import type { Exchange } from './exchange.ts';
 import { parseJson } from './json-body.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { type BodyReservation, BoundedBody, BudgetedBodyReservation } from './read-body.ts';
+import {
+  type BodyReservation,
+  BoundedBody,
+  BudgetedBodyReservation,
+  checkDeclaredBody,
+} from './read-body.ts';
 
 export interface RequestBodyReaderOptions {
   /** Bytes of memory for all request bodies that are read whole. */
@@ -41,7 +46,7 @@ export class RequestBodyReader {
   }
 
   /**
-   * Returns the reservation of one request of `owner` (an organization, person or address), held until
+   * Returns the reservation of one request of `owner` (an organization, user or address), held until
    * `release`.
    */
   reserve(owner: string): BodyReservation {
@@ -83,10 +88,13 @@ export class RequestBodyReader {
     request: BodyReadRequest,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
     const bounded = this.#openBody(request.exchange, request.limits.bytesMax);
-    return await reservation.readParts(bounded, createScanner(reservation, request));
+    const scan = createScanner(reservation, request);
+    return await reservation.readParts(bounded, scan, request.yieldToEventLoop);
   }
 
+  /** Errors: as `checkDeclaredBody`. */
   #openBody(exchange: Exchange, bytesMax: number): BoundedBody {
+    checkDeclaredBody(exchange, bytesMax);
     const { bodyIdleMsMax: idleMsMax, requestMsMax: msMax, clock } = this.#options;
     const minimumThroughput = {
       bytesPerSecondMin: limits.bodyBytesPerSecondMin,

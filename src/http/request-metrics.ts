@@ -22,7 +22,7 @@ export class RequestMetrics {
   ) {
     this.#addRequest = metrics.counter({
       name: 'quarry_http_requests_total',
-      help: 'Requests answered, by operation and status (499: the client left first).',
+      help: 'Completed requests, by operation and status (499: the client closed the connection first).',
       labels: ['operation', 'status'],
     });
     this.#observeSeconds = metrics.histogram(
@@ -38,12 +38,9 @@ export class RequestMetrics {
       help: 'Bytes of reply bodies, by operation.',
       labels: ['operation'],
     });
+    metrics.gauge({ name: 'quarry_http_requests_running', help: 'Requests in progress.' }, gauges.running);
     metrics.gauge(
-      { name: 'quarry_http_requests_running', help: 'Requests being served now.' },
-      gauges.running,
-    );
-    metrics.gauge(
-      { name: 'quarry_http_body_bytes', help: 'Bytes of whole request bodies in memory now.' },
+      { name: 'quarry_http_body_bytes', help: 'Bytes of buffered request bodies.' },
       gauges.bodyBytes,
     );
   }

@@ -1,8 +1,8 @@
 import createFindMyWay from 'find-my-way';
 import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
-import type { HttpMethod } from './route-description.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './routes/route.ts';
+import type { HttpMethod } from './routes/route-description.ts';
 
 export interface RouteMatch {
   readonly route: Route;
@@ -48,7 +48,7 @@ export class Router {
     const match = this.#router.find(method, path);
     if (!match) return null;
     const { route } = match.store as { route: Route };
-    assert(route.method === method, 'the router finds what was registered');
+    assert(route.method === method, 'the router finds every registered route');
     return { route, params: match.params as Record<string, string> };
   }
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../core/app-error.ts';
-import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { countOfTexts, eachText, type Texts, textOf } from '../core/packed-texts.ts';
+import { countOfTexts, eachText, type Texts } from '../core/packed-texts.ts';
 import type { FileReader } from '../ingest/file-reader.ts';
 import { decodeFile } from '../requests/base64.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
+import { decodeTextParts, type TextParts } from '../storage/text-parts.ts';
 import { remainingMs, type ServiceCall } from './call.ts';
 
 /** Usage of parsing one file. */
@@ -35,6 +35,9 @@ export interface ParserServicesOptions {
   readonly msMax?: number;
 }
 
+/** Result of a parsed file, whose pages are decoded as they are read. */
+export type ParsedFile = Omit<ParseDocumentResponse, 'pages'> & { readonly pages: Iterable<TextParts> };
+
 /** Parses a file without storing anything. */
 export class ParserServices {
   readonly #options: ParserServicesOptions;
@@ -46,7 +49,7 @@ export class ParserServices {
   async parseDocument(
     call: ServiceCall<OrganizationPrincipal>,
     request: Omit<ParseDocumentRequest, 'base64_data'> & { readonly base64_data: string | Uint8Array },
-  ): Promise<ParseDocumentResponse> {
+  ): Promise<ParsedFile> {
     const { fileBytesMax, clock, spendBytes, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
     spendBytes(call.principal.organizationId, bytes.byteLength);
@@ -61,8 +64,7 @@ export class ParserServices {
       this.#readWithPermit(call, bytes, { msMax: remaining, signal }),
       deadlinePassed,
     ]);
-    if (!('failure' in outcome))
-      return { pages: await unpacked(outcome.pages, call.yieldToEventLoop), warnings: [...outcome.warnings] };
+    if (!('failure' in outcome)) return { pages: pageParts(outcome.pages), warnings: [...outcome.warnings] };
     if (outcome.failure.code === 'timeout') throw parseTimeoutError(msMax);
     throw new AppError('bad_request', outcome.failure.message);
   }
@@ -90,14 +92,8 @@ export class ParserServices {
   }
 }
 
-async function unpacked(texts: Texts, yieldToEventLoop: YieldToEventLoop): Promise<string[]> {
-  const pages: string[] = [];
-  for (const text of eachText(texts)) {
-    const turn = yieldToEventLoop();
-    if (turn !== null) await turn;
-    pages.push(textOf(text));
-  }
-  return pages;
+function* pageParts(pages: Texts): Generator<TextParts, void, undefined> {
+  for (const page of eachText(pages)) yield typeof page === 'string' ? [page] : decodeTextParts(page);
 }
 
 function parseTimeoutError(msMax: number): AppError {

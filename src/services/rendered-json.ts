@@ -18,7 +18,8 @@ export class RenderedJson<Body> {
   constructor(chunks: readonly JsonChunk[]) {
     this.#chunks = chunks;
     let bytes = 0;
-    for (const chunk of chunks) bytes += typeof chunk === 'string' ? byteLengthOf(chunk) : chunk.byteLength;
+    for (const chunk of chunks)
+      bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
     this.byteLength = bytes;
   }
 
@@ -31,7 +32,7 @@ export class RenderedJson<Body> {
     let at = 0;
     for (const chunk of this.#chunks) {
       if (typeof chunk === 'string') {
-        at += writeText(chunk, target, at);
+        at += target.write(chunk, at);
       } else {
         target.set(chunk, at);
         at += chunk.byteLength;
@@ -83,20 +84,38 @@ export function encodeChunk(text: string): JsonChunk {
   return text.length < encodedUnitsMin ? text : Buffer.from(text);
 }
 
-/** Serializes a reply with one list under `field`, item by item. */
-export async function renderList<Body>(
-  field: string,
-  items: readonly unknown[],
+/** Serializes a reply whose list `field` is long, item by item. */
+export async function renderWithList<Body extends object>(
+  field: keyof Body & string,
+  body: Body,
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<RenderedJson<Body>> {
-  const chunks: JsonChunk[] = [`{${JSON.stringify(field)}:[`];
+  const chunks: JsonChunk[] = [];
+  for (const [key, value] of Object.entries(body)) {
+    if (value === undefined) continue;
+    chunks.push(`${chunks.length === 0 ? '' : ','}${JSON.stringify(key)}:`);
+    if (key === field) await appendList(chunks, value as readonly unknown[], yieldToEventLoop);
+    else chunks.push(JSON.stringify(value));
+  }
+  return new RenderedJson(['{', ...chunks, '}']);
+}
+
+/** Short items share a chunk. */
+async function appendList(
+  chunks: JsonChunk[],
+  items: readonly unknown[],
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<void> {
+  let text = '[';
   for (const [i, item] of items.entries()) {
     const pause = yieldToEventLoop();
     if (pause !== null) await pause;
-    chunks.push(encodeChunk(`${i === 0 ? '' : ','}${JSON.stringify(item)}`));
+    text += `${i === 0 ? '' : ','}${JSON.stringify(item)}`;
+    if (text.length < encodedUnitsMin) continue;
+    chunks.push(encodeChunk(text));
+    text = '';
   }
-  chunks.push(']}');
-  return new RenderedJson(chunks);
+  chunks.push(`${text}]`);
 }
 
 /** Code units of a long text serialized at a time: well below a millisecond. */
@@ -121,14 +140,19 @@ export async function renderWithText<Body>(
   return new RenderedJson([`{${JSON.stringify(name)}:{`, ...chunks, '}}']);
 }
 
-/** Serializes a reply with texts under `pages`, in slices, and other fields. */
+/** Serializes a reply with texts, or their parts, under `pages`, in slices, and other fields. */
 export async function renderPages<
   Body extends { readonly pages: readonly string[]; readonly warnings: unknown },
->({ pages, ...rest }: Body, yieldToEventLoop: YieldToEventLoop): Promise<RenderedJson<Body>> {
+>(
+  { pages, ...rest }: Omit<Body, 'pages'> & { readonly pages: Iterable<string | Iterable<string>> },
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<RenderedJson<Body>> {
   const pieces: JsonChunk[] = ['{"pages":['];
-  for (const [i, page] of pages.entries()) {
-    if (i > 0) pieces.push(',');
-    await appendText(pieces, [page], yieldToEventLoop);
+  let separator = '';
+  for (const page of pages) {
+    pieces.push(separator);
+    await appendText(pieces, typeof page === 'string' ? [page] : page, yieldToEventLoop);
+    separator = ',';
   }
   pieces.push(`],${JSON.stringify(rest).slice(1)}`);
   return new RenderedJson(pieces);
@@ -159,23 +183,4 @@ async function addPart(pieces: JsonChunk[], text: string, yieldToEventLoop: Yiel
 
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-/** Most chunks are short digits or punctuation: scanning them is faster than a call of the encoder. */
-const shortUnitsMax = 32;
-
-function isShortAscii(text: string): boolean {
-  if (text.length > shortUnitsMax) return false;
-  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 0x7f) return false;
-  return true;
-}
-
-function byteLengthOf(text: string): number {
-  return isShortAscii(text) ? text.length : Buffer.byteLength(text);
-}
-
-function writeText(text: string, target: Buffer, at: number): number {
-  if (!isShortAscii(text)) return target.write(text, at);
-  for (let i = 0; i < text.length; i += 1) target[at + i] = text.charCodeAt(i);
-  return text.length;
 }

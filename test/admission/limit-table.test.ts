@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { bodyKindFor } from '../../src/admission/body-limits.ts';
 import { limitTable, renderLimitsPage } from '../../src/admission/limit-table.ts';
-import { requiredAccessOf } from '../../src/auth/authorize.ts';
 import { projectRoot } from '../../src/core/root.ts';
+import { routes } from '../../src/http/routes/routes.ts';
 
 const page = join(projectRoot, 'docs', 'reference', 'limits.md');
 if (process.env.LIMITS_PAGE === 'write') writeFileSync(page, renderLimitsPage());
@@ -38,7 +38,7 @@ t.test('every limit that a reply names in a header has a row', async (t) => {
 });
 
 t.test('only operations that add documents accept large bodies', async (t) => {
-  const operations = Object.keys(requiredAccessOf);
+  const operations = routes.map(({ operation }) => operation);
   const ofKind = (kind: string) =>
     operations.filter((operation) => bodyKindFor(operation, 'retrieval') === kind).sort();
   t.same(ofKind('document'), ['add-document', 'add-documents', 'parse-document']);

@@ -35,7 +35,7 @@ async function createTenant(server: TestServer): Promise<Tenant> {
   const call = async (operation: string, body: object, key: string) => {
     const headers = { authorization: `Bearer ${key}` };
     const answer = await sendRequest(`${server.url}/v1/${operation}`, { headers, body });
-    if (answer.status >= 300) throw new Error(`${operation} was answered ${answer.status}: ${answer.text}`);
+    if (answer.status >= 300) throw new Error(`${operation} returned ${answer.status}: ${answer.text}`);
     return answer.body;
   };
   await call('admin/create-organization', { organization_id }, adminKey);
@@ -50,15 +50,17 @@ export async function addDocuments(
   options: {
     readonly collection: string;
     readonly count: number;
+    /** Words of each document; 150 if absent. */
+    readonly words?: number;
     readonly randomBelow: (limit: number) => number;
   },
 ): Promise<void> {
-  const { collection: collection_name, count, randomBelow } = options;
+  const { collection: collection_name, count, words = 150, randomBelow } = options;
   await tenant.call('collections/add-collection', { collection_name });
   for (let from = 0; from < count; from += 64) {
     const documents = Array.from({ length: Math.min(64, count - from) }, (_, i) => ({
       path: `${from + i}.txt`,
-      content: { type: 'text', text: randomText(150, randomBelow) },
+      content: { type: 'text', text: randomText(words, randomBelow) },
     }));
     await tenant.call('documents/add-documents', { collection_name, documents, wait: true });
   }

@@ -59,11 +59,11 @@ const volatileText =
 /** Calls every published operation as every caller that must not see the named resources. */
 export const tenantsPart: Part = {
   name: 'tenants',
-  description: 'every published operation with every kind of caller and every foreign id',
+  description: 'every published operation with every kind of caller and every ID of another organization',
   guarantees: [
-    { name: 'leaks', text: 'no reply holds anything of another organization' },
-    { name: 'identical', text: 'hidden and absent objects are answered alike, word for word' },
-    { name: 'unchanged', text: 'no call changes what belongs to another organization' },
+    { name: 'leaks', text: 'no reply contains data of another organization' },
+    { name: 'identical', text: 'replies for hidden and absent objects are identical' },
+    { name: 'unchanged', text: 'no call changes data of another organization' },
     { name: 'errors', text: 'no reply has the status 500' },
   ],
   async run(context) {
@@ -98,7 +98,7 @@ class TenantIsolationRun {
       if (this.#context.plantsFault) await this.#plantFault();
       const after = await tenant.state();
       if (after !== before)
-        this.#context.violate('unchanged', 'an organization is not what it was', { before, after });
+        this.#context.violate('unchanged', 'an organization has changed', { before, after });
     }
     const sessionEnding = api.operations.filter(({ id }) => sessionEndingOperations.test(id));
     for (const tenant of tenants) await this.#callAllOperations(api, sessionEnding, tenant);
@@ -145,7 +145,7 @@ class TenantIsolationRun {
     const sessions = await owner.call('users/list-sessions');
     return {
       callers: [...outsiders, ...organizationInsiders],
-      combiningCallers: new Set<CallerName>(['neighbour', 'stranger']),
+      combiningCallers: new Set<CallerName>(['otherKey', 'nonMember']),
       foreign: idsOf(firstTenant, sessions.body?.sessions?.[0]?.id ?? randomUUID()),
       own: await this.#prepareSecondTenant(),
       secretsFor: (caller) => (organizationInsiders.has(caller) ? collectionMarks : secretMarkers),
@@ -160,32 +160,32 @@ class TenantIsolationRun {
       collection_name: firstTenant.collection_name,
     };
     const names = this.#victimNames!;
-    const sessions = await this.#callAs('stranger', '/api/users/list-sessions', {});
-    const ask = (path: string, body: unknown) => this.#callAs('neighbour', `/v1/${path}`, body as object);
+    const sessions = await this.#callAs('nonMember', '/api/users/list-sessions', {});
+    const ask = (path: string, body: unknown) => this.#callAs('otherKey', `/v1/${path}`, body as object);
     return {
       callers: attackers,
       combiningCallers: new Set<CallerName>(attackers),
       foreign: idsOf(names, sessions.body?.sessions?.[0]?.id ?? randomUUID()),
       own: { ...own, collection: own.collection_name, path: firstTenant.path },
       secretsFor: () => [victimText, names.organization_id, names.owner_id, names.api_key_id, names.email],
-      state: () => this.#state('stranger', names, ask),
+      state: () => this.#state('nonMember', names, ask),
     };
   }
 
   /** Adds a document to the second organization and returns its ids. */
   async #prepareSecondTenant(): Promise<RequestIds> {
     const { collection_name, path } = { collection_name: 'south-papers', path: 'south.txt' };
-    await this.#callAs('neighbour', '/v1/collections/add-collection', { collection_name });
+    await this.#callAs('otherKey', '/v1/collections/add-collection', { collection_name });
     const content = { type: 'text', text: `On the keel grows a ${victimText}.` };
-    await this.#callAs('neighbour', '/v1/documents/add-document', {
+    await this.#callAs('otherKey', '/v1/documents/add-document', {
       collection_name,
       path,
       content,
       wait: true,
     });
-    const user = (await this.#callAs('stranger', '/api/users/get-user', {})).body;
+    const user = (await this.#callAs('nonMember', '/api/users/get-user', {})).body;
     const organization_id = user.organizations[0].organization_id as string;
-    const info = (await this.#callAs('stranger', '/api/organizations/get-info', { organization_id })).body;
+    const info = (await this.#callAs('nonMember', '/api/organizations/get-info', { organization_id })).body;
     const { user_id: owner_id, email } = info.users[0];
     const { id: api_key_id } = info.api_keys[0];
     this.#victimNames = {
@@ -221,7 +221,7 @@ class TenantIsolationRun {
       { organization_id },
       organization_id,
     );
-    if (info.status !== 200) throw new Error(`the owner is answered ${info.status}: ${info.text}`);
+    if (info.status !== 200) throw new Error(`the owner got status ${info.status}: ${info.text}`);
     const { organization, users, invitations, api_keys: keys } = info.body;
     const list = await ask('documents/get-document-info-list', { collection_name });
     const stable = (name: string, value: unknown) => (unstableFields.test(name) ? undefined : value);
@@ -241,7 +241,7 @@ class TenantIsolationRun {
     const [hidden, missing] = await this.#callPair(api, operation, caller, foreign, absent);
     this.#checkLeaks(title, tenant.secretsFor(caller), hidden, [foreign, this.#fixture.headers[caller]]);
     for (const { status } of [hidden, missing])
-      if (status === 500) this.#context.violate('errors', `${title} is answered 500`, hidden.text);
+      if (status === 500) this.#context.violate('errors', `${title} returned 500`, hidden.text);
     const isRefused = hidden.status === 429 || missing.status === 429;
     if (isRefused && hidden.status !== missing.status) {
       this.#refusedByLimits += 1;
@@ -280,7 +280,7 @@ class TenantIsolationRun {
       if (refused === undefined || isSame || attempts >= retriesMax || this.#context.signal.aborted)
         return pair;
       const seconds = Math.min(retrySecondsMax, Number(refused.headers.get('retry-after') ?? 1));
-      this.#context.progress(`${operation.path} as ${caller} is over a limit`);
+      this.#context.progress(`${operation.path} as ${caller} exceeds a limit`);
       await wait(seconds * 1_000);
     }
   }
@@ -309,7 +309,7 @@ class TenantIsolationRun {
   #checkLeaks(title: string, secrets: readonly string[], { text }: HttpReply, sent: unknown): void {
     const known = JSON.stringify(sent);
     const leaked = secrets.filter((marker) => text.includes(marker) && !known.includes(marker));
-    if (leaked.length > 0) this.#context.violate('leaks', `${title} tells ${leaked.join(', ')}`, text);
+    if (leaked.length > 0) this.#context.violate('leaks', `${title} reveals ${leaked.join(', ')}`, text);
   }
 
   /** Checks a reply to the owner as if an outsider had received it, and changes the organization as its owner. */

@@ -5,21 +5,21 @@ import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { Metrics } from '../../src/core/metrics.ts';
-import type { AccountServices } from '../../src/http/account-route.ts';
 import { Dashboard } from '../../src/http/dashboard.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { LargeBodyReader } from '../../src/http/large-body-reader.ts';
 import { type HttpListener, startHttpListener } from '../../src/http/listen.ts';
-import {
-  RequestHandler,
-  type RequestHandlerOptions,
-  type RequestHandlerSettings,
-} from '../../src/http/request-handler.ts';
-import { routes } from '../../src/http/routes.ts';
+import { RequestHandler } from '../../src/http/request-handler.ts';
+import type {
+  RequestHandlerOptions,
+  RequestHandlerSettings,
+} from '../../src/http/request-handler-options.ts';
+import type { AccountServices } from '../../src/http/routes/account-route.ts';
+import { routes } from '../../src/http/routes/routes.ts';
 import type { Services } from '../../src/http/services.ts';
+import { decodeFile } from '../../src/requests/base64.ts';
 import { prepareRequest } from '../../src/requests/prepare-request.ts';
-import { decodeBase64 } from '../../src/schemas/checks.ts';
 import type { DocumentResponse } from '../../src/schemas/documents.ts';
 import { toWireLimits, toWireOverrides } from '../../src/schemas/organization-limits.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
@@ -55,14 +55,37 @@ const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric }
 const success = { message: 'Success!' };
 const { content: _, ...listed } = document;
 
-export const fakeServices: Services = {
+/** All operations in one object, so that a test replaces one without naming its service. */
+type FakeServices = Omit<
+  Services['collections'] &
+    Services['documents'] &
+    Services['uploads'] &
+    Services['files'] &
+    Services['queries'] &
+    Services['status'] &
+    Services['parsers'] &
+    Services['models'] &
+    Services['admin'] &
+    Services['inspection'] &
+    Services['users'],
+  'deleteAllOfOrganization'
+> & {
+  readonly usageDocuments: Services['usage']['documents'];
+  readonly usageQueries: Services['usage']['queries'];
+  readonly usageReranker: Services['usage']['reranker'];
+  readonly usageEmbed: Services['usage']['embed'];
+  readonly usageModelsCounters: Services['usage']['modelsCounters'];
+  readonly usageCounters: Services['usage']['counters'];
+};
+
+const fakeServices: FakeServices = {
   addCollection: async () => success,
   deleteCollection: async () => success,
   updateCollection: async () => success,
   changeModel: async () => success,
   getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
   addDocument: async (_call, { content, overwrite }) => {
-    if (content.type === 'auto') decodeBase64(content.base64_data);
+    if (content.type === 'auto') decodeFile(content.base64_data, 1_000_000);
     return { status: overwrite ? 200 : 201, body: success };
   },
   addDocuments: async (_call, request) => ({
@@ -94,7 +117,7 @@ export const fakeServices: Services = {
   topPages: async () => RenderedJson.of({ results: [], document_results: [] }),
   topSnippets: async () => RenderedJson.of({ results: [], document_results: [] }),
   parseDocument: async (_call, { base64_data }) => ({
-    pages: [decodeBase64(base64_data).toString()],
+    pages: [Buffer.from(decodeFile(base64_data, 1_000_000)).toString()],
     warnings: [],
   }),
   getModelList: async () => ({
@@ -222,7 +245,7 @@ export interface TestHttpServer extends HttpListener {
 }
 
 export interface TestHttpServerOptions extends Partial<Omit<RequestHandlerOptions, 'services' | 'settings'>> {
-  readonly services?: Partial<Services>;
+  readonly services?: Partial<FakeServices>;
   readonly settings?: Partial<RequestHandlerSettings>;
   readonly bounds?: Partial<ServerBounds>;
 }
@@ -263,7 +286,7 @@ export async function startTestHttpServer(
     validateReplies: true,
     ...options,
     accounts: options.accounts ?? ({} as AccountServices),
-    services: { ...fakeServices, ...options.services },
+    services: groupServices({ ...fakeServices, ...options.services }),
     settings: { ...settings, ...options.settings },
   });
   const open = await startHttpListener({
@@ -275,6 +298,31 @@ export async function startTestHttpServer(
     logger: silentLogger,
   });
   return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };
+}
+
+function groupServices(operations: FakeServices): Services {
+  const {
+    usageDocuments: documents,
+    usageQueries: queries,
+    usageReranker: reranker,
+    usageEmbed: embed,
+    usageModelsCounters: modelsCounters,
+    usageCounters: counters,
+  } = operations;
+  return {
+    collections: { ...operations, deleteAllOfOrganization: async () => {} },
+    documents: operations,
+    uploads: operations,
+    files: operations,
+    queries: operations,
+    status: operations,
+    parsers: operations,
+    models: operations,
+    admin: operations,
+    inspection: operations,
+    users: operations,
+    usage: { documents, queries, reranker, embed, modelsCounters, counters },
+  };
 }
 
 /** Posts JSON (or raw text) with a key that has all permissions. */

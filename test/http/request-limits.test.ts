@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { unauthorizedError } from '../../src/auth/authorize.ts';
 import { AppError } from '../../src/core/app-error.ts';
-import type { AccountServices } from '../../src/http/account-route.ts';
+import type { AccountServices } from '../../src/http/routes/account-route.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
 import { pageBytes, post, type TestHttpServer } from './fake-services.ts';
 import { addPath, createGate, serverContract } from './server-contract.ts';
@@ -166,30 +166,33 @@ serverContract(
   },
 );
 
-serverContract('a form that is refused before its file is read gives its place back', async ({ t, open }) => {
-  let isTaken = true;
-  const server = await open({
-    settings: { uploadsRunningMax: 2 },
-    services: {
-      uploadDocument: async (_call, _parameters, body) => {
-        if (isTaken) throw new AppError('conflict', 'The path is taken.');
-        for await (const _ of body);
-        return { status: 201, body: {} };
+serverContract(
+  'a form that is rejected before its file is read releases its upload permit',
+  async ({ t, open }) => {
+    let isTaken = true;
+    const server = await open({
+      settings: { uploadsRunningMax: 2 },
+      services: {
+        uploadDocument: async (_call, _parameters, body) => {
+          if (isTaken) throw new AppError('conflict', 'The path is taken.');
+          for await (const _ of body);
+          return { status: 201, body: {} };
+        },
       },
-    },
-  });
-  const upload = async () => {
-    const form = new FormData();
-    form.set('collection_name', 'c');
-    form.set('path', 'p');
-    form.set('file', new Blob(['x'.repeat(400_000)]), 'p.txt');
-    const headers = { authorization: 'Bearer all' };
-    return fetch(`${server.url}/v1/documents/upload`, { method: 'POST', headers, body: form });
-  };
-  for (let i = 0; i < 8; i++) t.equal((await upload()).status, 409);
-  isTaken = false;
-  t.equal((await upload()).status, 201);
-});
+    });
+    const upload = async () => {
+      const form = new FormData();
+      form.set('collection_name', 'c');
+      form.set('path', 'p');
+      form.set('file', new Blob(['x'.repeat(400_000)]), 'p.txt');
+      const headers = { authorization: 'Bearer all' };
+      return fetch(`${server.url}/v1/documents/upload`, { method: 'POST', headers, body: form });
+    };
+    for (let i = 0; i < 8; i++) t.equal((await upload()).status, 409);
+    isTaken = false;
+    t.equal((await upload()).status, 201);
+  },
+);
 
 serverContract('an upload ends when its key is deleted', async ({ t, open, connect }) => {
   const { identity, revoked } = createTenants();
@@ -224,7 +227,7 @@ serverContract('an upload ends when its key is deleted', async ({ t, open, conne
   t.equal(stored, 0);
 });
 
-serverContract('pages share the limit of requests, probes answer always', async ({ t, open }) => {
+serverContract('pages share the concurrency limit; probes always answer', async ({ t, open }) => {
   const { opened, open: release } = createGate();
   let hanging = 0;
   const server = await open({

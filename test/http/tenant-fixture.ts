@@ -15,8 +15,9 @@ import { waitUntil } from '../timeouts.ts';
 /** Server with two organizations and every kind of caller. */
 
 /**
- * Kinds of callers. "stranger" is the OWNER of the other organization who names this one; "restricted" is a key of
- * this organization for another collection.
+ * Kinds of callers. "nonMember" is the OWNER of the other organization who names this one; "restricted" is a key of
+ * this organization for another collection; "filtered" is a key of this organization whose filter excludes its only
+ * document.
  */
 export const callerNames = [
   'nobody',
@@ -26,15 +27,16 @@ export const callerNames = [
   'ended session',
   'read_only',
   'all',
-  'neighbour',
+  'otherKey',
   'restricted',
+  'filtered',
   'administrator',
   'administrator session',
   'MEMBER',
   'ADMIN',
   'OWNER',
   'unnamed',
-  'stranger',
+  'nonMember',
   'from elsewhere',
 ] as const;
 export type CallerName = (typeof callerNames)[number];
@@ -42,7 +44,7 @@ export type CallerName = (typeof callerNames)[number];
 /** Callers that must not learn anything about the organization. */
 export const outsiders: ReadonlySet<CallerName> = new Set([
   ...(['nobody', 'garbage', 'expired', 'deleted', 'ended session'] as const),
-  ...(['neighbour', 'stranger', 'from elsewhere'] as const),
+  ...(['otherKey', 'nonMember', 'from elsewhere'] as const),
 ]);
 
 /** Callers inside the organization that must not learn anything about the collection. */
@@ -69,6 +71,8 @@ export interface TenantFixture {
   readonly tenantMarkers: readonly string[];
   /** Words that occur only in data of the collection. */
   readonly collectionMarkers: readonly string[];
+  /** Words that occur only in data of the document. */
+  readonly documentMarkers: readonly string[];
   readonly headers: Readonly<Record<CallerName, Readonly<Record<string, string>>>>;
   readonly owner: TestUser;
   /** Creates and signs in a user; returns the user id. */
@@ -135,16 +139,97 @@ async function invite(owner: TestUser, invitee: TestUser, organization_id: strin
 
 const textMarker = 'granite-of-the-north';
 
-export async function buildTenantFixture(
-  t: ServerHost,
-  options: TestServerOptions = {},
-  more: ServerVariables = {},
-): Promise<TenantFixture> {
-  const { url: MAIL_URL, mails } = createMailFolder(t);
-  const password = 'correct horse battery staple';
-  const hash = await hashPassword(password);
-  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: hash, ...more };
-  const server = await TestServer.start(t, variables, options);
+const collection_name = 'north-papers';
+const path = 'north-plan.txt';
+const documentOwner = 'north-owner';
+const documentMarkers = [path, textMarker, documentOwner];
+
+/** Adds the document of the tenant and returns the token of its file URL. */
+async function addDocument(ask: TenantFixture['askAsTenant']): Promise<string> {
+  expectStatus('a collection', await ask('collections/add-collection', { collection_name }), 201);
+  const content = { type: 'text', text: `The harbour wall is ${textMarker}.` };
+  const document = { collection_name, path, content, metadata: { owner: documentOwner }, wait: true };
+  expectStatus('a document', await ask('documents/add-document', document), 201);
+  const hit = await ask('queries/top-documents', { collection_name, query: 'granite', k: 1 });
+  return /token=([^"&]+)/.exec(hit.text)?.[1] ?? '';
+}
+
+interface OwnedOrganization {
+  readonly user: TestUser;
+  readonly organizationId: string;
+}
+
+/** Creates one key of each kind for the tenant, and one for another organization. */
+async function createKeys(tenant: OwnedOrganization, other: OwnedOrganization) {
+  const key = async ({ user, organizationId }: OwnedOrganization, permission: string, more: object = {}) => {
+    const keyRequest = { organization_id: organizationId, name: `${permission} key`, permission, ...more };
+    return expectStatus('a key', await user.call('organizations/api-keys/add-api-key', keyRequest), 201).body;
+  };
+  const { key: expired, endsAt } = await shortLivedKey(tenant.user, tenant.organizationId);
+  const all = await key(tenant, 'all');
+  const readOnly = await key(tenant, 'read_only');
+  const deleted = await key(tenant, 'all');
+  const otherTenantKey = await key(other, 'all');
+  const restricted = await key(tenant, 'all', {
+    restriction: { collection_names: ['another'], filter: null },
+  });
+  const filtered = await key(tenant, 'all', {
+    restriction: { collection_names: null, filter: { owner: 'somebody-else' } },
+  });
+  const keyRef = { organization_id: tenant.organizationId, api_key_id: deleted.id };
+  expectStatus('revoking', await tenant.user.call('organizations/api-keys/delete-api-key', keyRef));
+  return { expired, endsAt, all, readOnly, deleted, otherTenantKey, restricted, filtered };
+}
+
+/** Returns the token of a new session of the administrator. */
+async function signInAdministrator(server: TestServer, password: string): Promise<string> {
+  const reply = await sendRequest(`${server.url}/api/admin/login`, {
+    body: { password },
+    headers: fromNewHost(),
+  });
+  return expectStatus('the administrator', reply).body.access_token;
+}
+
+type TokenName =
+  | ('expired' | 'deleted' | 'readOnly' | 'all' | 'otherKey' | 'restricted' | 'filtered')
+  | ('session' | 'ended' | 'owner' | 'admin' | 'member' | 'nonMember');
+
+/** Returns the headers of each caller. */
+function createHeaders(
+  organizationId: string,
+  tokens: Readonly<Record<TokenName, string>>,
+): TenantFixture['headers'] {
+  const as = (token: string) => ({ authorization: `Bearer ${token}` });
+  const inside = (token: string) => ({ ...as(token), 'x-quarry-organization': organizationId });
+  return {
+    nobody: {},
+    garbage: as(generateKey(systemRandom)),
+    expired: as(tokens.expired),
+    deleted: as(tokens.deleted),
+    'ended session': inside(tokens.ended),
+    read_only: as(tokens.readOnly),
+    all: as(tokens.all),
+    otherKey: as(tokens.otherKey),
+    restricted: as(tokens.restricted),
+    filtered: as(tokens.filtered),
+    administrator: as(adminKey),
+    'administrator session': as(tokens.session),
+    MEMBER: inside(tokens.member),
+    ADMIN: inside(tokens.admin),
+    OWNER: inside(tokens.owner),
+    unnamed: as(tokens.owner),
+    nonMember: inside(tokens.nonMember),
+    'from elsewhere': {
+      cookie: `session=${tokens.owner}; admin=${tokens.session}`,
+      origin: 'https://evil.example',
+      'sec-fetch-site': 'cross-site',
+      'x-quarry-organization': organizationId,
+    },
+  };
+}
+
+/** Signs in four people and creates two organizations, of which the first has three members. */
+async function createOrganizations(server: TestServer, mails: () => string[]) {
   const [owner, admin, member, otherOwner] = (await Promise.all(
     ['nora', 'nils', 'nell', 'sue'].map((name) => signInAs(server, name, mails)),
   )) as [TestUser, TestUser, TestUser, TestUser];
@@ -157,45 +242,40 @@ export async function buildTenantFixture(
     await invite(owner, admin, organization_id, 'ADMIN'),
     await invite(owner, member, organization_id, 'MEMBER'),
   ];
-  const key = async (user: TestUser, of: string, permission: string, more: object = {}) => {
-    const keyRequest = { organization_id: of, name: `${permission} key`, permission, ...more };
-    return expectStatus('a key', await user.call('organizations/api-keys/add-api-key', keyRequest), 201).body;
-  };
-  const { key: expired, endsAt } = await shortLivedKey(owner, organization_id);
-  const [all, readOnly] = [
-    await key(owner, organization_id, 'all'),
-    await key(owner, organization_id, 'read_only'),
-  ];
-  const deleted = await key(owner, organization_id, 'all');
-  const otherTenantKey = await key(otherOwner, otherOrganization, 'all');
-  const restriction = { collection_names: ['another'], filter: null };
-  const restricted = await key(owner, organization_id, 'all', { restriction });
-  const keyRef = { organization_id, api_key_id: deleted.id };
-  expectStatus('revoking', await owner.call('organizations/api-keys/delete-api-key', keyRef));
+  return { owner, admin, member, otherOwner, organization_id, otherOrganization, codes };
+}
 
+export async function buildTenantFixture(
+  t: ServerHost,
+  options: TestServerOptions = {},
+  more: ServerVariables = {},
+): Promise<TenantFixture> {
+  const { url: MAIL_URL, mails } = createMailFolder(t);
+  const password = 'correct horse battery staple';
+  const hash = await hashPassword(password);
+  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: hash, ...more };
+  const server = await TestServer.start(t, variables, options);
+  const people = await createOrganizations(server, mails);
+  const { owner, admin, member, otherOwner, organization_id, otherOrganization, codes } = people;
+  const { expired, endsAt, all, readOnly, deleted, otherTenantKey, restricted, filtered } = await createKeys(
+    { user: owner, organizationId: organization_id },
+    { user: otherOwner, organizationId: otherOrganization },
+  );
   const ask = (path: string, body: unknown) =>
     sendRequest(`${server.url}/v1/${path}`, { body, headers: { authorization: `Bearer ${all.api_key}` } });
-  const [collection_name, path] = ['north-papers', 'north-plan.txt'];
-  expectStatus('a collection', await ask('collections/add-collection', { collection_name }), 201);
-  const content = { type: 'text', text: `The harbour wall is ${textMarker}.` };
-  const document = { collection_name, path, content, metadata: { owner: 'north-owner' }, wait: true };
-  expectStatus('a document', await ask('documents/add-document', document), 201);
-  const hit = await ask('queries/top-documents', { collection_name, query: 'granite', k: 1 });
-  const fileToken = /token=([^"&]+)/.exec(hit.text)?.[1] ?? '';
-
-  const session = expectStatus(
-    'the administrator',
-    await sendRequest(`${server.url}/api/admin/login`, { body: { password }, headers: fromNewHost() }),
-  ).body.access_token;
+  const fileToken = await addDocument(ask);
+  const session = await signInAdministrator(server, password);
   const ended = new TestUser(owner.email, server, mails);
   ended.headers = fromNewHost();
-  const adminGone = await sendRequest(`${server.url}/api/admin/login`, {
-    body: { password },
-    headers: fromNewHost(),
-  });
-  ended.token = adminGone.body.access_token;
+  ended.token = await signInAdministrator(server, password);
   expectStatus('signing out', await ended.call('admin/logout'));
-
+  const tokens = {
+    ...{ expired: expired.api_key, deleted: deleted.api_key, readOnly: readOnly.api_key },
+    ...{ all: all.api_key, otherKey: otherTenantKey.api_key },
+    ...{ restricted: restricted.api_key, filtered: filtered.api_key },
+    ...{ session, ended: ended.token, owner: owner.token, admin: admin.token },
+    ...{ member: member.token, nonMember: otherOwner.token },
+  };
   const info = expectStatus('looking', await owner.call('organizations/get-info', { organization_id })).body;
   const idOf = (user: TestUser) =>
     info.users.find(({ email }: { email: string }) => email === user.email).user_id as string;
@@ -208,8 +288,6 @@ export async function buildTenantFixture(
     api_key_id: readOnly.id,
     email: member.email,
   };
-  const as = (token: string) => ({ authorization: `Bearer ${token}` });
-  const inside = (token: string) => ({ ...as(token), 'x-quarry-organization': organization_id });
   await waitUntil('the end of the key', () => Date.now() > endsAt);
   return {
     server,
@@ -218,34 +296,12 @@ export async function buildTenantFixture(
     fileToken,
     tenantMarkers: [
       ...Object.values(north),
-      ...[textMarker, 'North Secret Ltd', 'north-owner', owner.email, admin.email, idOf(admin)],
+      ...[textMarker, 'North Secret Ltd', documentOwner, owner.email, admin.email, idOf(admin)],
       ...info.api_keys.flatMap((each: { id: string; api_key: string }) => [each.id, each.api_key]),
     ],
-    collectionMarkers: [collection_name, path, textMarker, 'north-owner'],
-    headers: {
-      nobody: {},
-      garbage: as(generateKey(systemRandom)),
-      expired: as(expired.api_key),
-      deleted: as(deleted.api_key),
-      'ended session': inside(ended.token),
-      read_only: as(readOnly.api_key),
-      all: as(all.api_key),
-      neighbour: as(otherTenantKey.api_key),
-      restricted: as(restricted.api_key),
-      administrator: as(adminKey),
-      'administrator session': as(session),
-      MEMBER: inside(member.token),
-      ADMIN: inside(admin.token),
-      OWNER: inside(owner.token),
-      unnamed: as(owner.token),
-      stranger: inside(otherOwner.token),
-      'from elsewhere': {
-        cookie: `session=${owner.token}; admin=${session}`,
-        origin: 'https://evil.example',
-        'sec-fetch-site': 'cross-site',
-        'x-quarry-organization': organization_id,
-      },
-    },
+    collectionMarkers: [collection_name, ...documentMarkers],
+    documentMarkers,
+    headers: createHeaders(organization_id, tokens),
     owner,
     newUser: async (name) => {
       const user = await signInAs(server, name, mails);
@@ -253,15 +309,7 @@ export async function buildTenantFixture(
     },
     askAsTenant: ask,
     secrets: [
-      ...[owner.token, admin.token, member.token, otherOwner.token, session, ended.token],
-      ...[
-        all.api_key,
-        readOnly.api_key,
-        otherTenantKey.api_key,
-        restricted.api_key,
-        deleted.api_key,
-        expired.api_key,
-      ],
+      ...Object.values(tokens),
       ...[adminKey, password, fileToken, ...codes],
       ...mails().flatMap((mail) => /verify\?token=(\S+)/.exec(mail)?.slice(1, 2) ?? []),
     ],

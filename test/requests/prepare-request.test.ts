@@ -1,9 +1,15 @@
 import t from 'tap';
+import { limits } from '../../src/core/limits.ts';
 import { unpackTexts } from '../../src/core/packed-texts.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { LargeBodyReader, type LargeBodyTask } from '../../src/http/large-body-reader.ts';
-import { collectTransferables, prepareRequest } from '../../src/requests/prepare-request.ts';
-import { analyzeText, type PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
+import { routes } from '../../src/http/routes/routes.ts';
+import {
+  canHaveLargeBody,
+  collectTransferables,
+  prepareRequest,
+} from '../../src/requests/prepare-request.ts';
+import { analyzeText, PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
 /** Request as the main thread receives it from a worker: a structured clone with transferred buffers. */
@@ -113,6 +119,31 @@ t.test('requests of other operations keep their known fields', async (t) => {
   t.same(await prepared('top-snippets', { ...query, x: [{}, {}] }), query);
 });
 
+t.test('a text has at most as many pages as a parsed table', async (t) => {
+  const text = (pages: number) => ({
+    collection_name: 'c',
+    path: 'p',
+    content: { type: 'text-pages', pages: Array(pages).fill('') },
+  });
+  await t.resolves(prepared('add-document', text(limits.textPagesMax)));
+  await t.rejects(prepared('add-document', text(limits.textPagesMax + 1)), { code: 'too_large' });
+});
+
+t.test('a large request is used in another turn of the event loop than it is received', async (t) => {
+  const reader = new LargeBodyReader({
+    pool: { run: async () => ({ request: {} }) },
+    semaphore: { acquire: () => null, release: () => {} },
+    fileBytesMax: 1,
+  });
+  let turns = 0;
+  setImmediate(() => {
+    turns += 1;
+  });
+  const body = { operation: 'embed', parts: [], metadataBytesMax: 1, owner: 'a' };
+  await reader.prepare({ ...body, cancellation: cancellationTokenWith() });
+  t.equal(turns, 1);
+});
+
 t.test('a disconnected caller does not occupy a thread', async (t) => {
   const left = new Error('gone');
   let ran = false;
@@ -134,4 +165,33 @@ t.test('a disconnected caller does not occupy a thread', async (t) => {
   };
   await t.rejects(waiting.prepare(body), left);
   t.notOk(ran);
+});
+
+t.test('the path of a batch item is known without parsing its fields', async (t) => {
+  const item = new PreparedBatchItem({
+    ...{ path: 'a.txt', fields: 'not parsed', vectors: [] },
+    content: { type: 'auto', base64_data: new Uint8Array(0) },
+  });
+  t.equal(item.path, 'a.txt');
+  t.throws(() => item.unpack(), SyntaxError);
+});
+
+t.test('a worker parses the large bodies of all operations with an API key', async (t) => {
+  for (const route of routes) {
+    if (route.kind !== 'json' || (route.access !== 'read' && route.access !== 'write')) continue;
+    t.ok(canHaveLargeBody(route.operation), route.operation);
+  }
+});
+
+t.test('unknown fields are dropped at every level', async (t) => {
+  const weights = { lexical: 1, vector: 0 };
+  const request = { collection_name: 'c', query_defaults: { weights } };
+  t.same(
+    await prepared('update-collection', {
+      ...request,
+      ...{ x: [1], query_defaults: { x: 1, weights: { ...weights, x: 1 } } },
+    }),
+    request,
+  );
+  t.same(await prepared('get-collection-list', { x: [1] }), {});
 });

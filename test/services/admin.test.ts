@@ -143,7 +143,7 @@ t.test('a key is shown once, works, is listed masked, and is invalid when delete
   await admin.createOrganization(call, { organization_id });
   const request = { organization_id, name: 'Website', permission: 'read_only' } as const;
   const { api_key } = await admin.addApiKey(call, { ...request, created_by: 'Ann' });
-  t.match(authenticator.authenticate(bearer(api_key), 'get-status'), {
+  t.match(authenticator.authenticate(bearer(api_key), 'read'), {
     organizationId: organization_id,
     permission: 'read_only',
   });
@@ -163,9 +163,9 @@ t.test('a key is shown once, works, is listed masked, and is invalid when delete
   t.match(await admin.listApiKeys(call, { organization_id }), {
     api_keys: [{ id: api_key_id, name: 'Shop', permission: 'all' }],
   });
-  t.match(authenticator.authenticate(bearer(api_key), 'get-status'), { permission: 'all' });
+  t.match(authenticator.authenticate(bearer(api_key), 'read'), { permission: 'all' });
   await admin.deleteApiKey(call, { organization_id, api_key_id });
-  t.throws(() => authenticator.authenticate(bearer(api_key), 'get-status'), { code: 'unauthorized' });
+  t.throws(() => authenticator.authenticate(bearer(api_key), 'read'), { code: 'unauthorized' });
   t.same(await admin.listApiKeys(call, { organization_id }), { api_keys: [] });
 });
 

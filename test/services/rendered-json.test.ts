@@ -1,5 +1,5 @@
 import t from 'tap';
-import { renderList, renderPages, renderWithText } from '../../src/services/rendered-json.ts';
+import { renderPages, renderWithList, renderWithText } from '../../src/services/rendered-json.ts';
 
 const atOnce = () => null;
 
@@ -23,9 +23,20 @@ t.test('a long text in slices is the JSON of the whole text', async (t) => {
 
 t.test('a list written item by item is the JSON of the whole list', async (t) => {
   for (const items of [[], [1], texts.map((text) => ({ text }))]) {
-    const reply = await renderList('items', items, atOnce);
-    t.equal(reply.toBytes().toString(), JSON.stringify({ items }));
+    const body = { id: 'x', absent: undefined, items, usage: { total: 1 } };
+    const reply = await renderWithList('items', body, atOnce);
+    t.equal(reply.toBytes().toString(), JSON.stringify(body));
   }
+});
+
+t.test('a list yields to the event loop before each item', async (t) => {
+  let checks = 0;
+  const countChecks = () => {
+    checks += 1;
+    return null;
+  };
+  await renderWithList('items', { items: Array.from({ length: 300 }, () => [0.5]) }, countChecks);
+  t.equal(checks, 300);
 });
 
 t.test('a reply of pages equals JSON.stringify', async (t) => {

@@ -1,21 +1,24 @@
-import type { ApiKeyOperations } from '../accounts/api-key-operations.ts';
-import type { AccountResponse, ClientInfo } from '../accounts/client-info.ts';
-import type { Idempotency } from '../accounts/idempotency.ts';
-import type { InvitationOperations } from '../accounts/invitation-operations.ts';
-import type { MemberOperations } from '../accounts/member-operations.ts';
-import type { MembershipAuthorizer, OrganizationScopedRequest } from '../accounts/membership-authorizer.ts';
-import type { OrganizationOperations } from '../accounts/organization-operations.ts';
-import type { ProviderOperations } from '../accounts/provider-operations.ts';
-import type { SignInOperations } from '../accounts/sign-in-operations.ts';
-import type { UserCall, UserOperations } from '../accounts/user-operations.ts';
-import type { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
-import type { Billing } from '../billing/billing.ts';
-import { assert } from '../core/assert.ts';
-import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
-import type { Marketplaces } from '../marketplaces/marketplaces.ts';
-import type { Principal, Role } from '../schemas/principal.ts';
-import type { Static, TSchema } from '../schemas/typebox.ts';
-import { apiOperationPath, type RouteDescription } from './route-description.ts';
+import type { ApiKeyOperations } from '../../accounts/api-key-operations.ts';
+import type { AccountResponse, ClientInfo } from '../../accounts/client-info.ts';
+import type { Idempotency } from '../../accounts/idempotency.ts';
+import type { InvitationOperations } from '../../accounts/invitation-operations.ts';
+import type { MemberOperations } from '../../accounts/member-operations.ts';
+import type {
+  MembershipAuthorizer,
+  OrganizationScopedRequest,
+} from '../../accounts/membership-authorizer.ts';
+import type { OrganizationOperations } from '../../accounts/organization-operations.ts';
+import type { ProviderOperations } from '../../accounts/provider-operations.ts';
+import type { SignInOperations } from '../../accounts/sign-in-operations.ts';
+import type { UserCall, UserOperations } from '../../accounts/user-operations.ts';
+import type { SlidingWindowLimiter } from '../../admission/sliding-window-limiter.ts';
+import type { Billing } from '../../billing/billing.ts';
+import { assert } from '../../core/assert.ts';
+import type { ReplyDeadline } from '../../core/async/reply-deadline.ts';
+import type { Marketplaces } from '../../marketplaces/marketplaces.ts';
+import type { Principal, Role } from '../../schemas/principal.ts';
+import type { Static, TSchema } from '../../schemas/typebox.ts';
+import { apiOperationPath, type OperationDescription, type RouteDescription } from './route-description.ts';
 
 /** Use cases of the account API. */
 export interface AccountServices {
@@ -27,7 +30,7 @@ export interface AccountServices {
   readonly invitations: InvitationOperations;
   readonly apiKeys: ApiKeyOperations;
   readonly idempotency: Idempotency;
-  /** Limit on the changes that one person may request. */
+  /** Limit on the changes that one user may request. */
   readonly changeLimiter: Pick<SlidingWindowLimiter, 'consume'>;
   /** Separate budget, so that access can be revoked after any number of other changes. */
   readonly revocationLimiter: Pick<SlidingWindowLimiter, 'consume'>;
@@ -76,23 +79,15 @@ export interface AccountRoute extends RouteDescription {
   ) => Promise<AccountResponse<unknown>>;
 }
 
-interface AccountRouteOptions<Q extends TSchema, R extends TSchema> {
-  readonly operation: RouteDescription['operation'];
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly request: Q;
-  readonly reply: R;
-  readonly example: Static<Q>;
+interface AccountRouteOptions<Q extends TSchema, R extends TSchema> extends OperationDescription<Q, R> {
   readonly successStatus?: number;
-  readonly errorResponses?: RouteDescription['errorResponses'];
 }
 
 /**
  * Erases the types of one operation. The request pipeline passes `serve` only requests that match the schema.
  */
 export function accountRoute<Q extends TSchema, R extends TSchema>(
-  options: AccountRouteOptions<Q, R>,
+  options: AccountRouteOptions<Q, R> & { readonly access: 'none' | 'user' },
   transport: Pick<AccountRoute, 'method' | 'inputSource' | 'signatureHeader'>,
   serve: (
     services: AccountServices,
@@ -126,7 +121,7 @@ export function publicRoute<Q extends TSchema, R extends TSchema>(
   { serve, ...options }: PublicRouteOptions<Q, R>,
   transport: Pick<AccountRoute, 'method' | 'inputSource'> = { method: 'POST', inputSource: 'json' },
 ): AccountRoute {
-  const route = accountRoute(options, transport, (services, call, request) =>
+  const route = accountRoute({ ...options, access: 'none' }, transport, (services, call, request) =>
     serve(services.signIn, call.client, request),
   );
   // Otherwise another site could sign its visitors in to an account of its own and see their activity.
@@ -137,16 +132,17 @@ type UserRouteOptions<Q extends TSchema, R extends TSchema> = AccountRouteOption
   readonly serve: (services: AccountServices, call: UserCall, request: Static<Q>) => Promise<Static<R>>;
 };
 
-/** Builds a route for signed-in people. */
+/** Builds a route for signed-in users. */
 export function userRoute<Q extends TSchema, R extends TSchema>({
   serve,
   ...options
 }: UserRouteOptions<Q, R>): AccountRoute {
-  return accountRoute(options, { method: 'POST', inputSource: 'json' }, async (services, call, request) => {
-    const { principal, client } = call;
-    assert(principal?.kind === 'user', 'the permission table lets only people call this operation');
+  const transport = { method: 'POST', inputSource: 'json' } as const;
+  return accountRoute({ ...options, access: 'user' }, transport, async (services, call, request) => {
+    const { principal, client, deadline } = call;
+    assert(principal?.kind === 'user', 'the access of the route lets only users call this operation');
     const { operation, path } = options;
-    const userCall = { principal, client, operation, name: apiOperationPath(path) };
+    const userCall = { principal, client, deadline, operation, name: apiOperationPath(path) };
     return { kind: 'json', body: await serve(services, userCall, request) };
   });
 }
@@ -203,3 +199,8 @@ export function mutationRoute<Q extends TSchema, R extends TSchema>({
   });
   return { ...route, isIdempotent: true };
 }
+
+export const queryTransport = { method: 'GET', inputSource: 'query' } as const;
+export const notMemberMessage = 'The organization does not exist, or you are not a member.';
+export const wrongRoleMessage =
+  'Your role does not allow this operation. The detail lists the roles that do.';

@@ -1,4 +1,5 @@
-import type { OperationName } from '../auth/authorize.ts';
+import type { OperationAccess } from '../../auth/authorize.ts';
+import type { Static, TSchema } from '../../schemas/typebox.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
@@ -7,12 +8,21 @@ export function apiOperationPath(path: string): string {
   return path.replace(/^\//, '');
 }
 
+/** Description of an operation with its schemas, as the tables of routes give it. */
+export interface OperationDescription<Q extends TSchema, R extends TSchema>
+  extends Pick<RouteDescription, 'path' | 'summary' | 'description'> {
+  readonly operation: string;
+  readonly request: Q;
+  readonly reply: R;
+  readonly example: Static<Q>;
+  readonly errorResponses?: RouteDescription['errorResponses'];
+}
+
 /** Description of a route for the router, the request pipeline and the documentation. */
-export interface RouteDescription {
+export interface RouteDescription extends OperationAccess {
   readonly method: HttpMethod;
   /** Path pattern in find-my-way syntax. */
   readonly path: string;
-  readonly operation: OperationName;
   /** Whether the route is served under `/v1` and at the root; other routes only at the root. */
   readonly isVersioned: boolean;
   readonly tag: string;

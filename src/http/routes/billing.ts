@@ -3,12 +3,12 @@ import {
   type OrganizationScopedRequest,
   ownerRoles,
   toActor,
-} from '../accounts/membership-authorizer.ts';
-import type { UserCall } from '../accounts/user-operations.ts';
-import type { Billing, BillingContext } from '../billing/billing.ts';
-import * as wire from '../schemas/billing.ts';
-import type { Role } from '../schemas/principal.ts';
-import type { Static, TSchema } from '../schemas/typebox.ts';
+} from '../../accounts/membership-authorizer.ts';
+import type { UserCall } from '../../accounts/user-operations.ts';
+import type { Billing, BillingContext } from '../../billing/billing.ts';
+import * as wire from '../../schemas/billing.ts';
+import type { Role } from '../../schemas/principal.ts';
+import type { Static, TSchema } from '../../schemas/typebox.ts';
 import {
   type AccountRoute,
   type AccountServices,
@@ -17,17 +17,17 @@ import {
   requireRole,
   userRoute,
 } from './account-route.ts';
+import { organizationExample } from './examples.ts';
 
 /** Routes under `/api/billing`: subscriptions, payment methods and promo codes of organizations. */
 
-const organizationExample = { organization_id: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10' } as const;
 const commonErrors = {
   402: 'The payment was declined. The detail gives the reason.',
   403: 'For owners.',
   404: 'The organization does not exist, or you are not a member.',
   409: 'Another change is in progress, or a condition must be resolved first. The detail names it.',
   502: 'The payment provider failed. Nothing is charged twice.',
-  503: 'Billing is not enabled on this server, or the payment provider does not respond.',
+  503: 'Payments are disabled on this server, or the payment provider does not respond.',
 } as const;
 
 /**
@@ -91,7 +91,7 @@ export const billingRoutes: readonly AccountRoute[] = [
     path: '/api/billing/status',
     summary: 'Show tier, payments and limits',
     description:
-      'For owners and admins. Synchronizes with the payment provider. If the provider does not respond, returns the last known state with `stale: true`. If billing is not enabled, returns tier and limits with `billing_enabled: false`.',
+      'For owners and admins. Synchronizes with the payment provider. If the provider does not respond, returns the last known state with `stale: true`. If payments are disabled, returns tier and limits with `billing_enabled: false`.',
     request: wire.BillingStatusRequest,
     reply: wire.BillingStatusResponse,
     example: organizationExample,
@@ -262,6 +262,7 @@ export const billingRoutes: readonly AccountRoute[] = [
   accountRoute(
     {
       operation: 'billing-webhook',
+      access: 'none',
       path: '/api/billing/webhook',
       summary: 'Receive a Stripe webhook',
       description:

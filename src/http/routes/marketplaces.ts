@@ -1,9 +1,9 @@
-import type { AccountResponse, ClientInfo } from '../accounts/client-info.ts';
-import { ownerRoles, toActor } from '../accounts/membership-authorizer.ts';
-import { limits } from '../core/limits.ts';
-import type { SignUpTokens } from '../marketplaces/sign-ups.ts';
-import { GenericMessageResponse } from '../schemas/accounts.ts';
-import * as wire from '../schemas/marketplaces.ts';
+import type { AccountResponse, ClientInfo } from '../../accounts/client-info.ts';
+import { ownerRoles, toActor } from '../../accounts/membership-authorizer.ts';
+import { limits } from '../../core/limits.ts';
+import type { SignUpTokens } from '../../marketplaces/sign-ups.ts';
+import { GenericMessageResponse } from '../../schemas/accounts.ts';
+import * as wire from '../../schemas/marketplaces.ts';
 import { type AccountRoute, accountRoute, mutationRoute, requireRole, userRoute } from './account-route.ts';
 
 const signUpExample = { sign_up: 'Jm9ZbS1XQ1R0c2ZkZ2hqa2xxd2VydHl1aW9wYXNkZmc' } as const;
@@ -37,10 +37,11 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   accountRoute(
     {
       operation: 'begin-aws-marketplace',
+      access: 'none',
       path: '/api/marketplaces/aws',
       summary: 'Start an AWS Marketplace sign-up',
       description:
-        'Receives the browser of a customer from AWS Marketplace. Redirects to sign-in (303), or returns the URL with `Accept: application/json`. The organization is chosen later in the same browser.',
+        'Target of the redirect from AWS Marketplace after a purchase. Redirects to sign-in (303), or returns the URL with `Accept: application/json`. The organization is chosen later in the same browser.',
       request: wire.AwsMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { 'x-amzn-marketplace-token': '' },
@@ -58,10 +59,11 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   accountRoute(
     {
       operation: 'begin-vercel-marketplace',
+      access: 'none',
       path: '/api/marketplaces/vercel',
       summary: 'Start a Vercel sign-up',
       description:
-        'Receives the browser of a user who installs the Vercel integration. Redirects to sign-in (302), or returns the URL with `Accept: application/json`. `next` is the final redirect target.',
+        'Target of the redirect from Vercel during the installation of the integration. Redirects to sign-in (302), or returns the URL with `Accept: application/json`. `next` is the final redirect target.',
       request: wire.VercelMarketplaceRequest,
       reply: wire.MarketplaceSignUpResponse,
       example: { code: '', next: 'https://vercel.com/' },
@@ -80,6 +82,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   accountRoute(
     {
       operation: 'aws-marketplace-event',
+      access: 'none',
       path: '/api/marketplaces/aws/events',
       summary: 'Receive an AWS Marketplace message',
       description:
@@ -98,6 +101,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
   accountRoute(
     {
       operation: 'vercel-marketplace-event',
+      access: 'none',
       path: '/api/marketplaces/vercel/events',
       summary: 'Receive a Vercel webhook',
       description:

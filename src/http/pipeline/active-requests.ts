@@ -1,0 +1,47 @@
+import { IndexedSet } from '../../core/indexed-set.ts';
+import { shuttingDownError } from './availability-errors.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** Requests that are being served, and their end when the server stops. */
+export class ActiveRequests {
+  readonly #requests = new IndexedSet<RequestContext>();
+  readonly #idleListeners: (() => void)[] = [];
+  #isDraining = false;
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  /** Whether the server is stopping and refuses new requests. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  add(context: RequestContext): void {
+    this.#requests.add(context);
+  }
+
+  delete(context: RequestContext): void {
+    this.#requests.delete(context);
+    if (this.#requests.size === 0) for (const listener of this.#idleListeners.splice(0)) listener();
+  }
+
+  /** See `RequestHandler.drain`. */
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    if (await this.#waitUntilIdle(graceMs)) return;
+    for (const context of this.#requests) context.deadline.abort(shuttingDownError());
+    await this.#waitUntilIdle(1_000);
+  }
+
+  #waitUntilIdle(msMax: number): Promise<boolean> {
+    if (this.#requests.size === 0) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), msMax);
+      this.#idleListeners.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+}

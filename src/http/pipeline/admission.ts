@@ -1,0 +1,30 @@
+import { tooManyRequestsError } from '../../admission/concurrency-limiter.ts';
+import { notReadyError, shuttingDownError } from './availability-errors.ts';
+import { isOpenPage, isProbe } from './page-access.ts';
+import { handlerOf, ownerOf, type RequestContext } from './request-context.ts';
+
+/** Pages are served while the server starts and stops. Errors: 503. */
+export function checkAvailability(context: RequestContext): void {
+  const { options, activeRequests, concurrency } = context.components;
+  if (handlerOf(context).route.kind === 'page') return;
+  if (activeRequests.isDraining) throw shuttingDownError();
+  const reason = options.notReadyReason();
+  if (reason !== null) throw notReadyError(reason);
+  if (concurrency.isFull(activeRequests.size - 1)) throw tooManyRequestsError();
+}
+
+/** Acquires a concurrency slot of the owner, which `RequestHandler` releases after the reply. Errors: 503. */
+export function acquireSlot(context: RequestContext): void {
+  const { options, activeRequests, concurrency } = context.components;
+  if (isProbe(context)) return;
+  const owner = ownerOf(context);
+  concurrency.acquire(owner, activeRequests.size - 1);
+  context.slotOwner = owner;
+  context.yieldToEventLoop = options.scheduler.createYield(owner);
+}
+
+/** Errors: those of `RequestHooks.admit`. */
+export function admit(context: RequestContext): void {
+  if (isOpenPage(context)) return;
+  context.components.options.hooks?.admit?.(context.principal, handlerOf(context).route.operation);
+}

@@ -1,0 +1,61 @@
+import { type BodyLimits, bodyKindFor, bodyLimitsFor } from '../../admission/body-limits.ts';
+import { invalidFieldError } from '../../core/app-error.ts';
+import { limits } from '../../core/limits.ts';
+import type { Exchange } from '../exchange.ts';
+import type { AccountRoute } from '../routes/account-route.ts';
+import type { JsonRoute } from '../routes/route.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** Limits and fields of request bodies and query strings. */
+
+/** Whether parsing the body would block the main thread; assumed for a body of unknown length. */
+export function isLargeBody({ body: { declaredBytes } }: Exchange): boolean {
+  return declaredBytes === null || declaredBytes >= limits.largeBodyBytesMin;
+}
+
+export function bodyLimitsOf(
+  { principal, components }: RequestContext,
+  route: JsonRoute | AccountRoute,
+): BodyLimits {
+  const { settings, modelBytesMax } = components.options;
+  const kind = bodyKindFor(route.operation, routeSideOf(route));
+  const isModel = kind === 'model' && principal?.kind === 'organization';
+  return bodyLimitsFor(kind, {
+    documentBytesMax: settings.jsonBytesMax,
+    modelBytesMax: isModel ? modelBytesMax(principal) : limits.modelBytesMax,
+  });
+}
+
+function routeSideOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
+  if (route.kind === 'account') return route.inputSource === 'bytes' ? 'webhook' : 'account';
+  return route.access === 'administrator' ? 'account' : 'retrieval';
+}
+
+/** Returns the maximum bytes of metadata that the caller may store with a document. */
+export function metadataBytesMaxOf({ principal, components }: RequestContext): number {
+  return principal?.kind === 'organization'
+    ? components.options.metadataBytesMax(principal)
+    : limits.metadataBytesMax;
+}
+
+/** Errors: 422 for a query string that is not percent-encoded UTF-8. */
+export function parseQuery(exchange: Exchange): URLSearchParams {
+  try {
+    decodeURIComponent(exchange.query);
+  } catch {
+    throw invalidFieldError(['query'], 'is not percent-encoded UTF-8'); // the only reason that decodeURIComponent throws
+  }
+  return new URLSearchParams(exchange.query);
+}
+
+/** Merges the fields of the query string into the request; they override the body. */
+export function mergeQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
+  if (names.length === 0 || exchange.query === '') return request;
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  const query = parseQuery(exchange);
+  const queryFields = names.flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...request, ...Object.fromEntries(queryFields) };
+}

@@ -1,0 +1,23 @@
+import type { ConcurrencyLimiter } from '../../admission/concurrency-limiter.ts';
+import type { SlidingWindowLimiter } from '../../admission/sliding-window-limiter.ts';
+import type { UploadLimiter } from '../../admission/upload-limiter.ts';
+import type { Pages } from '../pages.ts';
+import type { RequestBodyReader } from '../request-body-reader.ts';
+import type { RequestHandlerOptions } from '../request-handler-options.ts';
+import type { RouteSchemas } from '../route-schemas.ts';
+import type { Router } from '../router.ts';
+import type { ActiveRequests } from './active-requests.ts';
+
+/** Components that the steps of the request pipeline share; constructed by `RequestHandler`. */
+export interface PipelineComponents {
+  readonly options: RequestHandlerOptions;
+  readonly router: Router;
+  readonly schemas: RouteSchemas;
+  readonly pages: Pages;
+  readonly bodies: RequestBodyReader;
+  readonly activeRequests: ActiveRequests;
+  readonly concurrency: ConcurrencyLimiter;
+  readonly uploads: UploadLimiter;
+  /** Webhook calls by address. */
+  readonly webhooks: SlidingWindowLimiter;
+}

@@ -1,0 +1,92 @@
+import * as checks from '../../schemas/checks.ts';
+import * as collections from '../../schemas/collections.ts';
+import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
+import { checkCollection, collectionNotFound, organizationRoute } from './json-route.ts';
+import type { Route } from './route.ts';
+
+export const collectionRoutes: readonly Route[] = [
+  organizationRoute({
+    operation: 'add-collection',
+    access: 'write',
+    path: '/collections/add-collection',
+    summary: 'Create a collection',
+    description: 'Creates an empty collection. The number of shards cannot be changed later.',
+    request: collections.AddCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', num_shards: 1 },
+    successStatuses: [201],
+    errorResponses: {
+      404: 'The embedding model does not exist. The detail lists the available models.',
+      409: 'A collection with this name already exists.',
+    },
+    check: (request) => {
+      checkCollection(request);
+      if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
+      if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
+    },
+    serve: (services, call, request) => services.collections.addCollection(call, request),
+  }),
+  organizationRoute({
+    operation: 'delete-collection',
+    access: 'write',
+    scope: 'collection',
+    path: '/collections/delete-collection',
+    summary: 'Delete a collection',
+    description:
+      'Deletes a collection with all its documents. Returns immediately; disk space is freed in the background.',
+    request: collections.DeleteCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook' },
+    errorResponses: { 404: collectionNotFound },
+    check: checkCollection,
+    serve: (services, call, request) => services.collections.deleteCollection(call, request),
+  }),
+  organizationRoute({
+    operation: 'update-collection',
+    access: 'write',
+    scope: 'collection',
+    path: '/collections/update-collection',
+    summary: 'Change the query defaults of a collection',
+    description:
+      'Replaces the `query_defaults` of a collection. Applies to queries that start afterwards. Without the field nothing changes.',
+    request: collections.UpdateCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
+    errorResponses: { 404: collectionNotFound },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkQueryControls(request.query_defaults ?? {});
+    },
+    serve: (services, call, request) => services.collections.updateCollection(call, request),
+  }),
+  organizationRoute({
+    operation: 'change-model',
+    access: 'write',
+    scope: 'collection',
+    path: '/collections/change-model',
+    summary: 'Change the embedding model of a collection',
+    description:
+      'Recomputes the vectors of a collection with another model, or with a new version of the same model, in the background. Queries use the old vectors until all new vectors exist and then switch in one step; documents can be added and deleted meanwhile. `status/get-status` shows the progress under `model_changes`. Send the current model of the collection to cancel the change.',
+    request: collections.ChangeModelRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', embedding_model: 'zembed-1' },
+    errorResponses: {
+      400: 'The collection uses vectors supplied by its callers (`own`), so its model cannot be changed.',
+      404: 'The collection or the model does not exist. The detail lists the available models.',
+      409: 'The collection already uses this model, or a change to this model is in progress.',
+    },
+    check: checkCollection,
+    serve: (services, call, request) => services.collections.changeModel(call, request),
+  }),
+  organizationRoute({
+    operation: 'get-collection-list',
+    access: 'read',
+    path: '/collections/get-collection-list',
+    summary: 'List the collections',
+    description: 'Lists the names of all collections of the caller. The body may be empty.',
+    request: EmptyRequest,
+    reply: collections.GetCollectionListResponse,
+    example: {},
+    serve: (services, call) => services.collections.getCollectionList(call),
+  }),
+];

@@ -1,0 +1,46 @@
+import type { TSchema } from '../../schemas/typebox.ts';
+import type { ServiceCall, ServiceReply } from '../../services/call.ts';
+import type { Services } from '../services.ts';
+import type { AccountRoute } from './account-route.ts';
+import type { RouteDescription } from './route-description.ts';
+
+/** Limits that the checks need besides the request. */
+export interface CheckBounds {
+  /** Maximum bytes of metadata as compact JSON; an organization may have a higher limit than the default. */
+  readonly metadataBytesMax: () => number;
+}
+
+export interface JsonRoute extends RouteDescription {
+  readonly kind: 'json';
+  readonly request: TSchema;
+  readonly reply: TSchema;
+  /** Success statuses, the usual one first. */
+  readonly successStatuses: readonly number[];
+  /** A valid request body, for the documentation. */
+  readonly example: unknown;
+  /** Fields that may also be in the query string, where they override the body. */
+  readonly queryFields: readonly string[];
+  /** Rules that fail with 400. `request` matches the schema. */
+  readonly check: (request: unknown, bounds: CheckBounds) => void;
+  readonly serve: (services: Services, call: ServiceCall, request: unknown) => Promise<ServiceReply<unknown>>;
+}
+
+/** Document upload as the raw body (`put`) or a form part (`multipart`); it streams to the service. */
+export interface UploadRoute extends RouteDescription {
+  readonly kind: 'put' | 'multipart';
+}
+
+/** Download authorized only by the token in its URL. */
+export interface TokenRoute extends RouteDescription {
+  readonly kind: 'file' | 'image';
+}
+
+/** The dashboard and the pages about the server itself. */
+export interface PageRoute extends RouteDescription {
+  readonly kind: 'page';
+  readonly page:
+    | ('home' | 'dashboard-entry' | 'dashboard' | 'asset')
+    | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs');
+}
+
+export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;

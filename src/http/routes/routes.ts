@@ -1,0 +1,40 @@
+import { administrationRoutes } from './administration.ts';
+import { apiKeyRoutes } from './api-keys.ts';
+import { billingRoutes } from './billing.ts';
+import { collectionRoutes } from './collections.ts';
+import { documentRoutes } from './documents.ts';
+import { marketplaceRoutes } from './marketplaces.ts';
+import { memberRoutes } from './members.ts';
+import { modelRoutes } from './models.ts';
+import { organizationRoutes } from './organizations.ts';
+import { pageRoutes } from './pages.ts';
+import { parserRoutes } from './parsers.ts';
+import { queryRoutes } from './queries.ts';
+import type { Route } from './route.ts';
+import { signInRoutes } from './sign-in.ts';
+import { statusRoutes } from './status.ts';
+import { usageRoutes } from './usage.ts';
+import { userRoutes } from './users.ts';
+
+/**
+ * The route table. The router, the request pipeline, the OpenAPI document and the documentation page all
+ * derive from it, so one entry describes, authorizes, validates and serves an operation.
+ */
+export const routes: readonly Route[] = [
+  ...collectionRoutes,
+  ...documentRoutes,
+  ...queryRoutes,
+  ...statusRoutes,
+  ...parserRoutes,
+  ...modelRoutes,
+  ...administrationRoutes,
+  ...usageRoutes,
+  ...signInRoutes,
+  ...userRoutes,
+  ...organizationRoutes,
+  ...memberRoutes,
+  ...apiKeyRoutes,
+  ...billingRoutes,
+  ...marketplaceRoutes,
+  ...pageRoutes,
+];
