@@ -1,0 +1,80 @@
+import { testEventMsMax } from '../timeouts.ts';
+import { post } from './fake-services.ts';
+import { waitUntil } from './raw-client.ts';
+import { createGate, listPath, serverContract } from './server-contract.ts';
+
+/** Contract of both HTTP servers: running and new calls while the server stops. */
+
+serverContract(
+  'draining lets running calls finish, rejects new calls with 503, then stops listening',
+  async ({ t, open, connect }) => {
+    const { opened, open: release } = createGate();
+    let running = false;
+    const server = await open({
+      services: {
+        getCollectionList: async () => {
+          running = true;
+          await opened;
+          return { collection_names: ['kept'] };
+        },
+      },
+    });
+    const idle = await connect(server);
+    const slow = post(server, listPath);
+    await waitUntil(() => running);
+    const closed = server.close(testEventMsMax);
+    const refused = await post(server, '/v1/collections/delete-collection', { collection_name: 'c' });
+    t.equal(refused.status, 503);
+    t.equal(refused.headers.get('retry-after'), '1');
+    t.equal(refused.headers.get('retry-after-ms'), '1000');
+    t.equal(refused.headers.get('connection'), 'close');
+    release();
+    t.same(await (await slow).json(), { collection_names: ['kept'] });
+    await closed;
+    await idle.waitForEnd();
+    await t.rejects(fetch(`${server.url}/healthz`), 'the port is closed');
+    await t.resolves(server.close(0), 'closing twice does no harm');
+  },
+);
+
+serverContract('a call that fails because the server stops returns 503', async ({ t, open }) => {
+  const { opened, open: release } = createGate();
+  let running = false;
+  const server = await open({
+    services: {
+      getCollectionList: async () => {
+        running = true;
+        await opened;
+        throw new Error('Terminating worker thread');
+      },
+    },
+  });
+  const failing = post(server, listPath);
+  await waitUntil(() => running);
+  const closed = server.close(testEventMsMax);
+  release();
+  const reply = await failing;
+  t.equal(reply.status, 503);
+  t.match(await reply.json(), { detail: /shutting down/ });
+  await closed;
+});
+
+serverContract('draining is bounded in time', async ({ t, open }) => {
+  let running = false;
+  const server = await open({
+    services: {
+      getCollectionList: (call) => {
+        running = true;
+        return new Promise((_, reject) => {
+          call.cancellation.signal.addEventListener('abort', () => reject(call.cancellation.signal.reason));
+        });
+      },
+    },
+  });
+  const slow = post(server, listPath);
+  await waitUntil(() => running);
+  await server.close(50);
+  const reply = await slow;
+  t.equal(reply.status, 503);
+  t.match(await reply.json(), { detail: /shutting down/ });
+});
