@@ -1,31 +1,16 @@
-import { join } from 'node:path';
 import { bootstrapInstallation } from '../accounts/bootstrap.ts';
 import { OrganizationRemoval } from '../accounts/organization-removal.ts';
-import { createOrganizationSemaphore } from '../admission/organization-semaphore.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
 import { EventLoopDelay } from '../core/async/event-loop-delay.ts';
-import { limits } from '../core/limits.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
 import { defaultBounds, startHttpListener } from '../http/listen.ts';
-import { DerivedFiles } from '../ingest/derived-files.ts';
-import { MaintenanceScheduler } from '../ingest/maintenance.ts';
 import { registerPipelineMetrics } from '../ingest/metrics.ts';
-import { PageImages } from '../ingest/page-images.ts';
-import {
-  defaultEmbeddingModel,
-  openBuiltInEmbedder,
-  openBuiltInReranker,
-  sharedReranker,
-} from '../models/registry.ts';
-import { ParserProcessRegistry } from '../parsing/process/parser-process-registry.ts';
-import { openToolEnvironment } from '../parsing/tools/open-tools.ts';
-import { findOptionalTools } from '../parsing/tools/optional-tools.ts';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
 import { ErasureClock } from '../storage/erasure-clock.ts';
 import type { Store } from '../storage/store.ts';
@@ -38,13 +23,13 @@ import {
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
-import { createModelFolderWatcher, openModelCatalog } from './models.ts';
-import { buildPipeline } from './pipeline.ts';
 import { buildQuotas, createStorageUsageReader } from './quotas.ts';
 import { buildRequestHandler, localUrl, warnAboutInsecureSettings } from './request-handler.ts';
+import { ResourceStack } from './resource-stack.ts';
+import { openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
-import { buildServices } from './services.ts';
-import { buildPools, buildStorage, type Pools } from './storage.ts';
+import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
+import type { Storage } from './storage.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
 
@@ -64,34 +49,6 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Close functions of opened resources; called in reverse order of opening. */
-class ResourceStack {
-  readonly #closers: (() => unknown)[] = [];
-  #closing: Promise<void> | null = null;
-
-  add(close: () => unknown): void {
-    this.#closers.push(close);
-  }
-
-  /** Closes all resources even if one fails, then rejects with the first failure. */
-  close(): Promise<void> {
-    this.#closing ??= this.#closeAll();
-    return this.#closing;
-  }
-
-  async #closeAll(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const close of this.#closers.reverse()) {
-      try {
-        await close();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
-  }
-}
-
 /** Builds every module, listens, and begins to load collections; requests get 503 until loading is done. */
 export async function startApp(settings: Settings): Promise<App> {
   const resources = new ResourceStack();
@@ -108,40 +65,64 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
-  const retrieval = await openRetrieval(settings, resources, { egress, logger, metrics });
-  const { data, tools, pipeline, pools } = retrieval;
+  const data = await openData(settings, resources, logger);
+  const mergedTiers = mergePlanLimits(settings, plans);
+  const components = buildAccountComponents(settings, data, { tiers: mergedTiers, egress, logger });
+  registerClosers(resources, components);
+  const { organizations, keys } = components;
+  const retrieval = await openRetrieval(settings, resources, {
+    data,
+    organizations,
+    egress,
+    logger,
+    metrics,
+  });
+  const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
-  const dependencies = { retrieval, plans, egress, logger, installation };
+  const dependencies = { data, components, retrieval, plans, egress, logger, installation };
   const accountSide = await openAccountSide(settings, resources, dependencies);
-  const { components, services, accounts, quotas, payments } = accountSide;
+  const { services, accounts, quotas, payments } = accountSide;
   registerMetrics(settings, metrics, retrieval);
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
-    ...{ data, tools, components, services, accounts, pipeline, pools, quotas, progress, egress },
-    ...{ metrics, logger, payments: payments.state },
+    data,
+    tools,
+    components,
+    services,
+    accounts,
+    pipeline,
+    pools,
+    quotas,
+    progress,
+    egress,
+    metrics,
+    logger,
+    payments: payments.state,
   });
   const { host, port, http: kind, drainSeconds } = settings;
   const bounds = defaultBounds;
   const listening = await startHttpListener({ requestHandler, kind, host, port, bounds, logger });
   resources.add(() => listening.close(drainSeconds * 1_000));
   // After listening, which fails where the address is taken: a new key must be shown once it exists.
-  const firstStartResult = await bootstrapInstallation({
-    organizations: components.organizations,
-    keys: components.keys,
+  const operatorKey = settings.apiKey;
+  const { organizationId, newKey } = await bootstrapInstallation({
+    organizations,
+    keys,
     random,
-    operatorKey: settings.apiKey,
+    operatorKey,
   });
   warnAboutInsecureSettings(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
-  installation.organizationId = firstStartResult.organizationId;
+  installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
-    startBackgroundWork(settings, { retrieval, accountSide, erasure }),
+    startBackgroundWork(settings, { components, retrieval, accountSide, erasure }),
   );
   return {
     port: listening.port,
     httpServer: listening.kind,
-    ...firstStartResult,
+    organizationId,
+    newKey,
     signInUrl: accounts.signIn.createOperatorLink().url,
     loaded,
     close: () => resources.close(),
@@ -155,6 +136,8 @@ interface Installation {
 }
 
 interface AccountSideDependencies {
+  readonly data: DataDirectory;
+  readonly components: AccountComponents;
   readonly retrieval: Retrieval;
   readonly plans: Plans;
   readonly egress: Egress;
@@ -162,61 +145,133 @@ interface AccountSideDependencies {
   readonly installation: Installation;
 }
 
-/** Organizations, their limits, payments and marketplaces, and the services on the data of an organization. */
+/** Limits, payments and marketplaces of organizations, and the services on the data of an organization. */
 async function openAccountSide(
   settings: Settings,
   resources: ResourceStack,
-  { retrieval, plans, egress, logger, installation }: AccountSideDependencies,
+  { data, components, retrieval, plans, egress, logger, installation }: AccountSideDependencies,
 ) {
-  const { data, storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
-  const mergedTiers = mergePlanLimits(settings, plans);
-  const components = buildAccountComponents(settings, data, { tiers: mergedTiers, egress, logger });
-  registerClosers(resources, components);
-  const { organizations } = components;
+  const { storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
+  const { organizations, keys, memberships, invitations, audit, directory, secondFactors } = components;
   const tiers = await reconcileAccounts(settings, data.store, components);
-  retrieval.hooks.mayLogContent = () => organizations.mayLogContent;
-  storage.hooks.isGone = (id) => organizations.find(id) === undefined;
   const limiters = buildQuotas(storage, pipeline, { organizations, logger });
   const { persistedBuckets, quotas, modelAdmission, deleteLimits } = limiters;
   resources.add(() => persistedBuckets.close());
-  const { services, removeData } = buildServices({
-    ...{ ...components, settings, data, storage, pools, pipeline, modelAdmission, quotas, deleteLimits },
-    ...{ tiers, images, derivedFiles, sweep: () => maintenance.sweep() },
-    deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
-  });
   const publicUrl = () => installation.url;
-  const shared = { tiers, components, egress, logger, publicUrl };
-  const payments = await buildBilling(settings, { ...shared, plans, storage });
-  resources.add(() => payments.close());
-  const { meter } = storage;
-  const marketplaceComponents = buildMarketplaces(settings, { ...shared, data, payments, meter });
+  const paymentDependencies = { data, components, storage, plans, tiers, egress, logger, publicUrl };
+  const { payments, marketplaceComponents } = await openPayments(settings, resources, paymentDependencies);
+  const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
+  const collections = createCollectionServices({ storage, pipeline, audit });
+  const sweep = () => maintenance.sweep();
+  const deleteDocuments = createDataRemoval({ collections, storage, sweep, deleteLimits });
   const deleteData = async (id: string) => {
     await marketplaces.deleteOrganization(id);
-    await payments.billing.closeAccount(id);
-    return removeData(id);
+    await billing.closeAccount(id);
+    return deleteDocuments(id);
   };
-  const removal = new OrganizationRemoval({ ...components, deleteData, logger });
+  const removal = new OrganizationRemoval({
+    organizations,
+    keys,
+    memberships,
+    invitations,
+    audit,
+    deleteData,
+    logger,
+  });
   resources.add(() => removal.close());
   // Closed before the removals, which wait for the sweep that they requested.
   resources.add(() => maintenance.close());
-  const accounts = buildAccounts(settings, {
-    ...{ data, components, removal, installation, marketplaces, egress },
-    ...{ storageOf: createStorageUsageReader(quotas, pipeline), billing: payments.billing },
+  const services = buildServices({
+    settings,
+    data,
+    storage,
+    pools,
+    pipeline,
+    organizations,
+    tiers,
+    keys,
+    audit,
+    directory,
+    secondFactors,
+    collections,
+    deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
+    modelAdmission,
+    quotas,
+    images,
+    derivedFiles,
   });
-  return { components, services, accounts, quotas, payments, marketplaceComponents, removal };
+  const storageOf = createStorageUsageReader(quotas, pipeline);
+  const accounts = buildAccounts(settings, {
+    data,
+    components,
+    removal,
+    installation,
+    storageOf,
+    billing,
+    marketplaces,
+    egress,
+  });
+  return { services, accounts, quotas, payments, marketplaceComponents, removal };
+}
+
+interface PaymentDependencies {
+  readonly data: DataDirectory;
+  readonly components: AccountComponents;
+  readonly storage: Storage;
+  readonly plans: Plans;
+  readonly tiers: EffectiveTiers;
+  readonly egress: Egress;
+  readonly logger: Logger;
+  readonly publicUrl: () => string;
+}
+
+async function openPayments(
+  settings: Settings,
+  resources: ResourceStack,
+  { data, components, storage, plans, tiers, egress, logger, publicUrl }: PaymentDependencies,
+) {
+  const payments = await buildBilling(settings, {
+    plans,
+    tiers,
+    storage,
+    components,
+    logger,
+    publicUrl,
+    egress,
+  });
+  resources.add(() => payments.close());
+  const marketplaceComponents = buildMarketplaces(settings, {
+    data,
+    components,
+    meter: storage.meter,
+    publicUrl,
+    egress,
+    logger,
+    payments,
+    tiers,
+  });
+  return { payments, marketplaceComponents };
 }
 
 type AccountSide = Awaited<ReturnType<typeof openAccountSide>>;
+
+interface BackgroundWorkDependencies {
+  readonly components: AccountComponents;
+  readonly retrieval: Retrieval;
+  readonly accountSide: AccountSide;
+  readonly erasure: ErasureClock;
+}
 
 /** Starts everything that works on its own once all collections are loaded. */
 async function startBackgroundWork(
   settings: Settings,
   {
+    components,
     retrieval: { modelWatcher, maintenance },
-    accountSide: { components, payments, marketplaceComponents, removal },
+    accountSide: { payments, marketplaceComponents, removal },
     erasure,
-  }: { readonly retrieval: Retrieval; readonly accountSide: AccountSide; readonly erasure: ErasureClock },
+  }: BackgroundWorkDependencies,
 ): Promise<void> {
   await modelWatcher.start();
   maintenance.start([
@@ -242,9 +297,19 @@ function registerMetrics(
   metrics: Metrics,
   { storage, pipeline, pools, tools }: Retrieval,
 ): void {
-  const isolationLevel = tools.isolation.sandbox.level;
-  const processMetrics = { metrics, pools: Object.values(pools), memoryBytesMax, isolationLevel };
-  registerPipelineMetrics({ ...storage, ...pipeline, ...processMetrics });
+  registerPipelineMetrics({
+    metrics,
+    pools: Object.values(pools),
+    ingest: pipeline.ingest,
+    indexes: storage.indexes,
+    store: storage.store,
+    collections: storage.collections,
+    counts: storage.counts,
+    reader: storage.reader,
+    queryEmbedder: pipeline.queryEmbedder,
+    memoryBytesMax,
+    isolationLevel: tools.isolation.sandbox.level,
+  });
 }
 
 function registerClosers(
@@ -277,61 +342,11 @@ function openGuardedEgress(settings: Settings, logger: Logger): Egress {
   return egress;
 }
 
-/** Opens storage, workers and the pipeline of documents and queries; `resources` closes them in reverse order. */
-async function openRetrieval(
+async function openData(
   settings: Settings,
   resources: ResourceStack,
-  {
-    egress,
-    logger,
-    metrics,
-  }: { readonly egress: Egress; readonly logger: Logger; readonly metrics: Metrics },
-) {
-  const { data, storage } = await openStorage(settings, resources, logger);
-  const { derivedFiles, tools } = await openTooling(settings, data, logger);
-  resources.add(() => tools.toolServer.close());
-  const processes = new ParserProcessRegistry();
-  const pools = buildPools(settings, processes, tools, logger);
-  resources.add(async () => {
-    await Promise.all(Object.values(pools).map((pool) => pool.close()));
-    processes.killAll();
-  });
-  // Assigned when the components exist that provide the values.
-  const hooks = { mayLogContent: () => false, resumeModel: (_model: string): void => {} };
-  const mayLogContent = () => hooks.mayLogContent();
-  const catalog = await openModelCatalog(settings, data, logger, {
-    metrics,
-    egress,
-    mayLogReply: mayLogContent,
-    onRecovered: (model) => hooks.resumeModel(model),
-  });
-  const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
-  resources.add(() => embedder.close());
-  const reranker = await openBuiltInReranker(sharedReranker);
-  resources.add(() => reranker.close());
-  const pipeline = await buildPipeline(settings, {
-    ...{ storage, pools, derivedFiles, tools, embedder, reranker, catalog, logger, mayLogContent },
-  });
-  resources.add(() => pipeline.ingest.close());
-  hooks.resumeModel = (model) =>
-    pipeline.ingest.retryNow(
-      (collectionId) => storage.collections.findById(collectionId)?.model?.id === model,
-    );
-  resources.add(() => pipeline.modelChanges.close());
-  const images = createPageImages(pools, data, derivedFiles);
-  const snapshotMs = settings.snapshotSeconds * 1_000;
-  const { memory } = pipeline;
-  const shared = { ...storage, derivedFiles, memory, clock, logger, snapshotMs };
-  const maintenance = new MaintenanceScheduler(shared);
-  resources.add(() => maintenance.close());
-  const modelWatcher = createModelFolderWatcher(settings, { data, storage, pipeline, logger });
-  resources.add(() => modelWatcher.close());
-  return { data, storage, pools, pipeline, hooks, images, derivedFiles, tools, maintenance, modelWatcher };
-}
-
-type Retrieval = Awaited<ReturnType<typeof openRetrieval>>;
-
-async function openStorage(settings: Settings, resources: ResourceStack, logger: Logger) {
+  logger: Logger,
+): Promise<DataDirectory> {
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
@@ -340,49 +355,5 @@ async function openStorage(settings: Settings, resources: ResourceStack, logger:
     backgroundScheduler,
   });
   resources.add(() => data.close());
-  const storage = await buildStorage(settings, data, logger);
-  storage.meter.start();
-  resources.add(() => storage.meter.close());
-  resources.add(() => storage.indexes.close());
-  return { data, storage };
-}
-
-function createPageImages(pools: Pools, { blobs }: DataDirectory, derivedFiles: DerivedFiles): PageImages {
-  const semaphore = createOrganizationSemaphore({
-    permits: pools.draw.threads,
-    waitingMax: limits.pageImagesWaitingMax,
-    noun: 'page images',
-  });
-  return new PageImages({ pool: pools.draw, semaphore, clock, blobs, files: derivedFiles });
-}
-
-/** The cache of derived files, and the external programs that produce them. */
-async function openTooling(settings: Settings, data: DataDirectory, logger: Logger) {
-  const derivedFiles = await DerivedFiles.open({
-    blobs: data.blobs,
-    folder: join(data.cachePath, 'pages'),
-    bytesMax: settings.pageCacheBytes,
-    random,
-  });
-  const { ocrEngine, ocrLanguages, office, parseThreads, toolsIsolation } = settings;
-  const tools = await openToolEnvironment({
-    ...{ ocrEngine, ocrLanguages, converted: derivedFiles },
-    ocrDataFolder: settings.ocrDataFolder ?? null,
-    office: office === 'auto',
-    runningMax: parseThreads,
-    installedTools: findOptionalTools(),
-    isolation: toolsIsolation,
-    dataFolder: data.path,
-    folder: join(data.cachePath, 'tools'),
-    createUniqueName: () => random.uuid(),
-  });
-  const logLevel = tools.isolation.isFull ? 'info' : 'warn';
-  logger[logLevel](
-    { isolation: tools.isolation.sandbox.level, detail: tools.isolation.detail },
-    'isolation of tools and parsers',
-  );
-  void tools.statesWithVersions.then((states) => {
-    logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
-  });
-  return { derivedFiles, tools };
+  return data;
 }

@@ -121,6 +121,6 @@ function describeEgress({ mode, hosts }: Egress): string {
 
 function describeModels(catalog: ModelCatalog): string {
   const added = catalog.listAddedNames();
-  const addedModels = added.length === 0 ? '' : `; added: ${added.join(', ')}`;
+  const addedModels = added.length === 0 ? '' : `; custom models: ${added.join(', ')}`;
   return `new collections use ${catalog.defaultEmbedding.id}${addedModels}`;
 }

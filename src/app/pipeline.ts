@@ -98,11 +98,54 @@ const indexingDocumentsPerThread = 32;
 
 /** Builds the components that documents and queries pass through between the services and the shards. */
 export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
-  const { storage, pools, tools, embedder, reranker, catalog, logger, mayLogContent } = dependencies;
+  const { storage, pools, embedder, reranker, catalog, logger, mayLogContent } = dependencies;
+  const { store, space } = storage;
   const models = new ModelRunner(pools, reranker, catalog, (model, error) => {
     logger.error({ model, error: describedError(error, mayLogContent()) }, 'model failed');
   });
-  const queryEmbedder = new QueryEmbedder({
+  const queryEmbedder = createQueryEmbedder(settings, { embedder, catalog, models });
+  const parseLimits = toParseLimits(settings);
+  const { transitions, createWriter } = createDocumentChanges(storage);
+  const vectors = new StoredVectors({ store, contents: storage.contents, space });
+  const vectorMakerOf = (set: VectorSet) =>
+    createVectorMaker(catalog.getForCollection(set.model ?? undefined), set.generation, {
+      models,
+      priority: 'slow',
+    });
+  const shared = { models, vectors, vectorMakerOf };
+  const steps = createIngestSteps(parseLimits, dependencies, shared);
+  const memory = new MemoryLimit({
+    heldBytes: readProcessMemoryBytes,
+    bytesMax: settings.memoryBytesMax,
+    clock,
+  });
+  const ingest = await Ingest.open({
+    store,
+    transitions,
+    steps,
+    memory,
+    clock,
+    backgroundScheduler,
+    logger,
+    mayLogContent,
+    parallel: ingestParallelism(settings),
+  });
+  const writer = createWriter(ingest);
+  const { queueDocumentsMax } = settings;
+  const admission = new IngestAdmission({ space, queue: ingest, queueDocumentsMax, memory });
+  const modelChanges = createModelChanges(dependencies, shared, () => admission.checkCapacity());
+  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, writer, admission, modelChanges };
+}
+
+function createQueryEmbedder(
+  settings: Settings,
+  {
+    embedder,
+    catalog,
+    models,
+  }: Pick<PipelineDependencies, 'embedder' | 'catalog'> & { readonly models: ModelRunner },
+): QueryEmbedder {
+  return new QueryEmbedder({
     inline: embedder,
     inlineModel: defaultEmbeddingModel,
     inlineUnitsMax: getEmbeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
@@ -110,62 +153,97 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     runsMax: (model) => (isFileModel(catalog.getEmbedding(model)) ? settings.embedThreads : null),
     bytesMax: settings.queryVectorCacheBytes,
   });
-  const parseLimits = toParseLimits(settings);
-  const sharedDependencies = {
-    ...storage,
-    versionPublisher: new VersionPublisher(storage),
-    locks: new KeyedMutex(),
+}
+
+/** Components that change records of documents. They share one publisher and one lock per path. */
+function createDocumentChanges(storage: Storage) {
+  const { store, sequence, changes, live, indexes, meter } = storage;
+  const { documents, collections, versions, contents, counts } = storage;
+  const versionPublisher = new VersionPublisher({ store, sequence, changes, live, indexes });
+  const locks = new KeyedMutex();
+  const count = (event: DocumentEvent) => meter.documentOperations(toDocumentUsageEvent(event));
+  const transitions = new DocumentTransitions({
+    store,
+    documents,
+    collections,
+    versions,
+    contents,
+    counts,
+    versionPublisher,
+    space: storage.space,
+    locks,
     clock,
-    random,
+    count,
     backgroundScheduler,
-    count: (event: DocumentEvent) => storage.meter.documentOperations(toDocumentUsageEvent(event)),
-  };
-  const transitions = new DocumentTransitions(sharedDependencies);
-  const vectors = new StoredVectors(storage);
-  const vectorMakerOf = (set: VectorSet) =>
-    createVectorMaker(catalog.getForCollection(set.model ?? undefined), set.generation, {
-      models,
-      priority: 'slow',
+  });
+  const createWriter = (ingest: Ingest) =>
+    new DocumentWriter({
+      documents,
+      collections,
+      versions,
+      contents,
+      counts,
+      sequence,
+      versionPublisher,
+      locks,
+      clock,
+      random,
+      count,
+      backgroundScheduler,
+      onJob: (job) => ingest.enqueue(job),
+      onAbandoned: (record) => ingest.abandon(record),
     });
-  const steps = new IngestSteps({
-    ...storage,
+  return { transitions, createWriter };
+}
+
+interface VectorComponents {
+  readonly models: ModelRunner;
+  readonly vectors: StoredVectors;
+  readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
+}
+
+function createIngestSteps(
+  parseLimits: ReturnType<typeof toParseLimits>,
+  { storage, pools, tools, catalog }: PipelineDependencies,
+  { models, vectors, vectorMakerOf }: VectorComponents,
+): IngestSteps {
+  const { collections, documents, contents, blobs, indexes } = storage;
+  return new IngestSteps({
+    blobs,
+    contents,
+    indexes,
     pools,
     chunker: new ChunkBatches(pools.chunk, backgroundScheduler),
     getModel: createDocumentModelLookup(storage, catalog, models),
-    renewVectors: createVectorRenewal({ ...storage, vectors, vectorMakerOf }),
+    renewVectors: createVectorRenewal({ collections, documents, contents, vectors, vectorMakerOf }),
     parseLimits,
-    hasPageImages: (kind) => hasPageImages(kind, tools.toolServer.hasOffice),
+    hasPageImages: (pageImages) => hasPageImages(pageImages, tools.toolServer.hasOffice),
     clock,
     backgroundScheduler,
   });
-  const memory = new MemoryLimit({
-    heldBytes: readProcessMemoryBytes,
-    bytesMax: settings.memoryBytesMax,
-    clock,
+}
+
+function createModelChanges(
+  { storage, catalog, logger, mayLogContent }: PipelineDependencies,
+  { vectors, vectorMakerOf }: VectorComponents,
+  checkCapacity: () => void,
+): ModelChanges {
+  const { store, collections, versions, contents, counts, live, indexes } = storage;
+  return new ModelChanges({
+    store,
+    collections,
+    versions,
+    contents,
+    counts,
+    live,
+    indexes,
+    vectors,
+    vectorMakerOf,
+    findNewerVersion: (model) => catalog.findOtherVersion(model),
+    checkCapacity,
+    logger,
+    mayLogContent,
   });
-  const ingest = await Ingest.open({
-    ...{ store: storage.store, transitions, steps, memory },
-    ...{ clock, backgroundScheduler, logger, mayLogContent },
-    parallel: ingestParallelism(settings),
-  });
-  const writer = new DocumentWriter({
-    ...sharedDependencies,
-    onJob: (job) => ingest.enqueue(job),
-    onAbandoned: (record) => ingest.abandon(record),
-  });
-  const admission = new IngestAdmission({
-    space: storage.space,
-    queue: ingest,
-    queueDocumentsMax: settings.queueDocumentsMax,
-    memory,
-  });
-  const modelChanges = new ModelChanges({
-    ...storage,
-    ...{ vectors, vectorMakerOf, logger, mayLogContent },
-    findNewerVersion: (mark) => catalog.findOtherVersion(mark),
-    checkCapacity: () => admission.checkCapacity(),
-  });
-  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, writer, admission, modelChanges };
 }
 
 function ingestParallelism({ parseThreads, chunkThreads }: Settings) {

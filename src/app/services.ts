@@ -54,110 +54,162 @@ interface ServiceDependencies {
   readonly audit: AuditLog;
   readonly directory: UserDirectory;
   readonly secondFactors: SecondFactors;
+  readonly collections: CollectionServices;
   readonly deleteOrganization: OrganizationRemoval['deleteOrganization'];
-  /** Removes the data of deleted collections whose removal is due. */
-  readonly sweep: () => Promise<void>;
   readonly modelAdmission: ModelAdmission;
   readonly quotas: Quotas;
-  /** Deletes the persisted state of the limits of an organization. */
-  readonly deleteLimits: (organizationId: string) => Promise<void>;
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
 }
 
-/** Services of retrieval, and the function that deletes all documents of an organization. */
-interface RetrievalServices {
-  readonly services: Services;
-  readonly removeData: (organizationId: string) => Promise<boolean>;
-}
-
-export function buildServices(dependencies: ServiceDependencies): RetrievalServices {
-  const { settings, data, storage, pipeline, organizations, audit, modelAdmission, quotas, images } =
-    dependencies;
-  const { meter, indexes } = storage;
-  const { catalog } = pipeline;
-  const documentUrls = new DocumentUrls(data.secrets[0]!);
-  const findWaitReason = (collectionId: string) =>
-    pipeline.memory.shortage ?? describeModelOutage(storage, catalog, collectionId);
-  const collections = new CollectionServices({
-    ...storage,
-    ...{ audit, clock, random },
+export function createCollectionServices({
+  storage,
+  pipeline,
+  audit,
+}: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit'>): CollectionServices {
+  const { store, collections, indexes } = storage;
+  const { catalog, ingest, modelChanges } = pipeline;
+  return new CollectionServices({
+    store,
+    collections,
+    audit,
+    clock,
+    random,
     model: catalog.defaultEmbedding,
     findModel: (name) => catalog.getEmbedding(name),
     lifecycle: {
-      onModelChanged: ({ collectionId }) => pipeline.modelChanges.refresh(collectionId),
+      onModelChanged: ({ collectionId }) => modelChanges.refresh(collectionId),
       open: (collection) => indexes.open(collection),
       remove: ({ collectionId }) => {
-        pipeline.ingest.abandonCollection(collectionId);
-        pipeline.modelChanges.refresh(collectionId);
+        ingest.abandonCollection(collectionId);
+        modelChanges.refresh(collectionId);
         return indexes.remove(collectionId);
       },
     },
   });
-  const documents = new DocumentServices({
-    ...storage,
-    ...pipeline,
-    documentUrls,
+}
+
+interface DataRemovalDependencies {
+  readonly collections: CollectionServices;
+  readonly storage: Pick<Storage, 'store' | 'collections'>;
+  /** Removes the data of deleted collections whose removal is due. */
+  readonly sweep: () => Promise<void>;
+  /** Deletes the persisted state of the limits of an organization. */
+  readonly deleteLimits: (organizationId: string) => Promise<void>;
+}
+
+/**
+ * Returns a function that deletes the documents, usage and limits of an organization. It resolves with false
+ * while some of the data still exists.
+ */
+export function createDataRemoval({ collections, storage, sweep, deleteLimits }: DataRemovalDependencies) {
+  const ledger = new UsageLedger({ store: storage.store, clock });
+  return async (organizationId: string): Promise<boolean> => {
+    await collections.deleteAllOfOrganization(organizationId);
+    await sweep();
+    const tombstones = await storage.collections.listTombstones();
+    if (tombstones.some((tombstone) => tombstone.organizationId === organizationId)) return false;
+    await ledger.deleteAll(organizationId);
+    await deleteLimits(organizationId);
+    return true;
+  };
+}
+
+export function buildServices(dependencies: ServiceDependencies): Services {
+  const { settings, data, storage, pipeline, modelAdmission, images } = dependencies;
+  const { store, collections, documents, versions, contents, blobs, counts, meter } = storage;
+  const documentUrls = new DocumentUrls(data.secrets[0]!);
+  const findWaitReason = (collectionId: string) =>
+    pipeline.memory.shortage ?? describeModelOutage(storage, pipeline.catalog, collectionId);
+  const ledger = new UsageLedger({ store, clock });
+  return {
+    collections: dependencies.collections,
+    documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
+    uploads: createUploadServices(dependencies),
+    queries: createQueryServices(dependencies, documentUrls),
+    files: new FileServices({
+      collections,
+      documents,
+      versions,
+      contents,
+      blobs,
+      images,
+      secrets: data.secrets,
+    }),
+    status: new StatusServices({
+      collections,
+      documents,
+      counts,
+      clock,
+      findWaitReason,
+      modelDefault: defaultEmbeddingModel,
+      parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
+      modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
+    }),
+    parsers: createParserServices(dependencies),
+    models: createModelService({ settings, pipeline, modelAdmission, meter }),
+    admin: createAdminService(dependencies),
+    users: createUserService(dependencies),
+    inspection: createInspection(dependencies),
+    usage: new UsageService({ meter, ledger, collections }),
+  };
+}
+
+function createDocumentServices(
+  { storage, pipeline, audit }: ServiceDependencies,
+  documentUrls: DocumentUrls,
+  findWaitReason: (collectionId: string) => string | null,
+): DocumentServices {
+  return new DocumentServices({
+    collections: storage.collections,
+    documents: storage.documents,
+    versions: storage.versions,
+    contents: storage.contents,
+    writer: pipeline.writer,
     audit,
+    ingest: pipeline.ingest,
+    documentUrls,
+    admission: pipeline.admission,
     findWaitReason,
   });
-  const uploads = new DocumentUploadServices({
-    ...storage,
-    ...pipeline,
-    clock,
-    backgroundScheduler,
+}
+
+function createUploadServices({
+  settings,
+  storage,
+  pipeline,
+  organizations,
+  quotas,
+}: ServiceDependencies): DocumentUploadServices {
+  return new DocumentUploadServices({
+    collections: storage.collections,
+    documents: storage.documents,
+    blobs: storage.blobs,
+    writer: pipeline.writer,
+    ingest: pipeline.ingest,
+    admission: pipeline.admission,
     quotas,
     waitLimiter: new WaitLimiter(limits.waitsRunningMax),
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax: (organizationId) => organizations.limitsOf(organizationId).metadataBytesMax,
-  });
-  const queries = createQueryServices(dependencies, documentUrls);
-  const files = new FileServices({ ...storage, images, secrets: data.secrets });
-  const status = new StatusServices({
-    ...storage,
     clock,
-    findWaitReason,
-    modelDefault: defaultEmbeddingModel,
-    parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
-    modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
+    backgroundScheduler,
   });
-  const ledger = new UsageLedger({ store: storage.store, clock });
-  const usage = new UsageService({ meter, ledger, collections: storage.collections });
-  const components = {
-    ...{ collections, documents, uploads, queries, files, status, usage },
-    parsers: createParserServices(dependencies),
-    models: createModelService({ settings: dependencies.settings, pipeline, modelAdmission, meter }),
-    inspection: createInspection(dependencies),
-    ...createAdminServices(dependencies),
-  };
-  return {
-    services: components,
-    removeData: async (organizationId) => {
-      await collections.deleteAllOfOrganization(organizationId);
-      await dependencies.sweep();
-      const tombstones = await storage.collections.listTombstones();
-      if (tombstones.some((tombstone) => tombstone.organizationId === organizationId)) return false;
-      await ledger.deleteAll(organizationId);
-      await dependencies.deleteLimits(organizationId);
-      return true;
-    },
-  };
 }
 
-function createAdminServices(dependencies: ServiceDependencies): Pick<Services, 'admin' | 'users'> {
-  const { organizations, tiers, keys, audit, quotas, pipeline, secondFactors } = dependencies;
-  return {
-    admin: new AdminService({
-      ...{ organizations, tiers, keys, audit, deleteOrganization: dependencies.deleteOrganization },
-      storageOf: createStorageUsageReader(quotas, pipeline),
-    }),
-    users: new UserService(dependencies.directory, {
-      status: () => secondFactors.status(administratorId),
-      begin: () => secondFactors.begin(administratorId, 'administrator'),
-      confirm: (code, by) => secondFactors.confirm(administratorId, code, by),
-      disable: (code, by) => secondFactors.disable(administratorId, code, by),
-    }),
-  };
+function createAdminService(dependencies: ServiceDependencies): AdminService {
+  const { organizations, tiers, keys, audit, quotas, pipeline, deleteOrganization } = dependencies;
+  const storageOf = createStorageUsageReader(quotas, pipeline);
+  return new AdminService({ organizations, tiers, keys, audit, deleteOrganization, storageOf });
+}
+
+function createUserService({ directory, secondFactors }: ServiceDependencies): UserService {
+  return new UserService(directory, {
+    status: () => secondFactors.status(administratorId),
+    begin: () => secondFactors.begin(administratorId, 'administrator'),
+    confirm: (code, by) => secondFactors.confirm(administratorId, code, by),
+    disable: (code, by) => secondFactors.disable(administratorId, code, by),
+  });
 }
 
 function createQueryServices(
@@ -165,7 +217,10 @@ function createQueryServices(
   documentUrls: DocumentUrls,
 ): QueryServices {
   return new QueryServices({
-    ...storage,
+    collections: storage.collections,
+    reader: storage.reader,
+    counts: storage.counts,
+    meter: storage.meter,
     search: buildSearch(settings, storage, pipeline),
     documentUrls,
     clock,
@@ -219,7 +274,9 @@ function createQuerySemaphores(
 ): (reranker: string | null) => FairSemaphore {
   const createSemaphore = (permits: number) =>
     createOrganizationSemaphore({
-      ...{ permits, waitingMax: limits.queriesWaitingMax, noun: 'queries' },
+      permits,
+      waitingMax: limits.queriesWaitingMax,
+      noun: 'queries',
       overload: new OverloadDetector(clock),
     });
   const plain = createSemaphore(queriesRunningMax);

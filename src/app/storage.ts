@@ -28,45 +28,64 @@ import { clock } from './runtime.ts';
 /** Maximum number of tasks that wait for a pool. */
 const poolQueueTasksMax = 4_096;
 
+interface StorageDependencies {
+  /** Pending usage of a deleted organization is discarded. */
+  readonly isOrganizationDeleted: (organizationId: string) => boolean;
+  readonly logger: Logger;
+}
+
 /** Constructs the components that read and write a data directory. */
-export async function buildStorage(settings: Settings, data: DataDirectory, logger: Logger) {
-  const { store } = data;
-  const readers = { versions: new Versions(store), contents: new Contents(store) };
-  // Assigned later: the component that knows deleted organizations is constructed after storage.
-  const hooks = { isGone: (_organizationId: string) => false };
-  const components = {
-    ...readers,
-    hooks,
-    reader: new VersionReader({
-      ...readers,
-      encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
-      bytesMax: settings.queryCacheBytes,
-    }),
-    sequence: await Sequence.open(store),
-    changes: new ChangeLog(store),
-    live: new LiveVersions(store),
-    collections: new Collections(store),
-    documents: new Documents(store),
-    counts: new Counts(store),
-    meter: new UsageMeter({ store, clock, logger, isOrganizationDeleted: (id) => hooks.isGone(id) }),
-  };
+export async function buildStorage(
+  settings: Settings,
+  data: DataDirectory,
+  { isOrganizationDeleted, logger }: StorageDependencies,
+) {
+  const { store, blobs, space } = data;
+  const versions = new Versions(store);
+  const contents = new Contents(store);
+  const reader = new VersionReader({
+    versions,
+    contents,
+    encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
+    bytesMax: settings.queryCacheBytes,
+  });
+  const sequence = await Sequence.open(store);
+  const changes = new ChangeLog(store);
+  const live = new LiveVersions(store);
+  const collections = new Collections(store);
+  const meter = new UsageMeter({ store, clock, logger, isOrganizationDeleted });
   CollectionIndex.useKernels(settings.engineKernels);
   CollectionIndex.useSearchThreads(settings.searchThreads);
   NativeReranker.useThreads(settings.rerankThreads);
   CollectionIndex.useSearchRecall(settings.searchRecall / 1000);
   CollectionIndex.useMemoryBytesMax(settings.memoryBytesMax);
   const indexes = new Indexes({
-    ...components,
     folder: data.indexPath,
+    sequence,
+    changes,
+    live,
+    collections,
+    versions,
+    contents,
+    reader,
     retireMs: limits.garbageDelayMs,
     logger,
   });
   return {
-    ...components,
     store,
-    blobs: data.blobs,
-    space: data.space,
+    blobs,
+    space,
     blobsFolder: join(data.path, 'blobs'),
+    versions,
+    contents,
+    reader,
+    sequence,
+    changes,
+    live,
+    collections,
+    documents: new Documents(store),
+    counts: new Counts(store),
+    meter,
     indexes,
   };
 }
