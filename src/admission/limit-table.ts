@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts';
+import { renderParseLimits } from './parse-limit-table.ts';
 
 /** One limit that can refuse a request. `docs/reference/limits.md` is generated from these rows. */
 export interface LimitRow {
@@ -17,7 +18,7 @@ const formatNumber = (value: number) => value.toLocaleString('en-US');
 const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
 const ownAllowance = 'own allowance';
 const perRequest = 'per request';
-const fairShare = 'the whole capacity while it lasts, then an equal share of a reserve of one eighth';
+const fairShare = 'any free capacity, except that the last eighth is shared equally';
 const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
 
 const requestRows: readonly LimitRow[] = [
@@ -121,7 +122,7 @@ const requestRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
-    limit: 'Speed of a body',
+    limit: 'Minimum rate of a body',
     bounds: `Bytes per second over ${seconds(limits.bodyRateWindowMs)}, after the first ${formatNumber(limits.bodyRateBytesMin)} bytes`,
     value: formatNumber(limits.bodyBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
@@ -130,8 +131,8 @@ const requestRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
-    limit: 'Idle body',
-    bounds: 'Time without a byte',
+    limit: 'Idle time of a body',
+    bounds: 'Time without received bytes',
     value: seconds(limits.bodyIdleMsMax),
     enforcedIn: 'http/body-queue.ts BodyQueue',
     status: 408,
@@ -160,7 +161,7 @@ const documentRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
-    limit: 'Speed of an upload',
+    limit: 'Minimum rate of an upload',
     bounds: `Bytes per second over ${seconds(limits.uploadRateWindowMs)}`,
     value: formatNumber(limits.uploadBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
@@ -226,7 +227,7 @@ const documentRows: readonly LimitRow[] = [
     limit: 'Page images waiting',
     bounds: 'Queued requests of an organization for page images',
     value: formatNumber(limits.pageImagesWaitingMax),
-    enforcedIn: 'app/app.ts pageImagesWaitingMax',
+    enforcedIn: 'app/retrieval.ts pageImagesWaitingMax',
     status: 429,
     header: 'waiting-page-images',
     share: 'own queue; round robin between organizations',
@@ -365,7 +366,8 @@ Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
 
 A rejected request gets the status of its row and an error message that names the limit.
 The column "header" is the value of the reply header \`x-quarry-limit\`.
-Replies with status 429 and 503 have the headers \`retry-after\` and \`retry-after-ms\`.
+Replies with status 429 and 503 have the headers \`retry-after\` and \`retry-after-ms\`,
+or \`x-should-retry: false\` when waiting does not help.
 
 \`<TIER>\` is \`FREE\`, \`STARTER\` or \`TEAMS\`.
 A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
@@ -388,5 +390,5 @@ and a request beyond the share returns at once with the current status of its do
       '',
     ].join('\n');
   });
-  return head + parts.join('');
+  return head + parts.join('') + renderParseLimits();
 }

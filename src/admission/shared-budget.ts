@@ -1,5 +1,5 @@
 /**
- * Bounded amount (bytes of memory) shared by owners (organizations, people, addresses). An owner may hold at
+ * Bounded amount (bytes of memory) shared by owners (organizations, users, addresses). An owner may hold at
  * most as much as remains free after it: one owner alone gets half, two get a third each, and a further owner
  * always finds some free. These are the dynamic thresholds of shared buffers in network switches (Choudhury
  * and Hahne, 1998); owners that hold little do not reduce the share of others.

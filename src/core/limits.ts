@@ -65,7 +65,7 @@ export const limits = {
   fileChunkBytes: 262_144,
   /** Maximum number of values in one JSON text; a vector is a list of numbers. */
   jsonValuesMax: 4_000_000,
-  /** Maximum number of objects, lists and strings in it: 100,000 pages, or 256 documents with long metadata. */
+  /** Maximum number of objects, lists and strings in it: 50,000 pages, or 256 documents with long metadata. */
   jsonNodesMax: 262_144,
   smallJsonValuesMax: 65_536,
   jsonUncheckedBytesMax: 512,
@@ -208,7 +208,6 @@ export const limits = {
   usagePendingMax: 20_000,
   usageBatchMax: 1_000,
   usageRowsMax: 50_000,
-  usageSecondsMax: 253_402_300_799,
 
   // billing
   /** Maximum size of a message of SNS or Stripe: 256 KiB. */
@@ -253,7 +252,8 @@ export const limits = {
   documentPagesMax: 5_000,
   documentTextUnitsMax: 50_000_000,
   pageTextUnitsMax: 2_000_000,
-  textPagesMax: 100_000,
+  /** As many as a parsed table has at most, so that the pages of any parsed file can be added as a text. */
+  textPagesMax: 50_000,
 
   // vectors supplied by callers
   ownVectorDimensionsMax: 8_192,
@@ -327,20 +327,20 @@ export const limits = {
 /** Shard counts that a collection may have; chosen at creation. */
 export const shardCounts = [1, 8, 16, 32, 64] as const;
 
-assert(limits.waitMsMax < limits.requestMsMax, 'a waiting add answers before the request deadline');
-assert(limits.requestMsMax < 60_000, 'every call answers inside the 60 s of the official clients');
-assert(limits.fineChunkUnitsMax < limits.coarseChunkUnitsMin, 'precise chunks nest inside coarse ones');
+assert(limits.waitMsMax < limits.requestMsMax, 'a call with wait returns before the request deadline');
+assert(limits.requestMsMax < 60_000, 'every call returns within the 60 s timeout of the official clients');
+assert(limits.fineChunkUnitsMax < limits.coarseChunkUnitsMin, 'fine chunks fit inside coarse chunks');
 assert(
   2 * limits.signInMailRefillMs <= limits.magicLinkMsMax,
-  'a mailbox always holds a valid link, however many were asked for',
+  'the newest link in a mailbox is valid, regardless of the number of requests',
 );
 assert(limits.pageTextUnitsMax <= limits.documentTextUnitsMax, 'one page fits into a document');
 assert(limits.metadataBytesMax < limits.metadataBytesRaisedMax, 'the metadata limit can be raised');
 assert(
   limits.metadataBytesRaisedMax <= limits.multipartFieldBytesMax,
-  'raised metadata fit into a field of a form',
+  'metadata at the raised limit fits into a form field',
 );
 assert(
   limits.bodyIdleMsMax < 10_000,
-  'a stalled body is answered before uWebSockets.js cuts it off after 10 s',
+  'a stalled body gets a reply before uWebSockets.js closes the connection after 10 s',
 );

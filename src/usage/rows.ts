@@ -74,5 +74,8 @@ export async function rowDeletions(
 /** Splits a subject into subject id and category. */
 export function parseSubject(subject: string): readonly [string, string] {
   const parts = subject.split(' ');
-  return [assertDefined(parts[0], 'a first word'), assertDefined(parts[1], 'a second word')];
+  return [
+    assertDefined(parts[0], 'a subject has an id'),
+    assertDefined(parts[1], 'a subject has a category'),
+  ];
 }

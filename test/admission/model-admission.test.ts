@@ -203,7 +203,7 @@ t.test('a call above the bytes of one request gets 413 before any limit is charg
   t.equal((await admission.admit(call(100, { latency: 'fast' }))).mode, 'fast');
 });
 
-t.test('a call that fits into no bucket says so and asks clients not to retry', async (t) => {
+t.test('a call that exceeds every bucket is rejected without a retry', async (t) => {
   const { admission, call } = build(small);
   const refusal = await refusalOf(admission.admit(call(4_500)));
   t.equal(refusal.status, 429);

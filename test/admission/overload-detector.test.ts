@@ -72,27 +72,30 @@ t.test('a single burst above the queue size loses no queue slot', async (t) => {
   t.equal(overload.size, 0, 'nothing of it is kept');
 });
 
-t.test('in a sustained overload queries start at once or are refused at once, in equal shares', async (t) => {
-  const { ask, run, answered, refused } = build();
-  // 18 queries arrive in the service time of one.
-  const flood = (round: number) => {
-    for (let i = 0; i < 12; i += 1) void ask('large');
-    for (let i = 0; i < 6; i += 1) void ask('small');
-    if (round % 20 === 0) void ask('sparse');
-  };
-  await run(5_000, flood);
-  const before = [answered('large').length, answered('small').length, refused('large').length] as const;
-  await run(10_000, flood);
-  const [large, small] = [answered('large').slice(before[0]), answered('small').slice(before[1])];
-  t.ok(Math.max(...large, ...small) <= serviceMs, 'what starts has hardly waited');
-  t.ok(Math.max(...answered('sparse')) <= 3 * serviceMs);
-  const recent = refused('large').slice(before[2]);
-  t.ok(recent.length > 10_000);
-  t.ok(Math.max(...recent.map(({ waited }) => waited)) <= 2 * serviceMs);
-  t.ok(Math.abs(large.length - small.length) <= 2, `${large.length} and ${small.length}`);
-  t.ok(large.length + small.length >= 1_890, 'the server is never idle');
-  t.same(refused('sparse'), [], 'an organization within its share is never refused');
-});
+t.test(
+  'under sustained overload queries start at once or are rejected at once, in equal shares',
+  async (t) => {
+    const { ask, run, answered, refused } = build();
+    // 18 queries arrive in the service time of one.
+    const flood = (round: number) => {
+      for (let i = 0; i < 12; i += 1) void ask('large');
+      for (let i = 0; i < 6; i += 1) void ask('small');
+      if (round % 20 === 0) void ask('sparse');
+    };
+    await run(5_000, flood);
+    const before = [answered('large').length, answered('small').length, refused('large').length] as const;
+    await run(10_000, flood);
+    const [large, small] = [answered('large').slice(before[0]), answered('small').slice(before[1])];
+    t.ok(Math.max(...large, ...small) <= serviceMs, 'what starts has hardly waited');
+    t.ok(Math.max(...answered('sparse')) <= 3 * serviceMs);
+    const recent = refused('large').slice(before[2]);
+    t.ok(recent.length > 10_000);
+    t.ok(Math.max(...recent.map(({ waited }) => waited)) <= 2 * serviceMs);
+    t.ok(Math.abs(large.length - small.length) <= 2, `${large.length} and ${small.length}`);
+    t.ok(large.length + small.length >= 1_890, 'the server is never idle');
+    t.same(refused('sparse'), [], 'an organization within its share is never refused');
+  },
+);
 
 t.test('an overload ends when requests arrive no faster than they are processed', async (t) => {
   const { overload, ask, run, answered, refused } = build();

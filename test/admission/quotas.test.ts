@@ -52,7 +52,7 @@ t.test('requests and queries are counted before the body is read, each by its ow
   t.doesNotThrow(() => quotas.admit(principal, 'get-status'), 'a refused query counts as nothing');
 });
 
-t.test('a file that is read and not stored counts like one that comes in', async (t) => {
+t.test('a file that is parsed and not stored counts like an added one', async (t) => {
   const { quotas, clock } = build({ documentBytesPerMinute: 1_000 });
   quotas.admit(principal, 'parse-document');
   quotas.consumeDocumentBytes(organizationId, 1_000);

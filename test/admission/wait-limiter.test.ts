@@ -1,7 +1,7 @@
 import t from 'tap';
 import { WaitLimiter } from '../../src/admission/wait-limiter.ts';
 
-t.test('an organization whose requests all wait leaves room for those of others', async (t) => {
+t.test('an organization whose requests all wait leaves capacity for those of others', async (t) => {
   const waits = new WaitLimiter(16);
   for (let i = 0; i < 16; i += 1) t.ok(waits.tryAcquire('crowd'));
   t.notOk(waits.tryAcquire('crowd'));
