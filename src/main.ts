@@ -27,7 +27,8 @@ export async function main(settings: Settings): Promise<void> {
  * Disables V8's allocation-site pretenuring. If many objects allocated at one site live long, such as those
  * of queries that wait while the caches fill, V8 allocates all later objects of that site directly in the old
  * generation. The data of a query remains short-lived, but data referenced from an old object is retained: it
- * is copied twice and stays until a full garbage collection.
+ * is copied twice and stays until a full garbage collection. Gain at the load of the bench case `server`
+ * (`snippets`, 32 connections): 275 -> 254 us of CPU per query on the main thread.
  */
 function disablePretenuring(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');

@@ -35,7 +35,7 @@ export interface ValidationIssue {
 export interface AppErrorOptions {
   /** Milliseconds after which the same request may succeed; becomes `retry-after` and `retry-after-ms`. */
   readonly retryAfterMs?: number;
-  /** False: official clients must not retry. Conflicts are never retried, whatever the value. */
+  /** False: official clients must not retry. Conflicts are never retried, regardless of the value. */
   readonly shouldRetry?: boolean;
   /**
    * True: the same `Idempotency-Key` may be sent again after this error, because repeating the work is

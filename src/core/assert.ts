@@ -5,7 +5,7 @@ export class AssertionError extends Error {
 
 /** Throws an `AssertionError` when `condition` is false. `invariant` names the broken invariant. */
 export function assert(condition: unknown, invariant: string): asserts condition {
-  if (!condition) throw new AssertionError(`invariant broken: ${invariant}`);
+  if (!condition) throw new AssertionError(`invariant violated: ${invariant}`);
 }
 
 /**

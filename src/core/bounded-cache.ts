@@ -47,7 +47,7 @@ export class BoundedCache<V, K extends string | number = string> {
 
   /** Replaces the cached value of the key. */
   set(key: K, value: V, cost: number): void {
-    assert(cost >= 0, 'nothing that is kept has a negative cost');
+    assert(cost >= 0, 'the cost of a cached value is not negative');
     this.delete(key);
     if (cost > this.costMax) return;
     this.#entries.set(key, { value, cost, wasUsed: false });

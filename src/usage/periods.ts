@@ -38,7 +38,7 @@ export function periodAt(length: PeriodLength, atMs: number): number {
 export function minutesPerPeriod(length: EqualPeriodLength): number {
   return assertDefined(
     equalPeriods.find((period) => period.length === length),
-    'a length in minutes',
+    'the period has a length in minutes',
   ).minutes;
 }
 
@@ -50,7 +50,7 @@ export function coverSpans(
   minutes: { readonly from: number; readonly to: number },
   longest: EqualPeriodLength,
 ): PeriodSpan[] {
-  assert(minutes.from <= minutes.to, 'a stretch of time begins before it ends');
+  assert(minutes.from <= minutes.to, 'a time range starts before it ends');
   return coverFrom(
     minutes.from,
     minutes.to,
@@ -60,7 +60,7 @@ export function coverSpans(
 
 function coverFrom(from: number, to: number, index: number): PeriodSpan[] {
   if (from === to) return [];
-  const period = assertDefined(equalPeriods[index], 'minutes cover everything');
+  const period = assertDefined(equalPeriods[index], 'periods of one minute cover every range');
   const size = period.minutes;
   const first = Math.ceil(from / size);
   const end = Math.floor(to / size);

@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
-/** Check before a unit of work. Null: continue at once; else continue when the promise resolves. */
+/**
+ * Check before a unit of work. Null: continue at once; else continue when the promise resolves. Loops check
+ * for every item: 0.06 us with null, 0.13 us with a promise (300,000 checks in a loop).
+ */
 export type YieldToEventLoop = () => Promise<void> | null;
 
 interface WaitingCall {

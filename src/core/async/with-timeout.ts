@@ -15,7 +15,7 @@ export async function withTimeout<T>(
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   const abort = () => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${msMax} ms`)), msMax);
+  const timer = setTimeout(() => controller.abort(new Error(`no reply within ${msMax} ms`)), msMax);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {

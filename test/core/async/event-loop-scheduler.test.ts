@@ -27,7 +27,7 @@ t.test('work continues at once while the turn has time left', async (t) => {
   t.equal(first(), null, 'an idle event loop keeps no call waiting');
 });
 
-t.test('256 calls at one time leave the event loop free after each turn', async (t) => {
+t.test('256 concurrent calls release the event loop after each turn', async (t) => {
   const { scheduler, work } = schedulerWithClock();
   const ended: number[] = [];
   const calls = Array.from({ length: 256 }, async (_, i) => {

@@ -33,7 +33,7 @@ t.test('a key without a backlog goes before those that have one', async (t) => {
   t.same(take(3), ['s2', 'b3', 'a4'], 'its earlier turn was in the round before');
 });
 
-t.test('keys that come back at once do not starve a backlog', async (t) => {
+t.test('keys that return at once do not starve a backlog', async (t) => {
   const { add, take } = build();
   add('z1', 'z2', 'z3', 'z4');
   const sparse = ['a', 'b', 'c', 'd'];
