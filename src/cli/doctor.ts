@@ -9,7 +9,7 @@ export const doctorCommand: CommandSpec = {
   usage: 'doctor',
   settings: 'client',
   summary:
-    'show the data left of an organization in every table and folder; exit code 1 if there is any (needs the admin key)',
+    'show the remaining data of an organization in all tables and folders; exit code 1 if data remains (needs the admin key)',
   options: [jsonOption],
   examples: ['quarry doctor --organization 3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10'],
   run: inspect,

@@ -30,7 +30,7 @@ export const documentCommands: readonly CommandSpec[] = [
   {
     usage: 'documents add <file>',
     settings: 'client',
-    summary: 'add documents from a file with one JSON object per line; - reads the standard input',
+    summary: 'add documents from a file with one JSON object per line; use - for standard input',
     options: [
       collectionOption,
       { flags: '--overwrite', meaning: 'replace existing documents' },

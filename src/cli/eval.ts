@@ -19,13 +19,13 @@ export const evalCommand: CommandSpec = {
     },
     {
       flags: '--latency-mode <mode>',
-      meaning: 'high: better results at a higher latency',
+      meaning: 'latency mode; high gives better results',
       choices: ['low', 'high'],
     },
     { flags: '--compare', meaning: 'also evaluate other configurations and compare them with the first' },
     {
       flags: '--queries <count>',
-      meaning: 'maximum questions per set, evenly sampled',
+      meaning: 'maximum queries per set, evenly sampled',
       default: '1000',
     },
     { flags: '--split <name>', meaning: 'judgments of qrels/<name>.tsv', default: 'test' },
@@ -140,7 +140,7 @@ function printResults({ terminal }: CommandContext, evaluated: readonly Evaluate
     terminal.out,
   );
   terminal.out('');
-  terminal.out('±: half of the 95 % confidence interval over the questions of the set.');
+  terminal.out('±: half of the 95 % confidence interval over the queries of the set.');
 }
 
 /** Returns unweighted means over the sets, independent of their numbers of questions. */

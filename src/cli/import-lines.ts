@@ -113,7 +113,7 @@ async function readFileSize(file: string): Promise<number> {
     const found = await stat(file);
     if (found.isFile()) return found.size;
   } catch (cause) {
-    throw new AppError('bad_request', `${file} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new AppError('bad_request', `${file} cannot be read: ${(cause as Error).message}.`, { cause });
   }
   throw new AppError('bad_request', `${file} is not a file.`);
 }
@@ -123,7 +123,7 @@ function parseDocument(line: string, number: number): Record<string, unknown> {
   try {
     value = JSON.parse(line.replace(/^\uFEFF/, ''));
   } catch (cause) {
-    throw new AppError('bad_request', `Line ${number} is not JSON: ${(cause as Error).message}`, { cause });
+    throw new AppError('bad_request', `Line ${number} is not JSON: ${(cause as Error).message}.`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('bad_request', `Line ${number} is not a JSON object.`);

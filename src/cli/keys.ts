@@ -49,7 +49,7 @@ function requireOrganization(context: CommandContext): { organization_id: string
   if (id !== null) return { organization_id: id };
   throw new AppError(
     'bad_request',
-    'No organization selected. Set --organization or QUARRY_ORGANIZATION. The server prints the id of its first organization at startup.',
+    'No organization selected. Set --organization or QUARRY_ORGANIZATION. The server prints the ID of its first organization at startup.',
   );
 }
 
@@ -88,7 +88,7 @@ async function list(
     key.expires_at ?? 'never',
     key.last_used_at ?? 'never',
   ]);
-  formatTable(['Id', 'Name', 'Permission', 'Access', 'Key', 'Created', 'Expires', 'Last used'], rows).forEach(
+  formatTable(['ID', 'Name', 'Permission', 'Access', 'Key', 'Created', 'Expires', 'Last used'], rows).forEach(
     context.terminal.out,
   );
   return exitCodes.done;

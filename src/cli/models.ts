@@ -27,7 +27,7 @@ export const modelCommands: readonly CommandSpec[] = [
       { flags: '--name <name>', meaning: 'name of the model; default: the name of the folder' },
       {
         flags: '--kind <kind>',
-        meaning: 'kind of the model, if the folder does not tell',
+        meaning: 'kind of the model, if it cannot be detected from the folder',
         choices: ['embedding', 'reranker'],
       },
       { flags: '--graph <file>', meaning: 'file of the graph, for example onnx/model_int8.onnx' },
@@ -82,7 +82,7 @@ export const modelCommands: readonly CommandSpec[] = [
   },
 ];
 
-const testTexts = ['Refunds are paid within 14 days of the return.', 'The gull sits on the harbour wall.'];
+const testTexts = ['Refunds are paid within 14 days of the return.', 'The gull sits on the harbor wall.'];
 
 async function list(
   context: CommandContext,

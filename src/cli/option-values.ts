@@ -115,7 +115,7 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
 export const controlOptions: readonly OptionSpec[] = [
   {
     flags: '--syntax <syntax>',
-    meaning: 'operators: require "phrases" and exclude -words',
+    meaning: 'query syntax; operators requires "phrases" and excludes -words',
     choices: ['natural', 'operators'],
   },
   {

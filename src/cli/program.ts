@@ -89,7 +89,9 @@ function usageMessage(error: CommanderError): string {
 
 function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text: string) => void): Command {
   const program = new Command('quarry')
-    .description('Quarry stores documents and retrieves the passages that answer a question.')
+    .description(
+      'Quarry stores documents and finds the snippets, pages and documents that answer a question.',
+    )
     .version(versionLine(), '-V, --version', 'show the version')
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: out, outputError: () => undefined })

@@ -26,7 +26,7 @@ const textColumnsMax = 100;
 export const searchCommand: CommandSpec = {
   usage: 'search <question...>',
   settings: 'client',
-  summary: 'find the passages, pages or documents that answer a question',
+  summary: 'find the snippets, pages or documents that answer a question',
   options: [
     collectionOption,
     {
@@ -44,7 +44,7 @@ export const searchCommand: CommandSpec = {
     },
     {
       flags: '--latency-mode <mode>',
-      meaning: 'high: better results at a higher latency',
+      meaning: 'latency mode; high gives better results',
       choices: ['low', 'high'],
     },
     ...controlOptions,

@@ -21,7 +21,7 @@ export const usageCommand: CommandSpec = {
   options: [
     {
       flags: '--by <window>',
-      meaning: 'length of the windows, one row each',
+      meaning: 'show one row per time window of this length',
       choices: ['minute', 'hour', 'day'],
     },
     {

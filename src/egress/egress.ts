@@ -24,8 +24,8 @@ export class EgressDeniedError extends Error {
     const hostAndPort = `${host}:${port}`;
     super(
       mode === 'none'
-        ? `a connection to ${hostAndPort} was refused: QUARRY_EGRESS is "none" (set it to "configured" to allow the hosts in the settings)`
-        : `a connection to ${hostAndPort} was refused: the host is not in the settings (add it to QUARRY_EGRESS_HOSTS)`,
+        ? `a connection to ${hostAndPort} was blocked: QUARRY_EGRESS is "none" (set it to "configured" to allow the hosts in the settings)`
+        : `a connection to ${hostAndPort} was blocked: the host is not in the settings (add it to QUARRY_EGRESS_HOSTS)`,
     );
   }
 }
@@ -48,7 +48,7 @@ export function findEgressDenial(error: unknown): EgressDeniedError | null {
 export function refusedByEgress(to: string, cause: EgressDeniedError): AppError {
   return new AppError(
     'unavailable',
-    `This server is not allowed to connect to ${to}: ${cause.message}. Ask its operator.`,
+    `This server cannot connect to ${to}: ${cause.message}. Ask the operator of this server.`,
     { cause, shouldRetry: false },
   );
 }

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+
+const key = 'a-key-of-sixteen-characters';
+export const adminKey = 'an-admin-key-of-sixteen';
 
 /** Request sent by a command. */
 export interface RecordedRequest {
@@ -177,7 +181,7 @@ export class FakeServer {
       bytes,
       metadata,
       status: unsupported ? 'parsing_failed' : 'indexed',
-      error: unsupported ? 'unsupported: nobody knows this kind of file' : null,
+      error: unsupported ? 'unsupported: this file type is unknown' : null,
     });
     return { status: existed ? 200 : 201, body: { message: 'Success!' } };
   }
@@ -200,4 +204,13 @@ export class FakeServer {
         sha256: createHash('sha256').update(document.bytes).digest('hex'),
       }));
   }
+}
+
+/** Starts a server for a test; with `variables`, commands connect to it. */
+export async function openFakeServer(
+  t: Test,
+): Promise<{ server: FakeServer; variables: Record<string, string> }> {
+  const server = await FakeServer.listen();
+  t.teardown(() => server.close());
+  return { server, variables: { QUARRY_URL: `${server.url}/v1/`, QUARRY_API_KEY: key } };
 }

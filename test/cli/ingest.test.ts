@@ -132,7 +132,7 @@ t.test('a refused file is named with its reason, the others arrive, and the exit
   t.equal(ended.code, 1);
   t.match(ended.out, /Refused: 1\n {2}big\.pdf: The file is larger than 200 MB\./);
   t.ok(server.collections.get('default')?.has('fine.txt'));
-  t.equal(server.uploads().length, 2, 'a refusal for good is not tried again');
+  t.equal(server.uploads().length, 2, 'a permanent error is not retried');
 });
 
 t.test('a 429 that says not to retry is not retried', async (t) => {
@@ -152,7 +152,7 @@ t.test('documents that failed are summed up by reason; only --strict makes that 
   const folder = t.testdir({ 'a.bin': '1', 'b.bin': '2', 'c.txt': 'c' });
   const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 0);
-  t.match(ended.out, /Failed: 2\n {2}a\.bin and 1 more: unsupported: nobody knows this kind of file/);
+  t.match(ended.out, /Failed: 2\n {2}a\.bin and 1 more: unsupported: this file type is unknown/);
   t.equal((await runQuarry(['ingest', folder, '--strict'], { variables: client(server) })).code, 1);
   t.equal(server.uploads().length, 3, 'an unchanged file that failed is not sent again');
 });
@@ -171,8 +171,8 @@ t.test('it waits until documents are indexed, and --no-wait does not', async (t)
   const quick = await runQuarry(['ingest', folder, '--no-wait', '--json'], { variables: client(server) });
   t.match(JSON.parse(quick.out), { added: 1, indexed: null, failed: null });
   t.equal(polls, 0);
-  const patient = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
-  t.match(JSON.parse(patient.out), { unchanged: 1, indexed: 1 });
+  const waiting = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
+  t.match(JSON.parse(waiting.out), { unchanged: 1, indexed: 1 });
   t.ok(polls >= 3);
 });
 

@@ -11,7 +11,7 @@ import {
   wrap,
 } from '../../src/cli/text-layout.ts';
 
-t.test('bytes and times read as people say them', async (t) => {
+t.test('bytes and times are formatted with readable units', async (t) => {
   const bytes: [number, string][] = [
     [0, '0 B'],
     [999, '999 B'],
@@ -75,7 +75,7 @@ function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: 
   return { lines, terminal };
 }
 
-t.test('progress draws over itself for a person and writes few plain lines elsewhere', async (t) => {
+t.test('progress redraws one line on a terminal and prints few plain lines elsewhere', async (t) => {
   for (const isInteractive of [true, false]) {
     let now = 0;
     const { lines, terminal } = recordedProgress(isInteractive);

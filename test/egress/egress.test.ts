@@ -32,29 +32,32 @@ const allowing = (...ports: number[]) =>
     hosts: ports.map((port) => ({ host: '127.0.0.1', port, purpose: 'tests' })),
   });
 
-t.test('a host that no setting names is refused before anything is sent, by each way out', async (t) => {
-  const [listedServer, unlistedServer] = [await startServer(t), await startServer(t)];
-  const egress = allowing(listedServer.port);
-  const { httpAgent, httpsAgent } = egress.agents();
-  t.equal(await (await egress.fetch(listedServer.url)).text(), 'answer');
-  const [reply] = await once(get(listedServer.url, { agent: httpAgent }), 'response');
-  t.equal(reply.statusCode, 200);
-  (await egress.openSocket({ host: '127.0.0.1', port: listedServer.port, msMax: 60_000 })).destroy();
-  const refused = {
-    name: 'EgressDeniedError',
-    message: /127\.0\.0\.1:\d+ was refused: the host is not in the settings/,
-  };
-  await t.rejects(egress.fetch(unlistedServer.url), refused);
-  await t.rejects(egress.fetch('https://name-that-is-never-looked-up.example'), EgressDeniedError);
-  await t.rejects(
-    egress.openSocket({ host: '127.0.0.1', port: unlistedServer.port, msMax: 60_000 }),
-    refused,
-  );
-  t.throws(() => get(unlistedServer.url, { agent: httpAgent }), refused);
-  t.throws(() => get('https://127.0.0.1:1', { agent: httpsAgent, protocol: 'https:' }), refused);
-  t.equal(unlistedServer.connected(), 0);
-  httpAgent.destroy();
-});
+t.test(
+  'a host that is not in the settings is blocked before any data is sent, by fetch, agents and sockets',
+  async (t) => {
+    const [listedServer, unlistedServer] = [await startServer(t), await startServer(t)];
+    const egress = allowing(listedServer.port);
+    const { httpAgent, httpsAgent } = egress.agents();
+    t.equal(await (await egress.fetch(listedServer.url)).text(), 'answer');
+    const [reply] = await once(get(listedServer.url, { agent: httpAgent }), 'response');
+    t.equal(reply.statusCode, 200);
+    (await egress.openSocket({ host: '127.0.0.1', port: listedServer.port, msMax: 60_000 })).destroy();
+    const refused = {
+      name: 'EgressDeniedError',
+      message: /127\.0\.0\.1:\d+ was blocked: the host is not in the settings/,
+    };
+    await t.rejects(egress.fetch(unlistedServer.url), refused);
+    await t.rejects(egress.fetch('https://name-that-is-never-looked-up.example'), EgressDeniedError);
+    await t.rejects(
+      egress.openSocket({ host: '127.0.0.1', port: unlistedServer.port, msMax: 60_000 }),
+      refused,
+    );
+    t.throws(() => get(unlistedServer.url, { agent: httpAgent }), refused);
+    t.throws(() => get('https://127.0.0.1:1', { agent: httpsAgent, protocol: 'https:' }), refused);
+    t.equal(unlistedServer.connected(), 0);
+    httpAgent.destroy();
+  },
+);
 
 t.test('a redirection is the reply: it leads nowhere', async (t) => {
   const unlistedServer = await startServer(t);
@@ -78,13 +81,13 @@ t.test('with the mode none nothing is allowed, and the error names the setting',
   t.equal(listedServer.connected(), 0);
 });
 
-t.test('a refusal is found inside of what a library makes of it', async (t) => {
-  const refusal = new EgressDeniedError('none', 'example.com', 443);
+t.test('a denied connection is found in the errors that libraries wrap around it', async (t) => {
+  const denial = new EgressDeniedError('none', 'example.com', 443);
   t.equal(
-    findEgressDenial(new TypeError('fetch failed', { cause: new Error('x', { cause: refusal }) })),
-    refusal,
+    findEgressDenial(new TypeError('fetch failed', { cause: new Error('x', { cause: denial }) })),
+    denial,
   );
-  t.equal(findEgressDenial(Object.assign(new Error('of Stripe'), { detail: refusal })), refusal);
+  t.equal(findEgressDenial(Object.assign(new Error('of Stripe'), { detail: denial })), denial);
   t.equal(findEgressDenial(new Error('something else')), null);
   const endless = new Error('of itself');
   endless.cause = endless;

@@ -57,7 +57,7 @@ t.test('the recorder sees a connection and a question to a name server', { skip 
   t.match(outgoingCalls, /htons\(53\)/);
 });
 
-t.test('a server without a network serves everything, and asks for nothing outside', { skip }, async (t) => {
+t.test('a server without a network serves all operations and attempts no connection', { skip }, async (t) => {
   const folder = folderOf(t);
   // Without NODE_OPTIONS: the test runner would inject its loaders into every process of the run.
   const command = inside(`exec env -u NODE_OPTIONS ${process.execPath} ${run} ${folder}`);

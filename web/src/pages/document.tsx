@@ -220,7 +220,7 @@ function Failure({ found, onRetried }: FailureProps) {
             ? 'This file could not be parsed'
             : 'This document could not be indexed'}
         </h2>
-        <p>{found.error ?? 'The server gave no reason.'}</p>
+        <p>{found.error ?? 'The server reported no reason.'}</p>
         <ErrorMessage error={submission.error} />
       </div>
       <Button onClick={submission.start} busy={submission.isBusy}>

@@ -17,8 +17,8 @@ const steps = (mayCreateKeys: boolean) => [
   {
     title: 'Use the API',
     text: mayCreateKeys
-      ? 'Create an API key and copy the request from the playground as curl, Node or Python.'
-      : 'Get an API key from an owner or admin and copy the request from the playground as curl, Node or Python.',
+      ? 'Create an API key and copy the request from the playground as curl, Node.js or Python.'
+      : 'Get an API key from an owner or admin and copy the request from the playground as curl, Node.js or Python.',
     to: '/app/keys',
     action: mayCreateKeys ? 'Create key' : 'View keys',
   },

@@ -197,7 +197,7 @@ function State({ upload: { state, file, path } }: { readonly upload: UploadItem 
       return <Chip tone="warning">Already exists</Chip>;
     case 'failed':
       return <Chip tone="bad">Failed</Chip>;
-    case 'cancelled':
+    case 'canceled':
       return <Chip>Canceled</Chip>;
     case 'too-large':
       return <Chip tone="bad">Too large</Chip>;
@@ -220,7 +220,7 @@ function Actions({ upload: { id, path, state } }: { readonly upload: UploadItem 
         </Button>
       );
     case 'failed':
-    case 'cancelled':
+    case 'canceled':
       return (
         <Button aria-label={`Retry ${path}`} onClick={() => retryUploads([id])}>
           {' '}

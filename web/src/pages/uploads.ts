@@ -11,7 +11,7 @@ export type UploadState =
   | { readonly name: 'stored' }
   | { readonly name: 'exists' }
   | { readonly name: 'failed'; readonly reason: string; readonly retriesOnReconnect: boolean }
-  | { readonly name: 'cancelled' }
+  | { readonly name: 'canceled' }
   /** Not sent; a retry would not help. */
   | { readonly name: 'too-large'; readonly reason: string };
 
@@ -70,7 +70,7 @@ export function addUploads(collection: string, selected: readonly SelectedFile[]
 
 /** Cancels all given uploads at once, so that no pending one starts when another ends. */
 export function cancelUploads(ids: readonly number[]): void {
-  updateUploads(ids, { state: { name: 'cancelled' } });
+  updateUploads(ids, { state: { name: 'canceled' } });
   for (const id of ids) running.get(id)?.abort();
 }
 
@@ -114,7 +114,7 @@ function send(upload: UploadItem): void {
   running.set(id, sending);
   const end = (state: UploadState, missedAttempts = 0) => {
     running.delete(id);
-    if (stateOf(id) === 'cancelled') startPending();
+    if (stateOf(id) === 'canceled') startPending();
     else updateUploads([id], { state, unansweredAttempts: missedAttempts });
   };
   sending.upload.onprogress = ({ loaded }) => {
@@ -127,7 +127,7 @@ function send(upload: UploadItem): void {
     end({ name: 'failed', reason: error.message, retriesOnReconnect: false });
     retryLater(id, error);
   };
-  sending.onabort = () => end({ name: 'cancelled' });
+  sending.onabort = () => end({ name: 'canceled' });
   sending.onerror = () => {
     isReachable.value = false;
     const missedAttempts = unansweredAttempts + 1;

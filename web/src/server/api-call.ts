@@ -21,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-export const noReplyMessage = 'The server is not responding. Your input is kept. Try again in a moment.';
+export const noReplyMessage = 'The server is not responding. Your input is kept. Try again shortly.';
 
 const unexpectedReplyMessage =
   'The reply did not come from the Quarry server. A proxy may require you to sign in.';

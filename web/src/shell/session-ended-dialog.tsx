@@ -28,8 +28,8 @@ export function SessionEndedDialog() {
   return (
     <Dialog title="Your session has ended" mayClose={false} onClose={() => {}}>
       <p>
-        Sign in again as <strong>{email}</strong>, here or in another tab. Your work on this page is kept and
-        continues automatically.
+        Sign in again as <strong>{email}</strong>, here or in another tab. Your input on this page is kept,
+        and interrupted actions continue automatically.
       </p>
       <SignInMethods isOverlay email={email} />
       <p role="status" class="hint">

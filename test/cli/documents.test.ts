@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { openFakeServer } from './fake-server.ts';
+import { runQuarry } from './quarry.ts';
+
+t.test(
+  'collections are listed, added with their shards, and deleted only when that is confirmed',
+  async (t) => {
+    const { server, variables } = await openFakeServer(t);
+    t.equal((await runQuarry(['collections', 'add', 'archive', '--shards', '16'], { variables })).code, 0);
+    t.same(server.bodies('collections/add-collection'), [{ collection_name: 'archive', num_shards: 16 }]);
+    t.equal((await runQuarry(['collections', 'list'], { variables })).out, 'archive\n');
+    const unconfirmed = await runQuarry(['collections', 'delete', 'archive'], { variables });
+    t.equal(unconfirmed.code, 2);
+    t.match(unconfirmed.err, /Use --yes/);
+    t.ok(server.collections.has('archive'));
+    t.equal((await runQuarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
+    t.notOk(server.collections.has('archive'));
+    const missing = await runQuarry(['collections', 'delete', 'archive', '-y'], { variables });
+    t.equal(missing.code, 1);
+    t.match(missing.err, /^quarry: The collection "x" does not exist\.\n$/);
+  },
+);
+
+function addDocument(status: string, error: string | null = null) {
+  return { bytes: Buffer.from('12345'), metadata: { a: 'b' }, status, error };
+}
+
+t.test('documents are listed with their status, and --failed shows the reasons', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.collections.set(
+    'default',
+    new Map([
+      ['a.txt', addDocument('indexed')],
+      ['b.bin', addDocument('parsing_failed', 'no kind')],
+    ]),
+  );
+  const all = await runQuarry(['documents', 'list'], { variables });
+  t.match(all.out, /a\.txt {2}indexed +5 B +1\nb\.bin {2}parsing_failed {2} 5 B +1 {2}no kind/);
+  const failed = await runQuarry(['documents', 'list', '--failed', '--json'], { variables });
+  t.match(JSON.parse(failed.out), { path: 'b.bin', error: 'no kind' });
+});
+
+t.test('a document shows its facts, its text, or is saved raw without the key', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.collections.set('default', new Map([['a.txt', addDocument('indexed')]]));
+  t.match(
+    (await runQuarry(['documents', 'get', 'a.txt'], { variables })).out,
+    /Status {4}indexed\n[\s\S]*Metadata {2}\{"a":"b"\}/,
+  );
+  t.equal(
+    (await runQuarry(['documents', 'get', 'a.txt', '--content'], { variables })).out,
+    'text of a.txt\n',
+  );
+  const folder = t.testdir({});
+  const file = join(folder, 'saved');
+  t.equal((await runQuarry(['documents', 'get', 'a.txt', '-o', file], { variables })).code, 0);
+  t.equal(readFileSync(file, 'utf8'), 'raw bytes of /v1/documents/get-document?token=abc');
+  t.equal(server.requests.at(-1)?.headers.authorization, undefined);
+  const again = await runQuarry(['documents', 'get', 'a.txt', '-o', file], { variables });
+  t.equal(again.code, 1);
+  t.match(again.err, /already exists/);
+});
+
+t.test('deleting more than 64 documents takes several requests, and missing ones are told', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const paths = Array.from({ length: 100 }, (_, index) => `${index}.txt`);
+  server.collections.set('default', new Map(paths.slice(1).map((path) => [path, addDocument('indexed')])));
+  const ended = await runQuarry(['documents', 'delete', '--yes', '--json', ...paths], { variables });
+  t.equal(ended.code, 1);
+  t.match(ended.err, /1 document did not exist/);
+  t.equal(JSON.parse(ended.out).deleted_paths.length, 99);
+  t.same(
+    server.bodies('documents/delete-document').map((body) => (body as { path: string[] }).path.length),
+    [64, 36],
+  );
+});
+
+t.test('update replaces metadata, and retry asks for the step that failed', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.collections.set(
+    'default',
+    new Map([
+      ['a', addDocument('parsing_failed')],
+      ['b', addDocument('indexing_failed')],
+      ['c', addDocument('indexed')],
+    ]),
+  );
+  await runQuarry(['documents', 'update', 'c', '--metadata', '{"x":"y"}'], { variables });
+  t.equal((await runQuarry(['documents', 'retry'], { variables })).out, '2 documents queued for retry.\n');
+  t.same(server.bodies('documents/update-document'), [
+    { collection_name: 'default', path: 'c', metadata: { x: 'y' } },
+    { collection_name: 'default', path: 'a', index_status: 'not_parsed' },
+    { collection_name: 'default', path: 'b', index_status: 'not_indexed' },
+  ]);
+  const fine = await runQuarry(['documents', 'retry', 'c'], { variables });
+  t.equal(fine.code, 1);
+  t.match(fine.err, /c is indexed; only failed documents can be retried/);
+});

@@ -1,0 +1,134 @@
+import t from 'tap';
+import { displayWidth } from '../../src/cli/text-layout.ts';
+import { openFakeServer } from './fake-server.ts';
+import { runQuarry } from './quarry.ts';
+
+const snippet = {
+  path: 'guides/refunds.pdf',
+  start_index: 10,
+  end_index: 2000,
+  page_span: [3, 5],
+  content: `Refunds are paid\n\nwithin 14 days. \u001b[31m${'退款 '.repeat(80)}end`,
+  score: 0.91234567,
+  explain: {
+    lexical: { score: 3.5, terms: ['refund'] },
+    vector: { similarity: 0.75 },
+    fused: 0.03,
+    rerank: null,
+  },
+};
+
+t.test('search prints ranked snippets that fit 80 columns and carry no control characters', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet, { ...snippet, page_span: [0, 1] }] });
+  const ended = await runQuarry(['search', 'how', 'long?', '-c', 'handbook', '-k', '2'], { variables });
+  t.equal(ended.code, 0, ended.err);
+  t.same(server.bodies('queries/top-snippets'), [{ collection_name: 'handbook', query: 'how long?', k: 2 }]);
+  for (const line of ended.out.split('\n')) t.ok(displayWidth(line) <= 80, line);
+  t.match(
+    ended.out,
+    /^1\. {2}guides\/refunds\.pdf pages 4-5 +0\.9123\n {4}Refunds are paid within 14 days\./,
+  );
+  t.match(ended.out, /\n2\. {2}guides\/refunds\.pdf page 1 /);
+  t.notOk(ended.out.includes('\u001b'));
+});
+
+t.test('every flag of search reaches the operation it belongs to', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  for (const name of ['snippets', 'pages', 'documents'])
+    server.fixedReplies.set(`queries/top-${name}`, { results: [] });
+  const cases: [string[], string, object][] = [
+    [['--precise'], 'snippets', { precise_responses: true }],
+    [['--pages'], 'pages', { include_content: true }],
+    [['--documents'], 'documents', {}],
+    [['--reranker', 'zerank-2'], 'snippets', { reranker: 'zerank-2' }],
+    [['--latency-mode', 'high'], 'snippets', { latency_mode: 'high' }],
+    [['--explain'], 'snippets', { explain: true }],
+    [['--filter', '{"a":{"$gt":"1"}}'], 'snippets', { filter: { a: { $gt: '1' } } }],
+    [['--weights', '1:0.25'], 'snippets', { weights: { lexical: 1, vector: 0.25 } }],
+    [['--weights', '0:1', '--documents'], 'documents', { weights: { lexical: 0, vector: 1 } }],
+    [['--min-score', '.5'], 'snippets', { min_score: 0.5 }],
+    [['--max-per-document', '2', '--pages'], 'pages', { include_content: true, max_per_document: 2 }],
+    [['--syntax', 'operators'], 'snippets', { syntax: 'operators' }],
+  ];
+  for (const [flags, granularity, fields] of cases) {
+    server.requests.length = 0;
+    const ended = await runQuarry(['search', 'q', ...flags], { variables });
+    t.equal(ended.out, 'No results.\n', ended.err);
+    const expected = { collection_name: 'default', query: 'q', k: 5, ...fields };
+    t.same(server.bodies(`queries/top-${granularity}`), [expected], flags.join(' '));
+  }
+});
+
+t.test('search --json prints the reply as it is, and --explain shows scores and times', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const explain = {
+    shards: [{ shard: 0, strategy: 'graph', candidates: 64, ms: 0.42 }],
+    ms: { embed: 0.5, search: 1.25, rerank: 0, read: 2 },
+    spelling: [{ typed: 'refnud', terms: ['refund'], read_as: 'refunds' }],
+    looked_at: 100,
+    control: {
+      ...{ weights: { lexical: 1, vector: 0.6 }, min_score: null, max_per_document: 2 },
+      ...{ syntax: 'operators', phrases: ['salted herring'], excluded: ['\u001b[31mred'] },
+      ...{ checked: 32, complete: true },
+    },
+  };
+  const reply = { results: [snippet], document_results: [], explain };
+  server.fixedReplies.set('queries/top-snippets', reply);
+  t.same(JSON.parse((await runQuarry(['search', 'q', '--json'], { variables })).out), reply);
+  const printed = (await runQuarry(['search', 'q', '--explain'], { variables })).out;
+  t.match(printed, /lexical 3\.5000 \(refund\); vector 0\.7500; fused 0\.0300; rerank none/);
+  t.match(
+    printed,
+    /Milliseconds: embed 0\.5, search 1\.3, rerank 0\.0, read 2\.0\n {2}shard 0: graph, 64 candidates/,
+  );
+  t.match(
+    printed,
+    /Weights: lexical 1, vector 0\.6; at most 2 per document; with "salted herring"; without .*red"; 32 chunks/,
+  );
+  t.match(printed, /refnud corrected to refunds\n {2}100 chunks rescored by term proximity/);
+  t.notOk(printed.includes('\u001b'));
+});
+
+t.test('search refuses flags that contradict each other and filters that are not JSON', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  for (const flags of [
+    ['--pages', '--documents'],
+    ['--documents', '--precise'],
+    ['--filter', 'a=b'],
+    ['-k', 'many'],
+    ['--latency-mode', 'medium'],
+    ['--weights', '1'],
+    ['--weights', '0:0'],
+    ['--weights', '1:-1'],
+    ['--min-score', '1.5'],
+    ['--max-per-document', '0'],
+    ['--max-per-document', '2', '--documents'],
+    ['--syntax', 'lucene'],
+  ]) {
+    t.equal((await runQuarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
+  }
+  t.equal(server.requests.length, 0);
+});
+
+t.test('what an answer had to do without is said beside it', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const warnings = [
+    'The results are from lexical search only, because the embedding model \u001b[31m"mine" is unavailable.',
+  ];
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet], warnings });
+  const ended = await runQuarry(['search', 'how'], { variables });
+  t.match(ended, {
+    code: 0,
+    out: /refunds\.pdf/,
+    err: /^quarry: The results are from lexical search only.*"mine"/,
+  });
+  t.notOk(ended.err.includes('\u001b'));
+  server.fixedReplies.set('status/get-status', {
+    num_documents: 1,
+    num_indexed_bytes: 0,
+    waiting_for: ['Mine is away.'],
+  });
+  const status = await runQuarry(['status', '-c', 'one'], { variables });
+  t.match(status.out, /Documents of one are waiting\. Mine is away\./);
+});
