@@ -29,7 +29,7 @@ function writeRerankerFolder(t: Test): string {
 
 const weights = vocabulary.map((word) => (word === 'gull' ? 3 : -1));
 
-t.test('add, list, test and remove, for people and for programs', async (t) => {
+t.test('the command line adds, lists, tests and removes models, as text and as JSON', async (t) => {
   const data = writeRerankerFolder(t);
   const variables = { QUARRY_DATA: data };
   const run = (...commandLineArguments: string[]) =>
@@ -70,11 +70,12 @@ t.test('add, list, test and remove, for people and for programs', async (t) => {
   t.match(await run('remove', 'letters', '--yes'), { code: 0, out: /Removed letters/ });
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
-    err: /No added model is named "letters"\. Added models: judge/,
+    err: /No custom model is named "letters"\. Custom models: judge/,
   });
 });
 
-t.test('a server embeds and reranks with added models, also under names that clients know', async (t) => {
+/** Server with the added models `letters` and `judge` as defaults and under aliases, and three notes. */
+async function startWithAddedModels(t: Test) {
   const data = writeRerankerFolder(t);
   const variables = { QUARRY_DATA: data };
   const letters = writeModelFolder(
@@ -99,6 +100,11 @@ t.test('a server embeds and reranks with added models, also under names that cli
   for (const [path, text] of Object.entries(notes)) {
     t.match(await api.add('notes', path, text), { index_status: 'indexed' });
   }
+  return { data, variables, letters, server, api };
+}
+
+t.test('a server embeds and reranks with added models, also under aliases', async (t) => {
+  const { server, api } = await startWithAddedModels(t);
   for (const precise of [false, true]) {
     const body = {
       collection_name: 'notes',
@@ -110,7 +116,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
     const found = (await api.call('queries/top-snippets', body)) as {
       results: { path: string; explain?: { vector: { similarity: number | null }; rerank: number } }[];
     };
-    t.match(found.results[0], { path: 'b.txt' }, 'the reranker likes gulls');
+    t.match(found.results[0], { path: 'b.txt' }, 'the reranker places gulls first');
     t.ok(found.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
   }
   for (const [model, length] of [
@@ -134,8 +140,12 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.ok(['letters', 'zembed-1'].every((name) => listed.embedding_models.includes(name)));
   t.ok(['judge', 'zerank-2'].every((name) => listed.rerankers.includes(name)));
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {
-    components: { models: { detail: 'new collections use letters; added: letters, judge' } },
+    components: { models: { detail: 'new collections use letters; custom models: letters, judge' } },
   });
+});
+
+t.test('queries of a collection whose model is removed or damaged get a warning', async (t) => {
+  const { data, variables, letters, server, api } = await startWithAddedModels(t);
   await runQuarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
   await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
   const without = { collection_name: 'notes', query: 'salt', k: 1, reranker: null };
@@ -150,7 +160,7 @@ t.test('a server embeds and reranks with added models, also under names that cli
   await runQuarry(['models', 'add', letters], { variables });
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
-  t.equal(again.warnings, undefined, 'the same files are the same version');
+  t.equal(again.warnings, undefined, 'the same files have the same version');
   await server.restart();
   rmSync(join(data, 'models', 'judge', 'model.onnx'));
   const judged = (await api.call('queries/top-snippets', { ...without, reranker: 'judge' })) as {
@@ -159,10 +169,10 @@ t.test('a server embeds and reranks with added models, also under names that cli
   t.match(judged.warnings, [/not reranked, because the model "judge" is unavailable: the model run failed/]);
   // The log line arrives independently of the reply.
   const logged = /"model":"judge","error":\{"name":"Error","message":"[^"]*model\.onnx cannot be loaded/;
-  await waitUntil('the line of the log', () => logged.test(server.log));
+  await waitUntil('the log event', () => logged.test(server.log));
 });
 
-t.test('a running server takes models that are added, and lets those go that nothing uses', async (t) => {
+t.test('a running server reloads added models, and unused ones can be removed', async (t) => {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   const run = (...commandLineArguments: string[]) =>
@@ -191,10 +201,13 @@ t.test('a running server takes models that are added, and lets those go that not
   });
   t.match(await run('remove', 'judge', '--yes'), { code: 0 });
   await waitUntil(
-    'the reranker is gone',
+    'the reranker is removed',
     async () => (await api.request('queries/top-snippets', ask)).status === 404,
   );
-  await waitUntil('the use is noted', async () => (await run('remove', 'letters', '--yes')).code === 1);
+  await waitUntil(
+    'the use of the model is recorded',
+    async () => (await run('remove', 'letters', '--yes')).code === 1,
+  );
   t.match(await run('remove', 'letters', '--yes'), {
     code: 1,
     err: /is in use: one collection uses its vectors\. .*change-model.*--force/,
@@ -205,14 +218,17 @@ t.test('a running server takes models that are added, and lets those go that not
   const without = { collection_name: 'notes', query: 'gull', k: 2 };
   const warned = async () =>
     ((await api.call('queries/top-snippets', without)) as { warnings?: string[] }).warnings !== undefined;
-  await waitUntil('words alone answer', warned);
+  await waitUntil('the results come from lexical search only', warned);
   t.match(await run('add', letters, '--dimensions', '4'), { code: 0 });
-  await waitUntil('another version makes the vectors again', async () => !(await warned()));
+  await waitUntil('vectors of another version are complete', async () => !(await warned()));
   await api.call('collections/delete-collection', { collection_name: 'notes' });
-  await waitUntil('it can go', async () => (await run('remove', 'letters', '--yes')).code === 0);
+  await waitUntil(
+    'the model can be removed',
+    async () => (await run('remove', 'letters', '--yes')).code === 0,
+  );
 });
 
-t.test('a text that a model fails on says so, and nobody else suffers', async (t) => {
+t.test('a text that a model fails on gets an error, and other texts of the batch do not', async (t) => {
   const table = vocabulary.flatMap((word, id) =>
     Array.from({ length: embeddingWidth }, (_, i) =>
       word === 'barrel' ? Number.NaN : vectorComponent(id, i),

@@ -51,7 +51,7 @@ const issued = (
 ).body;
 const asKey = { authorization: `Bearer ${issued.api_key}` };
 
-t.test('owners learn which strangers tried to act for their organization', async (t) => {
+t.test('the audit log names non-members that tried to act for the organization', async (t) => {
   const actor = await userIdOf(bob);
   t.match(await bob.call('organizations/update-organization', { organization_id, name: 'Evil' }), {
     status: 404,
@@ -96,7 +96,7 @@ t.test('deletions of collections and documents name their actor', async (t) => {
   t.equal(deletions.length, 2, 'one for each call that deleted something');
 });
 
-t.test('sign-ins stand in the log of the installation, also those that failed', async (t) => {
+t.test('sign-ins, including failed ones, are in the audit log of the installation', async (t) => {
   await findEntry({}, { action: 'user.login', actor: await userIdOf(ann), target: ann.email });
   await findEntry({}, { action: 'magic_link.sent', target: ann.email });
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -110,7 +110,7 @@ t.test('sign-ins stand in the log of the installation, also those that failed', 
   await findEntry({}, { action: 'sign_in.failed', target: 'sign-in link' });
 });
 
-t.test('no hash, no masked key and no key is in any entry', async (t) => {
+t.test('no entry contains a key, its hash or its masked form', async (t) => {
   const text = JSON.stringify([await listEntries(acme), await listEntries()]);
   const { body } = await ann.call('organizations/get-info', { organization_id });
   const masked: string = body.api_keys[0].api_key;

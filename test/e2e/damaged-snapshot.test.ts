@@ -19,7 +19,7 @@ function shardFile(folder: string): string | null {
   return files.find((file) => statSync(file).size > 1_048_576) ?? null;
 }
 
-t.test('a server whose snapshot is cut off rebuilds the shard from its store', async (t) => {
+t.test('a server with a truncated snapshot rebuilds the shard from its store', async (t) => {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name });

@@ -33,7 +33,7 @@ const emptyStateTexts = {
 /** Page that needs no request besides the session. */
 const pageWithoutRequests = 'organizations';
 
-const detail = 'The store is not responding. Try again in a moment.';
+const detail = 'The store is not responding. Try again shortly.';
 const isSession = (route: Route) => route.request().url().endsWith('/get-user');
 const failRequest = (route: Route) =>
   isSession(route) ? route.continue() : route.fulfill({ status: 500, json: { detail } });

@@ -17,7 +17,7 @@ async function egressOf({ url }: TestServer): Promise<string> {
   return components.egress.detail;
 }
 
-t.test('by default no host is allowed, and those that settings name are listed', async (t) => {
+t.test('by default no host is allowed, and hosts in the settings are listed', async (t) => {
   const server = await TestServer.start(t);
   t.equal(await egressOf(server), 'configured: no hosts in the settings');
   const service = await FakeModelService.start(t);
@@ -114,7 +114,7 @@ t.test('with QUARRY_EGRESS=none payments and marketplaces name the setting and w
   };
   for (const [who, answer] of Object.entries(answers)) {
     t.equal(answer.status, 503, `${who}: ${answer.text}`);
-    t.match(answer.body.detail, new RegExp(`not allowed to connect to ${who}: .*QUARRY_EGRESS is "none"`));
+    t.match(answer.body.detail, new RegExp(`cannot connect to ${who}: .*QUARRY_EGRESS is "none"`));
     t.match(answer.body.detail, /set it to "configured"/);
     t.equal(answer.headers.get('x-should-retry'), 'false');
   }

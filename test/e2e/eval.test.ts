@@ -55,28 +55,25 @@ await t.test('right answers count as right, and the collection is gone afterward
   t.equal((await run('collections', 'list', '--json')).out.includes('eval'), false);
 });
 
-await t.test(
-  'wrong judgments count as wrong; ways stand beside each other, sets under each other',
-  async (t) => {
-    const folder = t.testdir({ one: set, two: structuredClone(set) });
-    const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
-    t.equal(ended.code, 0, ended.err);
-    t.match(ended.out, /Set +Documents +Questions +Configuration +nDCG@10 +MRR@10 +Recall@100 +nDCG gain/);
-    for (const variant of [
-      ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
-      ...['no reranker, latency high', 'zerank-2, latency high'],
-    ]) {
-      t.equal(
-        ended.out.split('\n').filter((line) => line.includes(` ${variant} `)).length,
-        3,
-        `${variant}: two sets, mean`,
-      );
-    }
-    const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
-    const mean = (JSON.parse(json.out) as EvalOutput).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
-    t.ok(mean < 0.7, `${mean}: the right answer never comes first`);
-  },
-);
+await t.test('wrong judgments count as wrong; configurations are columns and sets are rows', async (t) => {
+  const folder = t.testdir({ one: set, two: structuredClone(set) });
+  const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
+  t.equal(ended.code, 0, ended.err);
+  t.match(ended.out, /Set +Documents +Questions +Configuration +nDCG@10 +MRR@10 +Recall@100 +nDCG gain/);
+  for (const variant of [
+    ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
+    ...['no reranker, latency high', 'zerank-2, latency high'],
+  ]) {
+    t.equal(
+      ended.out.split('\n').filter((line) => line.includes(` ${variant} `)).length,
+      3,
+      `${variant}: two sets, mean`,
+    );
+  }
+  const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
+  const mean = (JSON.parse(json.out) as EvalOutput).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
+  t.ok(mean < 0.7, `${mean}: the right answer never comes first`);
+});
 
 await t.test('a named collection stays and is asked as it is', async (t) => {
   const folder = t.testdir(set);

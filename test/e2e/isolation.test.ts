@@ -10,7 +10,7 @@ import { TestServer } from './server.ts';
 
 t.setTimeout(900_000);
 
-await t.test('documents that link to secrets.json and to an address bring neither in', async (t) => {
+await t.test('documents with links to secrets.json and to an address import neither', async (t) => {
   const server = await TestServer.start(t);
   const api = new CheckedApiClient(server);
   const { port, connections } = await countConnections(t);
@@ -39,12 +39,12 @@ await t.test('documents that link to secrets.json and to an address bring neithe
   t.equal(connections(), 0, 'nothing connects to the address');
 });
 
-await t.test('/readyz, /metrics and the log tell the level of isolation, and why', async (t) => {
+await t.test('/readyz, /metrics and the log report the isolation level and the reason', async (t) => {
   const server = await TestServer.start(t, { TOOLS_ISOLATION: 'off' });
   const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
     components: Record<string, { ready: boolean; detail: string }>;
   };
-  t.same(components.isolation, { ready: true, detail: 'off (toolsIsolation)' });
+  t.same(components.isolation, { ready: true, detail: 'off (QUARRY_TOOLS_ISOLATION)' });
   t.match(await (await fetch(`${server.url}/metrics`)).text(), /quarry_tools_isolation\{level="none"\} 1/);
   t.match(server.fullLog, /isolation of tools and parsers/);
 });

@@ -35,7 +35,7 @@ async function infoOf(path: string, collection = collection_name): Promise<Recor
 }
 
 for (const http of ['uws', 'node'])
-  t.test(`large and short bodies mean the same (${http})`, async (t) => {
+  t.test(`large and small bodies have the same effect (${http})`, async (t) => {
     server = await TestServer.start(t, { HTTP: http });
     await postJson('collections/add-collection', { collection_name });
     await postJson('collections/add-collection', {

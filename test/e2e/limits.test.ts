@@ -41,7 +41,7 @@ function put(api: CheckedApiClient, path: string, bytes: number): Promise<ApiRep
   return api.request(`documents/c/${path}`, undefined, { method: 'PUT', body: 'x'.repeat(bytes), as });
 }
 
-/** Fields of a refusal: the limit, and whether a retry can succeed. */
+/** Fields of an error reply: the limit, and whether a retry can succeed. */
 function readRejection({ status, headers, body }: ApiReply) {
   const retry = headers.get('x-should-retry');
   const { detail } = body as { detail: string };
@@ -55,27 +55,36 @@ async function queriesLeft(api: CheckedApiClient, most = 60): Promise<number> {
   return most;
 }
 
-await t.test('a tier limits queries, whoever is refused learns by what, and no restart helps', async (t) => {
-  const { api, show } = await organization();
-  const other = await organization({ override_queries_per_minute: 1_000_000 });
-  t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
-  // Default storage limits of the free tier.
-  t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
-  t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
-  t.ok((await queriesLeft(api, 200)) >= 40);
-  const refused = readRejection(await api.request('queries/top-documents', list));
-  t.match(refused, { status: 429, limit: 'queries', retry: null, detail: /limit of 40 queries per minute/ });
-  t.equal(await queriesLeft(other.api), 60, 'others go on');
-  t.equal(await api.status('status/get-status'), 200, 'all else goes on');
-  // Rate limit state is persisted every second.
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
-  const stopped = performance.now();
-  await server.stop('SIGKILL');
-  await server.restart();
-  const left = await queriesLeft(api);
-  const refills = Math.ceil((performance.now() - stopped + 4_000) / 15_000);
-  t.ok(left <= 10 * (refills + 1), `a crash fills no bucket: ${left} are left after ${refills} refills`);
-});
+await t.test(
+  'a tier limits queries, the error names the limit, and a restart does not reset it',
+  async (t) => {
+    const { api, show } = await organization();
+    const other = await organization({ override_queries_per_minute: 1_000_000 });
+    t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
+    // Default storage limits of the free tier.
+    t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
+    t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
+    t.ok((await queriesLeft(api, 200)) >= 40);
+    const refused = readRejection(await api.request('queries/top-documents', list));
+    t.match(refused, {
+      status: 429,
+      limit: 'queries',
+      retry: null,
+      detail: /limit of 40 queries per minute/,
+    });
+    t.equal(await queriesLeft(other.api), 60, 'others go on');
+    t.equal(await api.status('status/get-status'), 200, 'other operations are not limited');
+    // Charges are persisted every second. Writes complete in order, so this one follows them.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    t.match(await put(api, 'later', 1), { status: 201 });
+    const stopped = performance.now();
+    await server.stop('SIGKILL');
+    await server.restart();
+    const left = await queriesLeft(api);
+    const refills = Math.ceil((performance.now() - stopped + 4_000) / 15_000);
+    t.ok(left <= 10 * (refills + 1), `a crash fills no bucket: ${left} are left after ${refills} refills`);
+  },
+);
 
 await t.test('requests of any kind are limited together', async (t) => {
   const { api } = await organization({ override_requests_per_minute: 4 });
@@ -85,7 +94,7 @@ await t.test('requests of any kind are limited together', async (t) => {
   t.match(readRejection(replies.at(-1)!), { status: 429, limit: 'requests' });
 });
 
-await t.test('an organisation stores so many documents and bytes, and no more', async (t) => {
+await t.test('an organization stores at most its number of documents and bytes', async (t) => {
   const { api, change, show } = await organization({ override_max_documents: 3 });
   const batch = {
     collection_name: 'c',
@@ -183,7 +192,7 @@ await t.test('bytes of documents are limited by the minute, however they come', 
   });
 });
 
-await t.test('only so many documents of an organisation wait at one time', async (t) => {
+await t.test('at most a fixed number of documents of an organization wait at one time', async (t) => {
   const { api } = await organization({ override_max_ingest_documents: 2 });
   const documents = Array.from({ length: 100 }, (_, i) => ({ path: `${i}`, content: text(`Text ${i}.`) }));
   const { results } = await api.call('documents/add-documents', { collection_name: 'c', documents });
@@ -210,7 +219,7 @@ await t.test("another's flood of queries does not keep a query waiting", async (
     await api.call('queries/top-snippets', { collection_name: 'c', query, k: 5, reranker: 'zerank-2' });
     order.push(name);
   };
-  const floods = Array.from({ length: 120 }, (_, i) => ask('crowd', busyTenant, i));
+  const floods = Array.from({ length: 120 }, (_, i) => ask('flood', busyTenant, i));
   await Promise.all([...floods, ask('guest', quietTenant, 0)]);
   const behind = order.length - 1 - order.indexOf('guest');
   t.ok(behind >= 60, `it came last, and ${behind} of 120 were answered after it`);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { FakeModelService } from '../models/fake-model-service.ts';
 import { testFileMsMax } from '../timeouts.ts';
@@ -22,7 +22,28 @@ import { operatorKey, TestServer } from './server.ts';
 
 t.setTimeout(testFileMsMax);
 
-t.test('while vectors of another model are made the old ones serve, and a kill loses nothing', async (t) => {
+/** Starts to change `notes` to the model `letters` while its service fails. */
+async function startPausedModelChange(t: Test) {
+  const { service, server, api } = await startModelChange(t);
+  service.setBehavior('error');
+  await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
+  const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
+  const put = async (path: string, text: string) => {
+    t.match(await api.add('notes', path, text, { overwrite: true }), { index_status: 'indexed' });
+    texts.set(path, text);
+  };
+  const remove = async (path: string) => {
+    await api.call('documents/delete-document', { collection_name: 'notes', path });
+    texts.delete(path);
+  };
+  const kill = async () => {
+    await server.stop('SIGKILL');
+    await server.restart();
+  };
+  return { service, server, api, texts, put, remove, kill };
+}
+
+t.test('a model change is rejected with the reason, or its status shows why it waits', async (t) => {
   const { service, server, api } = await startModelChange(t);
   const change = (model: string) =>
     api.request('collections/change-model', { collection_name: 'notes', embedding_model: model });
@@ -33,74 +54,84 @@ t.test('while vectors of another model are made the old ones serve, and a kill l
   service.setBehavior('error');
   t.equal((await change('letters')).status, 200);
   t.match(await change('letters'), { status: 409, body: { detail: /already being changed to "letters"/ } });
-  await waitForStatus('it says what it waits for', api, ({ model_changes: [first] = [] }) =>
+  await waitForStatus('the status names the error of the service', api, ({ model_changes: [first] = [] }) =>
     /letters.*HTTP status 500/.test(first?.waiting_for ?? ''),
   );
-  const shown = await runQuarry(['status'], {
-    variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey },
-  });
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const shown = await runQuarry(['status'], { variables });
   t.match(shown.out, /notes: changing the model to letters, 0 of 60 documents done\. Paused\. .*letters/);
+});
 
-  const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
-  const put = async (path: string, text: string) => {
-    t.match(await api.add('notes', path, text, { overwrite: true }), { index_status: 'indexed' });
-    texts.set(path, text);
-  };
+t.test('the previous model serves during a change, and a kill loses no document', async (t) => {
+  const { service, api, texts, put, remove, kill } = await startPausedModelChange(t);
   await put('late.txt', 'A late note tells of the bollard.');
   await put(pathOf(3), 'Now it tells of the windlass.');
-  await api.call('documents/delete-document', { collection_name: 'notes', path: pathOf(5) });
-  texts.delete(pathOf(5));
+  await remove(pathOf(5));
   const before = await querySnippets(api, 'the windlass');
   t.match(before, { results: [{ path: pathOf(3) }] });
   t.equal(before.warnings, undefined);
   t.ok(before.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
   t.notOk(
     service.requests.some(({ texts: embeddedTexts }) => embeddedTexts.includes('the windlass')),
-    'the old model serves',
+    'the previous model embeds queries',
   );
 
   service.setBehavior('slow');
   await waitForStatus(
-    'some are made',
+    'some documents have new vectors',
     api,
     ({ model_changes: [first] = [] }) => (first?.num_documents_done ?? 0) > 0,
   );
   service.setBehavior('error');
   await put('later.txt', 'A later note tells of the fender.');
-  await server.stop('SIGKILL');
-  await server.restart();
+  await kill();
   t.match(await statusOf(api), {
     embedding_model: 'zembed-1',
     model_changes: [{ embedding_model: 'letters' }],
   });
   await put('latest.txt', 'The latest note tells of the hatch.');
-  await api.call('documents/delete-document', { collection_name: 'notes', path: pathOf(6) });
-  texts.delete(pathOf(6));
+  await remove(pathOf(6));
   service.setBehavior('well');
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the change ends',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'letters');
   await checkServiceVectors(t, api, texts, service);
   await put(pathOf(7), 'And this one of the jib.');
-  await server.stop('SIGKILL');
-  await server.restart();
+  await kill();
   await checkServiceVectors(t, api, texts, service);
   t.ok(
     service.requests.some(({ texts: embeddedTexts }) => embeddedTexts.includes('what does the capstan do')),
   );
+});
 
+t.test('a change to another model and back results in the same vectors', async (t) => {
+  const { server, api } = await startModelChange(t);
+  t.match(await api.add('notes', pathOf(3), 'Now it tells of the windlass.', { overwrite: true }), {
+    index_status: 'indexed',
+  });
+  const before = await querySnippets(api, 'the windlass');
+  await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
+  await waitForStatus('the change ends', api, ({ model_changes: changes }) => changes === undefined);
+  await server.restart();
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
   t.match(back, { code: 0, err: /notes now uses the model zembed-1\./ });
   const after = await querySnippets(api, 'the windlass');
-  t.same(after.results.map(({ path }) => path).sort(), [...texts.keys()].sort());
+  t.same(
+    after.results.map(({ path }) => path).sort(),
+    Array.from({ length: documentsCount }, (_, i) => pathOf(i)).sort(),
+  );
   t.match(after, { results: [{ path: pathOf(3) }] });
   t.equal(after.warnings, undefined);
   const similarityOf = ({ results }: SnippetsReply) =>
     results.find(({ path }) => path === pathOf(3))?.explain?.vector.similarity;
-  t.equal(similarityOf(after), similarityOf(before), 'the same model makes the same vectors');
+  t.equal(similarityOf(after), similarityOf(before), 'the same model computes the same vectors');
 });
 
-t.test('documents that come all the time are all there after the switch', async (t) => {
+t.test('documents added throughout a model change are indexed after it', async (t) => {
   const { service, api } = await startModelChange(t);
   const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
@@ -126,7 +157,7 @@ t.test('documents that come all the time are all there after the switch', async 
   await checkServiceVectors(t, api, texts, service);
 });
 
-t.test('a change is cancelled by naming the model of the collection again', async (t) => {
+t.test('a change is canceled by naming the model of the collection again', async (t) => {
   const { service, server, api } = await startModelChange(t);
   service.setBehavior('error');
   const change = (model: string) =>

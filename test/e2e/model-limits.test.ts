@@ -24,7 +24,7 @@ const texts: Readonly<Record<string, string>> = {
   'a half of a pair': '\ud800',
   'halves in the wrong order': 'her\udc00\ud800ring',
   cuneiform: '𒀭𒈹𒀭𒂗𒆤',
-  'characters of nobody': '\ue000\u{f0000}\u{10ffff}\uffff',
+  'unassigned characters': '\ue000\u{f0000}\u{10ffff}\uffff',
   'emoji of many parts': '👩‍👩‍👧‍👦🏳️‍🌈🇳🇴'.repeat(20),
   'marks upon marks': `h${'\u0301'.repeat(500)}erring`,
   'one long word': 'x'.repeat(4_000),
@@ -118,7 +118,7 @@ await t.test(
   },
 );
 
-await t.test('what is wrong is named', async (t) => {
+await t.test('errors name the invalid value', async (t) => {
   const embed = { model: 'zembed-1', input_type: 'query', input: 'x' };
   const rerank = { model: 'zerank-2', query: 'x', documents: ['y'] };
   const query = { collection_name, query: 'x', k: 3 };

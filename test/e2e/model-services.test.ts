@@ -13,14 +13,14 @@ import { adminKey, operatorKey, TestServer } from './server.ts';
 
 t.setTimeout(testFileMsMax);
 const key = 'sk-secret-of-the-service';
-const quick = { PROVIDER_SECONDS_MAX: '10', PROVIDER_QUERY_MS_MAX: '5000' };
 
 function variablesFor(service: FakeModelService) {
   return {
     ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: key },
     ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: key },
     MODEL_ALIASES: 'zembed-1=letters,zerank-2=words',
-    ...quick,
+    // The longest that is allowed, so that a slow machine does not make queries go without vectors.
+    PROVIDER_QUERY_MS_MAX: '50000',
   };
 }
 
@@ -247,13 +247,16 @@ await t.test('settings that make no sense stop the start and say why', async (t)
       { EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'x' },
       /The vector length of "x" is unknown.*no connection/,
     ],
-    [{ EMBEDDING_MODEL: 'x' }, /embeddingModel is "x", which does not exist\. Available models: zembed-1/],
-    [{ RERANKER: 'zerank-9' }, /reranker is "zerank-9", which does not exist/],
-    [{ MODEL_ALIASES: 'a=b' }, /modelAliases maps a to "b", which does not exist/],
+    [
+      { EMBEDDING_MODEL: 'x' },
+      /QUARRY_EMBEDDING_MODEL is "x", which does not exist\. Available models: zembed-1/,
+    ],
+    [{ RERANKER: 'zerank-9' }, /QUARRY_RERANKER is "zerank-9", which does not exist/],
+    [{ MODEL_ALIASES: 'a=b' }, /QUARRY_MODEL_ALIASES maps a to "b", which does not exist/],
     [{ EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
     [
       { MODEL_EXECUTION_PROVIDERS: 'cpu,abacus' },
-      /modelExecutionProviders contains abacus, which onnxruntime cannot use on this machine/,
+      /QUARRY_MODEL_EXECUTION_PROVIDERS contains abacus, which onnxruntime cannot use on this machine/,
     ],
   ];
   for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
@@ -281,7 +284,7 @@ await t.test(
     t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
     await silent.request('models/embed', { model: 'letters', input_type: 'query', input: text });
     await silent.request('models/rerank', { model: 'words', query: text, documents: [text] });
-    t.match(server.log, /model provider rejected input/);
+    t.match(server.log, /model service rejected input/);
     t.match(server.log, /withheld: \d+ characters/);
     t.notMatch(server.log, /xylophonist/);
   },

@@ -131,7 +131,7 @@ await t.test('OpenAI and Cohere clients get the same answers in their own words'
   t.equal(bare.results[0]?.document, undefined);
 });
 
-await t.test('more than 5,000,000 charged bytes are refused, whatever the limits', async (t) => {
+await t.test('more than 5,000,000 charged bytes are rejected, regardless of the limits', async (t) => {
   const half = 'x'.repeat(2_499_851);
   const body = { model: 'zembed-1', input_type: 'document', input: [half, half] };
   const reply = await api.request('models/embed', body);
@@ -158,7 +158,7 @@ async function organization(id: string, overrides: object): Promise<CheckedApiCl
 const costing = (bytes: number) => 'x'.repeat(bytes - 150);
 
 await t.test(
-  'what does not fit the fast allowance runs slow, or is refused with the time to wait',
+  'a call beyond the fast allowance runs slow, or is rejected with the waiting time',
   async (t) => {
     const limited = await organization('1', { override_bpm_fast: 1_000, override_bpm_slow: 4_000 });
     const ask = (bytes: number, latency?: string) =>
@@ -247,7 +247,7 @@ await t.test('rerank requests are counted, embed requests are not', async (t) =>
   for (let i = 0; i < 50; i++) await embed({ input: 'x', latency: 'fast' }, limited);
 });
 
-await t.test('what was used is told, by window and in total', async (t) => {
+await t.test('usage is reported by time window and in total', async (t) => {
   const now = Math.floor(Date.now() / 1_000);
   const span = { start_time: now - 3_600, end_time: now + 3_600, aggregation_window: 'hourly' };
   const probe = async () => ({

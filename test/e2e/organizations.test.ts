@@ -241,7 +241,7 @@ await t.test('the metadata limit of one organization is raised, persisted and lo
   t.equal(await change(200_000), 422);
   t.equal(await change(131_072), 200);
   t.equal(await add(tenantA, 'a'), 201);
-  t.equal(await add(tenantB, 'a'), 400, 'nobody else');
+  t.equal(await add(tenantB, 'a'), 400, 'the other organization keeps its limit');
   const { document } = await tenantA.call('documents/get-document-info', { collection_name, path: 'a' });
   t.match(document, { index_status: 'indexed', metadata: big });
   const filter = { 'list:words': { $in: ['word-8999'] } };

@@ -132,6 +132,11 @@ export function floatTensor(name: string, shape: readonly number[], values: read
   return { name, type: 'float', shape, data: toBytes(Float32Array.from(values)) };
 }
 
+/** Node that looks up the row of each token in the constant `table`. */
+export function gatherRows(output: string): NodeDescription {
+  return { operator: 'Gather', inputs: ['table', 'input_ids'], outputs: [output] };
+}
+
 /** Graph that returns the vector of each token: `last_hidden_state`. */
 export function tokenVectorsGraph(name = 'last_hidden_state', inputType: ElementType = 'int64'): Uint8Array {
   const table = vocabulary.flatMap((_, id) =>
@@ -140,7 +145,7 @@ export function tokenVectorsGraph(name = 'last_hidden_state', inputType: Element
   return buildGraph({
     inputType,
     constants: [floatTensor('table', [vocabulary.length, embeddingWidth], table)],
-    nodes: [{ operator: 'Gather', inputs: ['table', 'input_ids'], outputs: [name] }],
+    nodes: [gatherRows(name)],
     outputs: [{ name, type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
 }
@@ -165,6 +170,23 @@ export function quantizedTokenVectorsGraph(): Uint8Array {
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
 }
+
+/** Graph with the same vectors in an external file. */
+export function graphWithExternalWeights(file: string): Uint8Array {
+  const shape = [vocabulary.length, embeddingWidth];
+  return buildGraph({
+    constants: [{ name: 'table', type: 'float', shape, data: { file, bytes: externalWeights.length } }],
+    nodes: [gatherRows('last_hidden_state')],
+    outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
+  });
+}
+
+/** Content of the file of `graphWithExternalWeights`. */
+export const externalWeights = new Uint8Array(
+  Float32Array.from(
+    vocabulary.flatMap((_, id) => Array.from({ length: embeddingWidth }, (__, i) => vectorComponent(id, i))),
+  ).buffer,
+);
 
 /** Graph that sums a weight of each token of the second text: `logits` with `classes` columns; of two, column 0 is 0. */
 export function weightedTokensGraph(weights: readonly number[], classes: 1 | 2 = 1): Uint8Array {
@@ -197,7 +219,7 @@ export function nextTokenGraph(odds: (id: number, next: number) => number): Uint
   const table = vocabulary.flatMap((_, id) => vocabulary.map((__, next) => odds(id, next)));
   return buildGraph({
     constants: [floatTensor('table', [vocabulary.length, vocabulary.length], table)],
-    nodes: [{ operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['logits'] }],
+    nodes: [gatherRows('logits')],
     outputs: [{ name: 'logits', type: 'float', shape: ['texts', 'tokens', vocabulary.length] }],
   });
 }

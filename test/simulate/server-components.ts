@@ -308,13 +308,13 @@ async function runParse(parse: ServerComponentsOptions['parse'], task: ParseTask
   return {
     kind: 'text',
     contentType: 'text/plain',
-    pageImages: 'never',
     pages,
     unordered: false,
     headings: false,
     title: null,
     language: null,
     warnings: [],
+    pageImages: 'never',
   };
 }
 

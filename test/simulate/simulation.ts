@@ -1,40 +1,23 @@
-import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
-import { defaultControl } from '../../src/search/query-request.ts';
-import { readDocumentText } from '../../src/services/document-text.ts';
-import { type Collection, getGeneration } from '../../src/storage/collections.ts';
+import type { Collection } from '../../src/storage/collections.ts';
 import type { DocumentRecord } from '../../src/storage/documents.ts';
-import { hash, tables, text, uuid } from '../../src/storage/keys.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { ExpectationFailedError } from '../../src/storage/store.ts';
-import { cancellationTokenWith } from '../core/cancellation-token.ts';
-import { markerOf } from '../crash/documents.ts';
 import type { TestRandom } from '../storage/test-random.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { FlakyStore } from './flaky-store.ts';
 import { openServerComponents, type ServerComponents } from './server-components.ts';
-
-/** State of a document as submitted; null is no document. */
-interface DocumentState {
-  readonly marker: string;
-  readonly edition: string;
-  readonly text: string;
-  readonly rawHash: string;
-  /** Outcome of parsing: the file is readable, damaged, or makes the parser itself fail every time. */
-  readonly parseResult: 'read' | 'damaged' | 'failure';
-}
-type PossibleStates = readonly (DocumentState | null)[];
-
-interface CollectionModel {
-  readonly name: string;
-  possibleExists: readonly boolean[];
-  readonly paths: Map<string, PossibleStates>;
-}
+import { checkCollection, checkNoOrphans, findPaths, type SimulationContext } from './simulation-checks.ts';
+import {
+  type CollectionModel,
+  type DocumentState,
+  isState,
+  pickRandom,
+  SimulationModel,
+} from './simulation-model.ts';
 
 const organizationId = '00000000-0000-4000-8000-000000000001';
 const pathsMax = 8;
@@ -48,13 +31,10 @@ export class Simulation {
   readonly #random: TestRandom;
   readonly #folder: string;
   readonly #store = new MemoryStore();
-  readonly #collections = new Map<string, CollectionModel>();
-  readonly #files = new Map<string, DocumentState>();
-  readonly #removedMarkers = new Set<string>();
+  readonly #expected: SimulationModel;
   readonly #busyKeys = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #time = 1_700_000_000_000;
-  #count = 0;
   #flakyStore: FlakyStore;
   #components: ServerComponents | null = null;
   #isCrashed = false;
@@ -65,8 +45,7 @@ export class Simulation {
     this.#random = random;
     this.#folder = folder;
     this.#flakyStore = new FlakyStore(this.#store, random);
-    for (const name of names)
-      this.#collections.set(name, { name, possibleExists: [false], paths: new Map() });
+    this.#expected = new SimulationModel(names, random);
   }
 
   async run(steps: number): Promise<void> {
@@ -105,7 +84,7 @@ export class Simulation {
     if (roll < 14) return this.#ignoreRejection(() => this.#components!.clean());
     if (roll < 16) return this.#ignoreRejection(() => this.#changeModel());
     if (this.#running.size >= runningMax) return;
-    const model = this.#pickRandom([...this.#collections.values()]);
+    const model = pickRandom(this.#random, [...this.#expected.collections.values()]);
     if (roll < 22) return this.#runInBackground(model.name, () => this.#changeCollection(model, roll));
     const path = `${this.#random.below(pathsMax)}.txt`;
     this.#runInBackground(`${model.name} ${path}`, () => this.#changeDocument(model, path, roll));
@@ -144,7 +123,7 @@ export class Simulation {
         collectionId: this.#randomUuid(),
         organizationId,
         name: model.name,
-        shards: this.#pickRandom(shardCounts),
+        shards: pickRandom(this.#random, shardCounts),
         createdAt: this.#time,
       };
       model.possibleExists = [false, true];
@@ -160,15 +139,11 @@ export class Simulation {
         () => components.deleteCollection(known),
         (states) => {
           model.possibleExists = states.map((after) => !after);
-          if (model.possibleExists.length === 1 && !model.possibleExists[0]) this.#forgetCollection(model);
+          if (model.possibleExists.length === 1 && !model.possibleExists[0])
+            this.#expected.forgetCollection(model);
         },
       );
     }
-  }
-
-  #forgetCollection(model: CollectionModel): void {
-    for (const states of model.paths.values()) this.#markRemoved(states, null);
-    model.paths.clear();
   }
 
   async #changeDocument(model: CollectionModel, path: string, roll: number): Promise<void> {
@@ -177,10 +152,10 @@ export class Simulation {
     if (collection === undefined) return;
     const [before = null] = model.paths.get(path) ?? [];
     if (roll < 60) {
-      const after = this.#createState();
+      const after = this.#expected.createState();
       await this.#changeDocumentState(model, path, after, () => this.#add(collection, path, after));
     } else if (roll < 72 && before !== null) {
-      const after = { ...before, edition: this.#nextEdition() };
+      const after = { ...before, edition: this.#expected.nextEdition() };
       const metadata = { edition: after.edition };
       await this.#changeDocumentState(model, path, after, () =>
         components.writer.updateMetadata(collection, path, metadata),
@@ -201,7 +176,7 @@ export class Simulation {
     const common = { path, metadata: { edition: documentState.edition }, overwrite: true };
     const { text: whole, rawHash } = documentState;
     const size = Buffer.byteLength(whole);
-    if (!this.#files.has(rawHash)) {
+    if (this.#expected.findFile(rawHash) === undefined) {
       const contentKind = 'text' as const;
       const pages = [whole];
       const { version } = await writer.add(collection, {
@@ -232,29 +207,11 @@ export class Simulation {
     const record = documents.get(collection.collectionId, path);
     if (record?.status !== 'indexed') return;
     const marker = this.#markerOf(record);
-    const found = await this.#find(collection, marker);
+    const found = await findPaths(this.#components!, collection, marker);
     if (this.#isCrashed || this.#components!.search !== search) return;
     if (found.join() !== path) this.#t.fail(`${path} is indexed and found as [${found}] by ${marker}`);
     if (versions.get(collection.collectionId, record.version) === undefined)
       this.#t.fail('its version is missing');
-  }
-
-  async #find(collection: Collection, query: string): Promise<string[]> {
-    const { search, collections } = this.#components!;
-    const found = await search.searchSnippets({
-      collection: collections.findById(collection.collectionId) ?? collection,
-      query,
-      k: 100,
-      filter: null,
-      reranker: null,
-      isWide: false,
-      deadlineMs: 60_000,
-      yieldToEventLoop: () => null,
-      caller: cancellationTokenWith(),
-      explain: false,
-      control: defaultControl,
-    });
-    return found.hits.filter((hit) => hit.snippet.text.includes(query)).map((hit) => hit.version.path);
   }
 
   async #changeDocumentState(
@@ -268,7 +225,7 @@ export class Simulation {
     await this.#requestWithOutcome(work, (states) => {
       const keptState = states.map((done) => (done ? after : before));
       model.paths.set(path, keptState);
-      if (keptState.length === 1) this.#markRemoved([before, after], keptState[0]!);
+      if (keptState.length === 1) this.#expected.markRemoved([before, after], keptState[0]!);
     });
   }
 
@@ -303,7 +260,7 @@ export class Simulation {
     await this.#components!.simulateCrash();
     this.counts.crashes += 1;
     await this.#start();
-    for (const model of this.#collections.values()) this.#resolveAfterCrash(model);
+    for (const model of this.#expected.collections.values()) this.#resolveAfterCrash(model);
   }
 
   /** After a crash, the store decides the outcome of each request in flight; it must be one of the possible states. */
@@ -314,7 +271,7 @@ export class Simulation {
       this.#t.fail(`${model.name}: ${model.possibleExists}`);
     model.possibleExists = [collection !== undefined];
     if (collection === undefined) {
-      this.#forgetCollection(model);
+      this.#expected.forgetCollection(model);
       return undefined;
     }
     for (const [path, states] of model.paths) {
@@ -324,7 +281,7 @@ export class Simulation {
         this.#t.fail(`${model.name} ${path} has an impossible state`, { states, record });
         continue;
       }
-      this.#markRemoved(states, keptState);
+      this.#expected.markRemoved(states, keptState);
       if (keptState === null) model.paths.delete(path);
       else model.paths.set(path, [keptState]);
     }
@@ -333,13 +290,13 @@ export class Simulation {
 
   async #deleteEverything(): Promise<void> {
     await this.#waitUntilIdle();
-    for (const model of this.#collections.values()) {
+    for (const model of this.#expected.collections.values()) {
       const known = this.#components!.collections.find(organizationId, model.name);
       if (known === undefined) continue;
       const paths = [...model.paths.keys()];
       await this.#components!.writer.remove(known, paths);
       for (const path of paths) {
-        this.#markRemoved(model.paths.get(path)!, null);
+        this.#expected.markRemoved(model.paths.get(path)!, null);
         model.paths.delete(path);
       }
     }
@@ -367,7 +324,7 @@ export class Simulation {
 
   async #changeModel(): Promise<void> {
     const { collections, changeModel } = this.#components!;
-    const known = collections.find(organizationId, this.#pickRandom(names));
+    const known = collections.find(organizationId, pickRandom(this.#random, names));
     if (known === undefined) return;
     await changeModel(known);
     this.counts.modelsChanged += 1;
@@ -382,179 +339,44 @@ export class Simulation {
   async #check(): Promise<void> {
     const failures = this.#flakyStore.failurePercent;
     await this.#waitUntilIdle();
+    const context: SimulationContext = {
+      t: this.#t,
+      components: this.#components!,
+      expected: this.#expected,
+      store: this.#store,
+      folder: this.#folder,
+    };
     const records: DocumentRecord[] = [];
-    for (const model of this.#collections.values()) {
+    for (const model of this.#expected.collections.values()) {
       const collection = this.#resolveAfterCrash(model);
-      if (collection !== undefined) records.push(...(await this.#checkCollection(model, collection)));
+      if (collection !== undefined) records.push(...(await checkCollection(context, model, collection)));
     }
     this.#time += limits.garbageDelayMs + 1;
     await this.#components!.indexes.snapshot();
     await this.#components!.clean();
-    await this.#checkNoOrphans(records);
+    await checkNoOrphans(context, records);
     this.#flakyStore.failurePercent = failures;
-  }
-
-  async #checkCollection(model: CollectionModel, collection: Collection): Promise<DocumentRecord[]> {
-    const { documents, counts, indexes } = this.#components!;
-    const { collectionId } = collection;
-    const records: DocumentRecord[] = [];
-    for await (const record of documents.list(collectionId)) records.push(record);
-    const byPath = new Map(records.map((record) => [record.path, record]));
-    for (const [path, [documentState]] of model.paths) {
-      const record = byPath.get(path);
-      if (record !== undefined && documentState !== null && documentState !== undefined)
-        await this.#checkDocument(collection, documentState, record);
-    }
-    const unexpectedPaths = records.filter(({ path }) => !model.paths.has(path)).map(({ path }) => path);
-    const live = records.flatMap((record) => record.live ?? []);
-    const index = indexes.get(collectionId);
-    const recount = await counts.recount(collectionId);
-    if (unexpectedPaths.length > 0) this.#t.fail(`${model.name} ${unexpectedPaths} appeared unexpectedly`);
-    this.#t.same([...(await index.list(null, 1_000))].sort(), live.sort(), 'search sees the live versions');
-    this.#t.equal(index.count(null), live.length, 'each of them once');
-    this.#t.same(counts.get(collectionId), recount, 'the counts are exact');
-    for (const marker of this.#removedMarkers) {
-      const found = await this.#find(collection, marker);
-      if (found.length > 0) this.#t.fail(`${model.name} ${found}: ${marker} reappeared`);
-    }
-    return records;
-  }
-
-  async #checkDocument(
-    collection: Collection,
-    documentState: DocumentState,
-    record: DocumentRecord,
-  ): Promise<void> {
-    const { contents, versions, collections } = this.#components!;
-    const { path, status, version, live, documentId } = record;
-    const expected = documentState.parseResult === 'read' ? 'indexed' : 'parsing_failed';
-    if (status !== expected) this.#t.fail(`${path} is ${status} instead of ${expected}`, { record });
-    if (live !== (status === 'indexed' ? version : null))
-      this.#t.fail(`${path}: live is ${live}`, { record });
-    if (status !== 'indexed' && record.error === null) this.#t.fail(`${path} failed without a reason`);
-    if (versions.get(collection.collectionId, version)?.documentId !== documentId)
-      this.#t.fail(`${path} has another version record`);
-    if (status !== 'indexed') return;
-    if (
-      !contents.blocks.hasVectors(documentId, getGeneration(collections.findById(collection.collectionId)!))
-    )
-      this.#t.fail(`${path} has no vectors of its collection's model`);
-    const text = await readDocumentText(contents, documentId);
-    if ([...(text ?? [])].join('') !== documentState.text) this.#t.fail(`${path} lost text`);
-    const found = await this.#find(collection, documentState.marker);
-    if (found.join() !== path) this.#t.fail(`${path} is found as [${found}] by ${documentState.marker}`);
-  }
-
-  /** When all work has settled and garbage is collected, the store holds only data of the existing documents. */
-  async #checkNoOrphans(records: readonly DocumentRecord[]): Promise<void> {
-    const files = records.filter(({ contentKind }) => contentKind === 'auto');
-    const parsed = records.filter(({ status }) => status === 'indexed');
-    const collections = await this.#components!.collections.listAll();
-    const nothing: readonly string[] = [];
-    const expected: readonly (readonly [
-      keyof typeof tables,
-      (key: Uint8Array) => string,
-      readonly string[],
-    ])[] = [
-      ['content', (key) => uuid.decode(key, 1)[0], parsed.map(({ documentId }) => documentId)],
-      ['documentId', (key) => uuid.decode(key, 1)[0], records.map(({ documentId }) => documentId)],
-      [
-        'versions',
-        (key) => String(Buffer.from(key).readBigUInt64BE(17)),
-        records.map(({ version }) => String(version)),
-      ],
-      [
-        'live',
-        (key) => String(Buffer.from(key).readBigUInt64BE(21)),
-        parsed.map(({ version }) => String(version)),
-      ],
-      ['documents', (key) => text.decode(key, 17)[0], records.map(({ path }) => path)],
-      ['blobReferences', (key) => hash.decode(key, 1)[0], files.map(({ rawHash }) => rawHash)],
-      ['jobs', () => 'a job', nothing],
-      ['garbage', () => 'garbage', nothing],
-      ['changes', () => 'a change', nothing],
-      ['tombstones', (key) => uuid.decode(key, 1)[0], nothing],
-      ['collectionId', (key) => uuid.decode(key, 1)[0], collections.map(({ collectionId }) => collectionId)],
-    ];
-    for (const [table, nameOf, expectedNames] of expected) {
-      const found = new Set<string>();
-      const range = { gte: Uint8Array.of(tables[table]), lt: Uint8Array.of(tables[table] + 1) };
-      for await (const { key } of this.#store.range(range)) found.add(nameOf(key));
-      this.#t.same([...found].sort(), [...new Set(expectedNames)].sort(), `nothing is left over in ${table}`);
-    }
-    const blobs = readdirSync(join(this.#folder, 'blobs'), { recursive: true, encoding: 'utf8' });
-    const keptState = blobs.map((name) => name.slice(-64)).filter((name) => /^[0-9a-f]{64}$/.test(name));
-    this.#t.same(keptState.sort(), files.map(({ rawHash }) => rawHash).sort(), 'no orphaned files');
-    const models = readdirSync(join(this.#folder, 'index'));
-    this.#t.same(
-      models.sort(),
-      collections.map((collection) => folderOf(collection)).sort(),
-      'no shards are left over',
-    );
-  }
-
-  #createState(): DocumentState {
-    this.#count += 1;
-    const marker = markerOf(this.#count);
-    const filler = 'ink and paper for the harbour office '.repeat(1 + this.#random.below(120));
-    const whole = `${filler}${marker} ${filler}`;
-    const rawHash = createHash('sha256').update(whole).digest('hex');
-    const parseResult = this.#pickRandom(['read', 'read', 'read', 'damaged', 'failure'] as const);
-    const isFile = parseResult !== 'read' || this.#random.below(3) === 0;
-    const documentState: DocumentState = {
-      marker,
-      edition: this.#nextEdition(),
-      text: whole,
-      rawHash,
-      parseResult,
-    };
-    if (isFile) this.#files.set(rawHash, documentState);
-    return documentState;
   }
 
   async #parse(rawHash: string): Promise<string[] | null> {
     await runEventLoopTurns(this.#random.below(10));
-    const documentState = this.#files.get(rawHash)!;
+    const documentState = this.#expected.findFile(rawHash)!;
     if (documentState.parseResult === 'failure' || this.#random.below(10) === 0)
       throw new Error('the parser fails');
     return documentState.parseResult === 'damaged' ? null : [documentState.text];
   }
 
   #markerOf(record: DocumentRecord): string {
-    const states = this.#collections.get(
+    const states = this.#expected.collections.get(
       this.#components!.collections.findById(record.collectionId)!.name,
     )!.paths;
     return states.get(record.path)![0]!.marker;
-  }
-
-  #markRemoved(states: PossibleStates, keptState: DocumentState | null): void {
-    for (const state of states)
-      if (state !== null && state.marker !== keptState?.marker) this.#removedMarkers.add(state.marker);
-  }
-
-  #nextEdition(): string {
-    this.#count += 1;
-    return `e${this.#count}`;
   }
 
   #randomUuid(): string {
     const digits = Array.from({ length: 32 }, () => this.#random.below(16).toString(16)).join('');
     return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
   }
-
-  #pickRandom<T>(list: readonly T[]): T {
-    return list[this.#random.below(list.length)]!;
-  }
-}
-
-function folderOf(collection: Collection): string {
-  const generation = getGeneration(collection);
-  return generation === 0 ? collection.collectionId : `${collection.collectionId}.${generation}`;
-}
-
-function isState(state: DocumentState | null, record: DocumentRecord | undefined): boolean {
-  if (state === null || record === undefined) return state === null && record === undefined;
-  return state.rawHash === record.rawHash && record.metadata.edition === state.edition;
 }
 
 function rejectedError(): AppError {
