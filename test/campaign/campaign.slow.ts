@@ -51,7 +51,7 @@ const small: Readonly<Record<string, readonly string[]>> = {
 const measured = ['latency', 'accepted', 'refusals', 'event-loop', 'memory', 'shares'];
 const timed = new Set(measured.flatMap((name) => [`overload ${name}`, `bodies ${name}`]));
 
-t.test('wrong flags are refused with a sentence', async (t) => {
+t.test('invalid flags are rejected with a message', async (t) => {
   for (const [flags, words] of [
     [['--only', 'nothing'], /no part "nothing"/],
     [['--minutes', 'soon'], /--minutes must be a number/],
@@ -71,7 +71,7 @@ t.test('every part is listed and run here', async (t) => {
 });
 
 for (const [name, size] of Object.entries(small)) {
-  t.test(`${name}: what is guaranteed holds`, async (t) => {
+  t.test(`${name}: the guarantees hold`, async (t) => {
     const { code, out, report } = await campaign(t, '--only', name, '--seed', '1', ...size);
     const violated = report?.parts[0]?.guarantees.filter(({ outcome }) => outcome === 'violated') ?? [];
     const unexpected = violated.filter((guarantee) => !timed.has(`${name} ${guarantee.name}`));
@@ -81,7 +81,7 @@ for (const [name, size] of Object.entries(small)) {
     t.match(report, { format: 1, seed: 1, violations: 0, machine: { cores: Number }, parts: [{ name }] });
   });
 
-  t.test(`${name}: a fault that is planted is found`, async (t) => {
+  t.test(`${name}: a planted fault is detected`, async (t) => {
     const { code, report } = await campaign(t, '--only', name, '--seed', '1', '--plant-fault', ...size);
     t.equal(code, 1);
     t.ok((report?.violations ?? 0) > 0);

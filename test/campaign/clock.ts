@@ -25,11 +25,11 @@ export const clockPart: Part = {
   description: 'the wall clock jumps forward and back by seconds to years, with and without a restart',
   guarantees: [
     { name: 'documents', text: 'no document is lost, and search agrees with the store' },
-    { name: 'accounts', text: 'sessions, API keys, members and the audit log are still there' },
-    { name: 'progress', text: 'documents are indexed and calls answered, whatever the clock says' },
+    { name: 'accounts', text: 'sessions, API keys, members and the audit log remain' },
+    { name: 'progress', text: 'documents are indexed and calls succeed at any time of the clock' },
   ],
   async run(context) {
-    if (process.platform !== 'linux') return skipAll(context, 'moving the clock needs Linux');
+    if (process.platform !== 'linux') return skipAll(context, 'changing the clock requires Linux');
     let library: FaultLibrary;
     try {
       library = FaultLibrary.build(context.folder, dataFolderOf(context));
@@ -119,7 +119,7 @@ class ClockJumpRun {
 
   async #expect(what: string, call: () => Promise<{ status: number; text: string }>): Promise<void> {
     const { status, text } = await call();
-    if (status >= 300) throw new Error(`${what} was answered ${status}: ${text}`);
+    if (status >= 300) throw new Error(`${what} returned ${status}: ${text}`);
   }
 
   /** Moves the clock, works, restarts in one of three rounds under the moved clock, then restores the clock. */
@@ -172,7 +172,7 @@ class ClockJumpRun {
     this.#slowestDocumentMs = Math.max(this.#slowestDocumentMs, performance.now() - started);
     const embed = { model: 'zembed-1', input_type: 'query', input: 'the tide' };
     const { status } = await server.call('models/embed', embed);
-    if (status !== 200) this.#context.violate('progress', `at ${jump} ms a model call is answered ${status}`);
+    if (status !== 200) this.#context.violate('progress', `at ${jump} ms a model call returned ${status}`);
     await server.call('collections/delete-collection', { collection_name });
   }
 
@@ -181,7 +181,7 @@ class ClockJumpRun {
     for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
       const body = { organization_id: this.#organization, cursor, limit: 50 };
       const page = await this.#user.call('organizations/get-audit-log', body);
-      if (page.status !== 200) throw new Error(`the audit log was answered ${page.status}: ${page.text}`);
+      if (page.status !== 200) throw new Error(`the audit log returned ${page.status}: ${page.text}`);
       ids.push(...page.body.entries.map(({ id }: { id: string }) => id));
       cursor = page.body.next_cursor;
     }
@@ -192,7 +192,7 @@ class ClockJumpRun {
   async #checkAccounts(): Promise<void> {
     const { status, text } = await this.#user.call('users/get-user');
     if (status !== 200) {
-      this.#context.violate('accounts', `the session is answered ${status}`, text);
+      this.#context.violate('accounts', `the session returned ${status}`, text);
       await this.#expect('signing in again', () => this.#user.signIn());
     }
     const body = { organization_id: this.#organization };
@@ -202,7 +202,7 @@ class ClockJumpRun {
       this.#context.violate('accounts', `the organization has ${keys} keys (${info.status})`, info.text);
     const entries = await this.#auditEntries();
     const missing = this.#auditEntryIds.filter((id) => !entries.includes(id));
-    if (missing.length > 0) this.#context.violate('accounts', `${missing.length} audit entries are gone`);
+    if (missing.length > 0) this.#context.violate('accounts', `${missing.length} audit entries are missing`);
     this.#auditEntryIds = entries;
   }
 }

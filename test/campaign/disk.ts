@@ -20,8 +20,8 @@ export const diskPart: Part = {
   description: 'full disk, read-only disk and I/O errors at random moments, some followed by kill -9',
   guarantees: [
     { name: 'acknowledged', text: 'no acknowledged write is lost' },
-    { name: 'survives', text: 'the server outlives what its disk does' },
-    { name: 'recovers', text: 'writes are taken again without a restart once the disk is well' },
+    { name: 'survives', text: 'the server survives faults of its disk' },
+    { name: 'recovers', text: 'writes are accepted again without a restart when the disk has recovered' },
   ],
   async run(context) {
     const data = dataFolderOf(context);
@@ -50,7 +50,7 @@ function mountSmallDisk(context: PartContext, data: string): boolean {
 }
 
 function libraryOrReason(context: PartContext, data: string): FaultLibrary | string {
-  if (process.platform !== 'linux') return 'injecting faults needs Linux';
+  if (process.platform !== 'linux') return 'injecting faults requires Linux';
   try {
     return FaultLibrary.build(context.folder, data);
   } catch (error) {

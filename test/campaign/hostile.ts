@@ -24,7 +24,7 @@ export const hostilePart: Part = {
   name: 'hostile',
   description: 'mutated documents, bombs, broken HTTP and wrong bodies to every published operation',
   guarantees: [
-    { name: 'crashes', text: 'the server never ends and keeps answering' },
+    { name: 'crashes', text: 'the server keeps running and replying' },
     { name: 'errors', text: 'no reply has the status 500' },
     { name: 'settles', text: 'every document ends as indexed or failed, with a code' },
   ],
@@ -95,7 +95,7 @@ class HostileInputRun {
       for (const { description, statuses, text } of outcomes) {
         this.#requests += 1;
         this.#count(`raw ${statuses[0] ?? 'closed'}`);
-        if (statuses.includes(500)) this.#context.violate('errors', `${description} is answered 500`, text);
+        if (statuses.includes(500)) this.#context.violate('errors', `${description} returned 500`, text);
       }
       await this.#checkAlive('after broken HTTP');
     }
@@ -115,7 +115,7 @@ class HostileInputRun {
       this.#requests += 1;
       this.#count(`operation ${status}`);
       if (status === 500)
-        this.#context.violate('errors', `${operation.path} as ${caller} is answered 500`, text);
+        this.#context.violate('errors', `${operation.path} as ${caller} returned 500`, text);
       this.#context.progress(`${this.#requests} requests to ${operations.length} operations`);
     });
     await this.#checkAlive('after wrong bodies');
@@ -235,7 +235,7 @@ class HostileInputRun {
       }
       if (performance.now() > deadline || !isProcessAlive(this.#pid)) {
         const log = this.#fixture.server.log.slice(-3_000);
-        this.#context.violate('crashes', `the server does not answer ${description}`, log);
+        this.#context.violate('crashes', `the server does not respond ${description}`, log);
         throw new ServerExitedError();
       }
       await wait(100);

@@ -8,8 +8,8 @@ import type { Measurements, Part, PartContext } from './part.ts';
 
 const defaultMinutes = 10;
 const fastKillMoments: readonly KillMoment[] = [
-  'after some answers',
-  'at some moment',
+  'after some replies',
+  'at a random moment',
   'parser processes first',
 ];
 /** Every `slowKillEvery`th round uses a kill moment that takes seconds. */
@@ -23,7 +23,7 @@ export const killPart: Part = {
   guarantees: [
     { name: 'lost', text: 'no acknowledged write is lost' },
     { name: 'duplicated', text: 'no document is found twice' },
-    { name: 'resurrected', text: 'nothing that was deleted or replaced comes back' },
+    { name: 'resurrected', text: 'no deleted or replaced document exists again' },
     { name: 'search', text: 'search and counters agree with the store' },
   ],
   async run(context) {

@@ -63,7 +63,7 @@ export class PublishedApi {
     const documents: OpenApi[] = [];
     for (const path of ['/openapi.json', '/api/openapi.json']) {
       const { status, body } = await sendRequest(`${url}${path}`, { method: 'GET' });
-      if (status !== 200) throw new Error(`${path} was answered ${status}`);
+      if (status !== 200) throw new Error(`${path} returned ${status}`);
       documents.push(body);
     }
     return new PublishedApi(documents);

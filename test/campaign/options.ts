@@ -32,19 +32,19 @@ const flags = {
 
 export const helpText = `npm run campaign -- [flags]
 
-Runs real servers on this machine and checks what Quarry guarantees.
+Runs real servers on this machine and checks the guarantees of Quarry.
 Exit status: 0 every guarantee held, 1 a guarantee was violated, 2 wrong usage, 130 interrupted.
 
-  --only PART[,PART]   run these parts only
+  --only PART[,PART]   run only these parts
   --list               list the parts and their guarantees
   --minutes N          minutes for each part (default: depends on the part)
   --seed N             seed of all random choices (default: random, printed and in the report)
-  --report FILE        where to write the JSON report (default: bench/results/latest/campaign.json)
+  --report FILE        file of the JSON report (default: bench/results/latest/campaign.json)
   --rounds N           kill, disk, clock: number of rounds
   --files FOLDER       hostile: folder of real documents to mutate (default: documents of the tests)
   --files-max N        hostile: number of files to mutate
   --mutations N        hostile: mutations of each file
-  --plant-fault        plant one fault that each part must find; the campaign must exit with 1
+  --plant-fault        inject one fault that each part must detect; the exit status must be 1
 `;
 
 export function readOptions(

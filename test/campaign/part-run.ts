@@ -8,7 +8,7 @@ import type { GuaranteeResult, PartResult, Violation } from './report.ts';
 
 const violationsMax = 50;
 /** Implicit guarantee of every part: a part that ends early has checked nothing. */
-const completionGuarantee = { name: 'completes', text: 'the part itself runs to its end' };
+const completionGuarantee = { name: 'completes', text: 'the part completes' };
 
 /** One run of one part: counts violations and cleans up. */
 export class PartRun implements PartContext {

@@ -33,13 +33,13 @@ const tolerances = [
 /** Mixed reads and writes for hours on a constant amount of data. */
 export const soakPart: Part = {
   name: 'soak',
-  description: 'mixed reads and writes on data that stay as many, for minutes to hours',
+  description: 'mixed reads and writes on a constant amount of data, for minutes to hours',
   guarantees: [
     ...tolerances.map(({ name, share, slack }) => ({
       name,
-      text: `growth after warm-up at most ${100 * share} % and ${slack.toLocaleString('en-US')}`,
+      text: `growth after the warm-up: at most ${100 * share} % of the mean plus ${slack.toLocaleString('en-US')}`,
     })),
-    { name: 'replies', text: 'no reply is a failure of the server or says what cannot be' },
+    { name: 'replies', text: 'no reply is an internal error or contradicts the data' },
   ],
   async run(context) {
     const { server, tenants } = await startServerWithTenants(context, { tenants: 2 });
@@ -131,9 +131,9 @@ class SoakRun {
       measured[`${metric}Mean`] = level;
       measured[`${metric}Growth`] = growth;
       const limit = share * level + slack;
-      if (measuredSamples.length === 0) this.#context.skip(name, 'cannot be read: it needs /proc');
+      if (measuredSamples.length === 0) this.#context.skip(name, 'cannot be read without /proc');
       else if (needsTime && milliseconds < memoryCheckMsMin)
-        this.#context.skip(name, 'needs at least 20 minutes: --minutes 20');
+        this.#context.skip(name, 'requires at least 20 minutes (--minutes 20)');
       else if (growth > limit)
         this.#context.violate(name, `grows by ${growth.toFixed(0)}, more than ${limit.toFixed(0)}`);
     }

@@ -56,7 +56,7 @@ export class ModelCheck {
       if (exists) await this.#checkCollection(collection);
       else await this.#checkDeletedCollection(collection);
     }
-    this.#mismatches.same([...names], [], 'no collection that nobody made', { kind: 'resurrected' });
+    this.#mismatches.same([...names], [], 'no unexpected collection exists', { kind: 'resurrected' });
     await this.#checkRemovedTexts();
     this.#model.changedPaths.clear();
     this.#model.parserKills = 0;
@@ -288,7 +288,9 @@ export class ModelCheck {
       if (this.#model.collections.get(collection)?.possibleExists[0] !== true) continue;
       const actual = await this.#model.findMarker(this.#server, collection, marker);
       if (actual.length > 0)
-        this.#mismatches.fail(`${collection} ${actual[0]} came back: ${marker}`, { kind: 'resurrected' });
+        this.#mismatches.fail(`${collection} ${actual[0]} exists after its deletion: ${marker}`, {
+          kind: 'resurrected',
+        });
     }
   }
 }

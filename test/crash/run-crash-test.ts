@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { TestRandom } from '../storage/test-random.ts';
+import { CrashRounds, type KillMoment } from './rounds.ts';
+
+/**
+ * Runs the rounds on a new data directory. It is deleted after the server has ended, also when the time limit
+ * ends the test: a running server without its data directory answers 500.
+ */
+export async function runCrashTest(
+  t: Test,
+  random: TestRandom,
+  rounds: readonly KillMoment[],
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-crash-'));
+  const crashes = new CrashRounds({ reporter: t, random, data: join(folder, 'data') });
+  t.teardown(async () => {
+    await crashes.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await crashes.run(rounds);
+  t.ok(crashes.model.acknowledged > 0);
+}
