@@ -17,10 +17,10 @@ import { shardsCase } from './cases/shards.ts';
 import { startupCase } from './cases/startup.ts';
 import { engineKinds } from './engines/catalog.ts';
 import type { BenchCase } from './harness/bench-case.ts';
+import { BenchUsageError } from './harness/flag-specs.ts';
 import { machineFacts, oneMinuteLoad } from './harness/machine.ts';
 import {
   type BenchOptions,
-  BenchUsageError,
   type CommandLine,
   helpText,
   readCommandLine,
@@ -56,7 +56,7 @@ const cases: readonly BenchCase[] = [
 
 const exitCodes = { done: 0, failed: 1, usage: 2, regressed: 4, interrupted: 130 } as const;
 
-async function bench(args: readonly string[], signal: AbortSignal): Promise<number> {
+async function bench(args: readonly string[], interrupt: AbortController): Promise<number> {
   const line = readCommandLine(args);
   const [name, ...more] = line.positionals;
   if (line.help || name === undefined) {
@@ -67,15 +67,19 @@ async function bench(args: readonly string[], signal: AbortSignal): Promise<numb
   if (name === 'compare') return compare(more);
   if (name === 'render') return render(more);
   if (more.length > 0)
-    throw new BenchUsageError(`One case at a time; "${more.join(' ')}" is one word too many.`);
+    throw new BenchUsageError(`Run one case at a time: unexpected argument "${more.join(' ')}".`);
   const chosen = name === 'all' ? cases : cases.filter((one) => one.name === name);
   if (chosen.length === 0) {
     throw new BenchUsageError(
-      `There is no case "${name}". Cases: ${cases.map((one) => one.name).join(', ')}, all.`,
+      `Unknown case "${name}". Cases: ${cases.map((one) => one.name).join(', ')}, all.`,
     );
   }
   const sections: Section[] = [];
-  for (const one of chosen) sections.push(await runCase(one, { line, args, signal }));
+  for (const one of chosen) {
+    const section = await runCase(one, { line, args, interrupt });
+    if (section.report.complete === false) return exitCodes.interrupted;
+    sections.push(section);
+  }
   if (name === 'all') {
     const folder = resultsFolder(line.optionsFor(''), 'all', sections[0]!.report);
     printPaths(await writeAll(sections, folder));
@@ -89,18 +93,21 @@ async function bench(args: readonly string[], signal: AbortSignal): Promise<numb
 interface CaseRun {
   readonly line: CommandLine;
   readonly args: readonly string[];
-  readonly signal: AbortSignal;
+  readonly interrupt: AbortController;
 }
 
-async function runCase(chosen: BenchCase, { line, args, signal }: CaseRun): Promise<Section> {
+async function runCase(chosen: BenchCase, { line, args, interrupt }: CaseRun): Promise<Section> {
   const options = line.optionsFor(chosen.presets[line.size]);
   // Read before the run, so that a missing file is reported before minutes of measurement.
   const earlier = options.compare === null ? null : await readReport(options.compare);
   const machine = machineFacts();
   const startedAt = new Date().toISOString();
   const progress = new BenchProgress();
-  const findings = await chosen.run({ options, progress, signal });
-  progress.note(`${chosen.name}: done`);
+  const limit =
+    options.secondsMax === null ? null : setTimeout(() => interrupt.abort(), 1_000 * options.secondsMax);
+  const findings = await chosen.run({ options, progress, signal: interrupt.signal });
+  if (limit !== null) clearTimeout(limit);
+  progress.note(`${chosen.name}: ${findings.complete === false ? 'interrupted' : 'done'}`);
   const report: Report = {
     format: 2,
     case: chosen.name,
@@ -108,6 +115,7 @@ async function runCase(chosen: BenchCase, { line, args, signal }: CaseRun): Prom
     command: `npm run bench -- ${redactArguments(args).join(' ')}`,
     options: redactOptions(options),
     machine: { ...machine, loadAfter: oneMinuteLoad() },
+    complete: true,
     ...findings,
   };
   const comparison = earlier === null ? null : compareReports(earlier, report);
@@ -120,7 +128,9 @@ async function runCase(chosen: BenchCase, { line, args, signal }: CaseRun): Prom
 
 function peers([command, ...more]: readonly string[]): number {
   if (more.length > 0 || (command !== undefined && command !== 'install')) {
-    throw new BenchUsageError('It is "peers" (which are there?) or "peers install".');
+    throw new BenchUsageError(
+      'Unknown subcommand. Use "peers" to list the installed engines or "peers install" to install them.',
+    );
   }
   if (command === 'install') return installPeers(print) === 0 ? exitCodes.done : exitCodes.failed;
   for (const kind of engineKinds) print(`${kind.name.padEnd(18)} ${versionOf(kind)}`);
@@ -138,7 +148,7 @@ function versionOf(kind: (typeof engineKinds)[number]): string {
 async function compare(files: readonly string[]): Promise<number> {
   const [before, after, ...more] = files;
   if (before === undefined || after === undefined || more.length > 0) {
-    throw new BenchUsageError('compare takes two files: an old report and a new one.');
+    throw new BenchUsageError('compare requires two files: an old report and a new one.');
   }
   const comparison = compareReports(await readReport(before), await readReport(after));
   print([...comparison.warnings, ...renderTable(comparisonTable(comparison))].join('\n'));
@@ -147,11 +157,13 @@ async function compare(files: readonly string[]): Promise<number> {
 
 /** Renders JSON reports in the current layout. */
 async function render(files: readonly string[]): Promise<number> {
-  if (files.length === 0) throw new BenchUsageError('render takes the JSON of one report or more.');
+  if (files.length === 0) throw new BenchUsageError('render requires one or more JSON reports.');
   for (const file of files) {
     const report = await readReport(file);
     if (report.options.compare !== null)
-      throw new BenchUsageError(`${file} was compared with an earlier run, which it does not hold.`);
+      throw new BenchUsageError(
+        `${file} was compared with an earlier run that is not part of the file, so it cannot be rendered.`,
+      );
     printPaths(await renderReport({ report, comparison: null }, dirname(file)));
   }
   return exitCodes.done;
@@ -160,7 +172,7 @@ async function render(files: readonly string[]): Promise<number> {
 async function readReport(path: string): Promise<Report> {
   const report = JSON.parse(await readFile(path, 'utf8')) as Partial<Report>;
   if (report.format !== 2 || !Array.isArray(report.figures)) {
-    throw new BenchUsageError(`${path} is no report of this bench (format 2).`);
+    throw new BenchUsageError(`${path} is not a report of this bench (format 2).`);
   }
   return report as Report;
 }
@@ -180,16 +192,19 @@ function printPaths(files: readonly string[]): void {
 }
 
 const interrupt = new AbortController();
-process.once('SIGINT', () => {
+const signals = ['SIGINT', 'SIGTERM'] as const;
+const onSignal = () => {
+  // The second signal ends the process at once.
+  if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
   interrupt.abort();
-  process.once('SIGINT', () => process.exit(exitCodes.interrupted));
-});
+};
+for (const name of signals) process.on(name, onSignal);
 
 try {
-  process.exitCode = await bench(process.argv.slice(2), interrupt.signal);
+  process.exitCode = await bench(process.argv.slice(2), interrupt);
 } catch (error) {
   if (interrupt.signal.aborted) {
-    process.stderr.write('bench: interrupted; nothing was written\n');
+    process.stderr.write('bench: interrupted before there were results; nothing was written\n');
     process.exitCode = exitCodes.interrupted;
   } else {
     // User errors are printed as a sentence; a bug of the bench is rethrown with its stack.

@@ -27,7 +27,7 @@ export const boundaryCase: BenchCase = {
     return {
       title: 'A call into the engine and back',
       method: [
-        `An index of one row with one word, so that hardly anything is searched. CPU of the whole process per call, packing the query and reading the answer included.`,
+        `An index of one row with one word, so that the search itself costs almost nothing. CPU is that of the whole process per call, including packing the query and reading the reply.`,
         `Rounds: ${rounds}, ${seconds} s each, in a random order.`,
       ],
       tables: [
@@ -57,8 +57,8 @@ export const boundaryCase: BenchCase = {
       ],
       charts: [],
       notes: [
-        'What is promised of the threads of the engine is promised of many calls in flight. With one, waking a sleeping thread twice is part of every call.',
-        'A search by a vector also prepares it: it is turned, rounded to bytes and compared. The loop of the measuring program, a promise and a look at the clock per call, counts too.',
+        'The target for engine threads applies to many calls in flight. With one call in flight, each call also wakes a sleeping thread twice.',
+        'A vector search also prepares the vector: it is rotated, quantized to bytes and compared. The measuring loop (a promise and a clock read per call) is included.',
       ],
       figures: ways.map(({ name, cpuUs }): Figure => ({ name, unit: 'us', better: 'less', values: cpuUs })),
       measured: ways,

@@ -11,14 +11,14 @@ const bytesPerSecond = 200e6;
  */
 export const canaryCase = singleFigureCase({
   name: 'canary',
-  summary: 'work of known length; with --handicap a regression that --compare has to find',
+  summary: 'work of known length; with --handicap a regression that --compare must detect',
   presets: {
     smoke: '--seconds 0.05 --rounds 3',
     usual: '--seconds 0.5 --rounds 5',
     full: '--seconds 2 --rounds 9',
   },
-  method: 'SHA-256 of 200 MB for each second of --seconds, in CPU time; --handicap makes it do more.',
-  caveats: 'It measures nothing of Quarry. It shows that a comparison finds what got slower.',
+  method: 'SHA-256 of 200 MB for each second of --seconds, in CPU time; --handicap multiplies the work.',
+  caveats: 'It measures nothing of Quarry. It shows that a comparison detects a regression.',
   figure: { what: 'CPU time per MiB', unit: 'us', better: 'less' },
   measure({ seconds, handicap }) {
     const blocks = Math.max(1, Math.round((seconds * bytesPerSecond) / block.length));

@@ -7,7 +7,7 @@ import { measureEngines } from '../harness/engine-measurement.ts';
 export const engineCase: BenchCase = {
   name: 'engine',
   summary:
-    'vector search in one process: build, searches at equal recall, filters, churn, memory; with peers',
+    'vector search in one process: build, searches at equal recall, filters, replacement, memory; compared with other engines',
   presets: {
     smoke:
       '--vectors 1000 --dimensions 32 --questions 30 --seconds 0.02 --rounds 2 --engines quarry,hnswlib-node',

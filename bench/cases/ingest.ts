@@ -4,12 +4,20 @@ import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addBatch, type CollectionPlan, fillCollections, waitUntilIdle } from '../harness/collections.ts';
 import { Corpus } from '../harness/corpus.ts';
 import { cpuMsOf } from '../harness/cpu-time.ts';
+import { BenchUsageError } from '../harness/flag-specs.ts';
 import { type HistogramCounts, LatencyHistogram } from '../harness/histogram.ts';
 import { LoadGenerator } from '../harness/load-generator.ts';
 import { type QuarryServer, startQuarryServer } from '../harness/quarry-server.ts';
+import { snippetsCall } from '../harness/query-calls.ts';
 import { createLoadTarget } from '../harness/questions.ts';
 import { interleave } from '../harness/rounds.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import {
+  type CorpusContext,
+  type DocumentSource,
+  openCorpus,
+  RepeatedDocuments,
+} from '../harness/text-corpus.ts';
 import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
 import {
@@ -49,42 +57,69 @@ const preparedMbPerSecond = 8;
 /** Measures how fast text becomes searchable, and the effect of ingest on search latency. */
 export const ingestCase: BenchCase = {
   name: 'ingest',
-  summary: 'megabytes of text per second over HTTP until they can be found, and the search latency meanwhile',
+  summary: 'throughput of text over HTTP until it is searchable (MB/s), and the search latency during ingest',
   presets: {
     smoke:
       '--documents 40 --words 60 --questions 20 --seconds 0.3 --warm-up 0 --rounds 1 --rate 50 --connections 4',
     usual: '--documents 2000 --words 600 --seconds 5 --rounds 3 --rate 100 --connections 16',
     full: '--documents 10000 --words 600 --seconds 12 --rounds 5 --rate 100 --connections 16',
   },
-  async run(context) {
+  async run(runContext) {
+    const corpus = await openIngestCorpus(runContext);
+    const { context } = corpus;
     const { options, progress } = context;
     progress.note(`starting a server (${options.http}) with an empty data directory`);
     const server = await startQuarryServer({ http: options.http });
     try {
-      const rounds = await measure(server, context);
-      return { ...findingsOf(rounds, context), conditions: { 'HTTP server': server.http } };
+      const rounds = await measure(server, corpus);
+      return {
+        ...findingsOf(rounds, corpus),
+        conditions: { 'HTTP server': server.http, corpus: corpus.source.name },
+      };
     } finally {
       await server.stop();
     }
   },
 };
 
-async function measure(server: QuarryServer, context: BenchContext): Promise<Map<Mode, Round[]>> {
+interface IngestCorpus extends CorpusContext {
+  /** Documents that are added while the server is measured. */
+  readonly added: DocumentSource;
+}
+
+/** With real text, the first half of the documents is searched and the second half is added. */
+async function openIngestCorpus(runContext: BenchContext): Promise<IngestCorpus> {
+  const opened = await openCorpus(runContext);
+  const { corpus, context } = opened;
+  const { options } = context;
+  if (options.judged === null) {
+    // The topics of the corpus, but other documents.
+    const seed = options.seed + 1;
+    const added = new Corpus({ ...options, seed, documents: addedDocumentsMax, topics: 1_000 });
+    return { ...opened, added };
+  }
+  if (corpus.documents < 2)
+    throw new BenchUsageError('The case "ingest" needs at least two documents: one to search, one to add.');
+  const documents = Math.floor(corpus.documents / 2);
+  return {
+    ...opened,
+    context: { ...context, options: { ...options, documents: [documents] } },
+    added: new RepeatedDocuments(corpus, documents),
+  };
+}
+
+async function measure(
+  server: QuarryServer,
+  { corpus, added, context }: IngestCorpus,
+): Promise<Map<Mode, Round[]>> {
   const { options, progress, signal } = context;
   const documents = Math.max(...options.documents);
   const plan: CollectionPlan = { name: 'ingest', shards: options.shards[0] ?? 1, documents };
-  await fillCollections(server, [plan], new Corpus({ ...options, documents }), context);
+  await fillCollections(server, [plan], corpus, context);
   await waitUntilIdle(server.pid, context);
-  // New texts: the topics of the corpus, but other documents.
-  const freshCorpus = new Corpus({
-    ...options,
-    seed: options.seed + 1,
-    documents: addedDocumentsMax,
-    topics: 1_000,
-  });
-  const target = createLoadTarget(server, plan.name, new Corpus({ ...options, documents }), context);
+  const target = createLoadTarget(server, { collection: plan.name, call: snippetsCall }, corpus, context);
   const generator = new LoadGenerator({ [plan.name]: target });
-  const feeder = new DocumentFeeder(server, plan.name, freshCorpus);
+  const feeder = new DocumentFeeder(server, plan.name, added);
   const rounds = new Map<Mode, Round[]>(modes.map((mode) => [mode, []]));
   try {
     const steps = interleave(stepKinds, options.rounds, options.seed);
@@ -149,7 +184,7 @@ async function runMode(
   ]);
   const cpuAfter = cpuMsOf(server.pid);
   if (searches !== null && searches.refused > 0)
-    throw new Error(`Queries were refused: ${searches.firstRefusal}`);
+    throw new Error(`Queries were rejected: ${searches.firstRefusal}`);
   const serverCpuMs = cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore;
   return { added, latencies: searches?.latencies ?? null, serverCpuMs };
 }
@@ -181,13 +216,13 @@ interface Batch {
 class DocumentFeeder {
   readonly #server: QuarryServer;
   readonly #collection: string;
-  readonly #corpus: Corpus;
+  readonly #source: DocumentSource;
   #next = 0;
 
-  constructor(server: QuarryServer, collection: string, corpus: Corpus) {
+  constructor(server: QuarryServer, collection: string, source: DocumentSource) {
     this.#server = server;
     this.#collection = collection;
-    this.#corpus = corpus;
+    this.#source = source;
   }
 
   /** Generates the texts for a run of `ms` milliseconds. */
@@ -217,7 +252,7 @@ class DocumentFeeder {
 
   #makeBatch(): Batch {
     const documents = Array.from({ length: batchDocuments }, () => {
-      const { path, text } = this.#corpus.document(this.#next++);
+      const { path, text } = this.#source.document(this.#next++);
       return { path: `added/${path}`, content: { type: 'text', text } };
     });
     return {
@@ -242,14 +277,15 @@ function median(rounds: Rounds, mode: Mode, which: (round: Round) => number | nu
   return spreadOf(valuesOf(rounds, mode, which))?.median ?? null;
 }
 
-function findingsOf(rounds: Rounds, { options }: BenchContext): BenchFindings {
+function findingsOf(rounds: Rounds, { context: { options }, source }: IngestCorpus): BenchFindings {
   const rate = options.rates[0] ?? 100;
   return {
-    title: 'Ingest of text over HTTP, and searching meanwhile',
+    title: 'Ingest of text over HTTP, and searches during ingest',
     method: [
-      `A server with default settings holds ${Math.max(...options.documents)} generated documents of about ${options.wordsPerDocument} words. Text is added in requests of 64 documents, four at a time, each answered when its documents can be found; the texts are made before the clock starts.`,
-      `Searching: open loop at ${rate} requests/s; a latency counts from the moment its request was due. Each of ${options.rounds} rounds measures ingest alone and searches in a random order, ${options.seconds} s each, with a rest after each: searching alone for ${options.seconds / 2} s, searching while text goes in for ${options.seconds} s, searching alone for ${options.seconds / 2} s.`,
-      'All text that is added stays, and later searches meet a larger index. Therefore searching alone is measured half before and half after searching meanwhile, and its quantiles are of both halves together: the two that are compared meet an index that is equally large on average.',
+      source.description,
+      `A server with default settings contains ${Math.max(...options.documents)} documents of about ${options.wordsPerDocument} words. ${options.judged === null ? 'Other documents are' : 'The other half of the corpus is'} added in requests of ${batchDocuments} documents, ${lanes} at a time, each answered when its documents are searchable${options.judged === null ? '; the texts are generated before the clock starts' : '; after its last document, the documents are added again under other paths'}.`,
+      `Searching: open loop at ${rate} requests/s; latency counts from the due time of a request. Each of ${options.rounds} rounds measures ingest alone and searches in a random order, ${options.seconds} s each, with a pause after each: searching alone for ${options.seconds / 2} s, searching during ingest for ${options.seconds} s, searching alone for ${options.seconds / 2} s.`,
+      'Added text is not deleted, so later searches use a larger index. Therefore one half of searching alone is measured before, and the other half after searching during ingest; its quantiles combine both halves. Both modes are thus compared on an index of the same average size.',
     ],
     tables: [targetTable(performanceTargets(rounds, options), 2), byMode(rounds)],
     charts: [
@@ -264,8 +300,8 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): BenchFindings {
       },
     ],
     notes: [
-      'Plain text through JSON: no parser of a file format takes part. Client and server share the cores; sending the texts is part of what the machine does meanwhile.',
-      'A p99 of n/a had too few requests in its window for one in a hundred to lie beyond it.',
+      'Text is sent as JSON, without file parsers. Client and server share the cores, so sending the texts also uses the machine.',
+      'A p99 is n/a if its window had too few requests for one of them to lie beyond it.',
     ],
     figures: figuresOf(rounds),
     measured: Object.fromEntries(rounds),
@@ -275,6 +311,7 @@ function findingsOf(rounds: Rounds, { options }: BenchContext): BenchFindings {
 function performanceTargets(rounds: Rounds, options: BenchContext['options']): PerformanceTarget[] {
   const { documents, wordsPerDocument, shards, rates } = options;
   const conditions: TargetCondition[] = [
+    ['generated text', options.judged === null],
     [`${formatNumber(targets.documents, 0)} documents`, Math.max(...documents) === targets.documents],
     [`${targets.words} words each`, wordsPerDocument === targets.words],
     ['one shard', shards[0] === 1],
@@ -291,7 +328,7 @@ function performanceTargets(rounds: Rounds, options: BenchContext['options']): P
       ]),
     },
     {
-      what: 'p99 of a search while documents go in, against idle',
+      what: 'p99 of a search during ingest, relative to idle',
       reached:
         ratioOf(valuesOf(rounds, 'both', p99), valuesOf(rounds, 'searching alone', p99))?.median ?? null,
       most: targets.p99Times,
@@ -305,7 +342,7 @@ function performanceTargets(rounds: Rounds, options: BenchContext['options']): P
 
 function byMode(rounds: Rounds): ReportTable {
   return {
-    title: 'By what runs at the same time',
+    title: 'By mode',
     columns: [
       column('mode', 'mode', null, 0),
       column('ingest', 'ingest', 'MB/s of text', 2),

@@ -31,8 +31,8 @@ export const lexicalCase: BenchCase = {
     return {
       title: `BM25 over ${formatNumber(chunks, 0)} chunks: the best ${results}`,
       method: [
-        `One shard on one searching thread, filled through the engine's door with ${formatNumber(chunks, 0)} chunks of 320 words under Zipf's law (${formatNumber(output.entriesPerChunk, 0)} different words each), 20 to a document.`,
-        'One search at a time, each round in a random order of the kinds. Words are asked without alternatives. CPU is that of the whole process.',
+        `One shard on one searching thread, filled through the addon with ${formatNumber(chunks, 0)} chunks of 320 words under Zipf's law (${formatNumber(output.entriesPerChunk, 0)} different words each), 20 per document.`,
+        'One search at a time; each round measures the kinds of queries in a random order. Words are searched without alternatives. CPU is that of the whole process.',
       ],
       tables: [
         targetTable([toPerformanceTarget(output, input)], 3),
@@ -51,7 +51,7 @@ export const lexicalCase: BenchCase = {
         },
       ],
       notes: [
-        'Made-up words follow Zipf over 200,000 words without topics: real texts repeat their own words more, which makes lists shorter and the best chunks stand out more.',
+        'Generated words have Zipf frequencies over 200,000 words and no topics. Real texts repeat their own words more, so posting lists are shorter and the scores of the best chunks differ more.',
       ],
       figures: output.kinds.flatMap(({ name, rounds: all }): Figure[] => {
         const p50 = all.flatMap(({ p50Ms }) => p50Ms ?? []);
@@ -80,7 +80,7 @@ function toPerformanceTarget(
 ): PerformanceTarget {
   const measuredKind = assertDefined(
     kinds.find(({ name }) => name === target.kind),
-    'the wanted kind is asked',
+    'the kind of the target is measured',
   );
   return {
     what: `p50 of a search for the best ${target.results} of ${formatNumber(target.chunks, 0)} chunks, ${target.kind}, on one core [ms]`,
@@ -98,7 +98,7 @@ function searches({ kinds }: LexicalOutput): ReportTable {
   return {
     title: 'Searches',
     columns: [
-      { key: 'name', heading: 'asked', unit: null, digits: 0 },
+      { key: 'name', heading: 'query', unit: null, digits: 0 },
       { key: 'p50', heading: 'p50', unit: 'ms', digits: 3 },
       { key: 'p99', heading: 'p99', unit: 'ms', digits: 3 },
       { key: 'cpu', heading: 'CPU', unit: 'us/search', digits: 0 },

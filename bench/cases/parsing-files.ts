@@ -46,7 +46,7 @@ export async function listDocumentFiles(folder: string): Promise<DocumentFile[]>
       expected,
     });
   }
-  if (files.length === 0) throw new Error(`${folder} holds no documents.`);
+  if (files.length === 0) throw new Error(`${folder} contains no documents.`);
   return files;
 }
 

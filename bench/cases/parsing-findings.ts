@@ -23,11 +23,11 @@ export interface ParsingMeasurement {
 export function toParsingFindings(measurement: ParsingMeasurement): BenchFindings {
   const { files, options } = measurement;
   return {
-    title: 'Documents: what is read in them, how fast, and how much of it is right',
+    title: 'Parsing of documents: accuracy and speed',
     method: [
-      'Each document goes through the parse pool of the server with one thread: its own restricted process, limits and second attempts included. CPU is that of the parser process and of the tools that were started for it.',
-      'Agreement is F1 of words, and of pairs of neighboring words, which falls where the order differs. Wanted is the text that the manifest names; for PDFs also what poppler’s `pdftotext` finds in the same run, if it is on the path.',
-      `Speeds are of files that the bench makes: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
+      'Each document goes through the parse pool of the server with one thread, including the restricted process, its limits and second attempts. CPU is that of the parser process and of the tools that were started for it.',
+      'Agreement is F1 of words, and of pairs of neighboring words, which falls where the order differs. The reference is the text named in the manifest; for PDFs also the output of poppler’s `pdftotext` in the same run, if it is on the path.',
+      `Speeds are measured with generated files: a report of ${options.pages} pages in one column, a table, a letter, a web page; ${options.rounds} rounds, interleaved.`,
       `Optional tools: ${measurement.tools.join('; ')}.`,
     ],
     tables: [
@@ -38,8 +38,8 @@ export function toParsingFindings(measurement: ParsingMeasurement): BenchFinding
     ],
     charts: [],
     notes: [
-      'Pages that were read by OCR cost hundreds of times what other pages cost; they are in the CPU of their format. Running headers, footers and page numbers, which poppler keeps, count against the agreement with it.',
-      'A PDF counts as clean when poppler finds at least 20 words and nearly no characters without a meaning in it. Other PDFs have fonts that say nothing about their characters: no program reads them without OCR.',
+      'A page read by OCR costs hundreds of times as much as another page and is included in the CPU of its format. Running headers, footers and page numbers, which poppler keeps, lower the agreement with it.',
+      'A PDF is clean if poppler finds at least 20 words and almost no undefined characters in it. Other PDFs have fonts without a character mapping, which no program can read without OCR.',
     ],
     figures: figuresOf(measurement),
     measured: {
@@ -66,9 +66,9 @@ const speedTargets: Readonly<
 > = {
   'report.pdf': { what: 'PDF, plain report: pages per second of CPU', unit: 'pages/s', least: 250 },
   'table.xlsx': { what: 'XLSX: cells per second of CPU', unit: 'cells/s', least: 700_000 },
-  [ownWordReader]: { what: 'DOCX, our own reader: MB of text per second of CPU', unit: 'MB/s', least: 5 },
+  [ownWordReader]: { what: 'DOCX, built-in reader: MB of text per second of CPU', unit: 'MB/s', least: 5 },
   'letter.docx': {
-    what: 'DOCX, LibreOffice asked for the pages: MB of text per second of CPU',
+    what: 'DOCX, pages by LibreOffice: MB of text per second of CPU',
     unit: 'MB/s',
   },
   'page.html': { what: 'HTML: MB per second of CPU', unit: 'MB/s', least: 8 },
@@ -94,11 +94,11 @@ function performanceTargets({
       ]),
     })),
     {
-      what: 'PDFs that pdftotext reads, too: speed as a share of pdftotext',
+      what: 'PDFs that pdftotext also reads: speed relative to pdftotext',
       reached: shareOfPoppler(files),
       least: 0.4,
     },
-    { what: 'pages read by OCR: s of CPU a page', reached: ocrSeconds(files), most: 3 },
+    { what: 'pages read by OCR: s of CPU per page', reached: ocrSeconds(files), most: 3 },
     { what: 'clean PDFs against pdftotext: mean word F1', reached: mean(clean), least: 0.98 },
     { what: 'clean PDFs against pdftotext: median word F1', reached: median(clean), least: 0.99 },
     { what: 'page image at 110 dpi: ms of CPU, median', reached: median(imageMs), most: 70 },
@@ -108,12 +108,12 @@ function performanceTargets({
       most: 400,
     },
     {
-      what: 'longest way of a document beyond its time: s',
+      what: 'longest overrun of a time limit: s',
       reached: Math.max(...timeouts.map(overrunMs)) / 1_000,
       most: 1,
     },
     {
-      what: 'documents that ended as they should, %',
+      what: 'documents that ended as expected, %',
       reached: mean(judgedFiles.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
       least: 100,
     },
@@ -147,7 +147,7 @@ function formatTable(files: readonly ParsedFile[]): ReportTable {
       countColumn('files', 'files'),
       countColumn('text', 'with text'),
       countColumn('refused', 'refused'),
-      countColumn('unwanted', 'not as wanted'),
+      countColumn('unwanted', 'unexpected'),
       countColumn('pages', 'pages'),
       countColumn('characters', 'characters'),
       { key: 'cpu', heading: 'CPU', unit: 's', digits: 2 },
@@ -190,7 +190,7 @@ function overrunMs({ ms, msMax, attempts }: TimeoutResult): number {
 
 function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
   return {
-    title: 'Documents that run into each kind of time-out',
+    title: 'Documents that reach each time limit',
     columns: [
       textColumn('what', 'time for'),
       { key: 'limit', heading: 'limit', unit: 's', digits: 1 },
@@ -213,7 +213,7 @@ function fileTable(files: readonly ParsedFile[]): ReportTable {
       textColumn('name', 'file'),
       textColumn('kind', 'kind'),
       textColumn('outcome', 'outcome'),
-      textColumn('verdict', 'as wanted'),
+      textColumn('verdict', 'as expected'),
       countColumn('pages', 'pages'),
       countColumn('ocrPages', 'by OCR'),
       countColumn('characters', 'characters'),

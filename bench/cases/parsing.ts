@@ -29,7 +29,7 @@ const imagesMax = 20;
 /** Measures completeness, correctness and speed of parsing real documents. */
 export const parsingCase: BenchCase = {
   name: 'parsing',
-  summary: 'documents of your own (--dir), file by file: text, order, time, memory; speed on generated ones',
+  summary: 'your own documents (--dir), file by file: text, order, time, memory; speed on generated files',
   presets: {
     smoke: '--pages 4 --rounds 1',
     usual: '--pages 600 --rounds 3',

@@ -29,7 +29,7 @@ const collection = 'passages';
 /** Measures whether snippets contain the passages that answer, and how much other text. */
 export const passagesCase: BenchCase = {
   name: 'passages',
-  summary: 'recall, precision and overlap of snippets with the passages that answer, character by character',
+  summary: 'recall, precision and overlap of snippets with the passages that answer a question, by character',
   presets: {
     smoke: '--documents 60 --words 60 --questions 10',
     usual: '--documents 1000 --questions 200',
@@ -126,18 +126,18 @@ function findingsOf(
 ): BenchFindings {
   const percent = (key: keyof PassageQuality) => ({ key, heading: key, unit: '%', digits: 1 });
   return {
-    title: 'Passages over HTTP: do snippets hold what answers?',
+    title: 'Passages over HTTP: do snippets contain the answer?',
     method: [
       options.passages === null
-        ? 'Generated documents in topics with words of their own; a question uses words of one topic, and the documents of that topic answer it from end to end.'
-        : 'Passages that answer were marked in the documents; all documents lie in one collection.',
-      '`top-snippets` with default settings. Every character counts: recall is the share of the marked ones that the snippets hold, precision the share of the snippets that is marked, overlap the intersection over the union.',
+        ? 'Generated documents; each topic has its own words. A question uses words of one topic, and the whole text of the documents of that topic is the answer.'
+        : 'The passages that answer each question are marked in the documents. One collection contains all documents.',
+      '`top-snippets` with default settings. Every character counts: recall is the share of marked characters that the snippets contain, precision the share of snippet characters that are marked, overlap the intersection divided by the union.',
     ],
     tables: [
       {
         title: `${name}: ${documents.length} documents, ${questions} questions`,
         columns: [
-          { key: 'way', heading: 'asked with', unit: null, digits: 0 },
+          { key: 'way', heading: 'options', unit: null, digits: 0 },
           { key: 'count', heading: 'snippets', unit: null, digits: 0 },
           percent('recall'),
           percent('precision'),
@@ -155,8 +155,8 @@ function findingsOf(
     charts: [],
     notes: [
       options.passages === null
-        ? 'Generated text shows that nothing is broken. It says nothing about the quality on real questions: for that give marked passages with --passages.'
-        : 'Few passages are as long as a snippet, so that precision and overlap stay far below 100 % even when every passage is found.',
+        ? 'Generated text only shows that nothing is broken. To measure the quality on real questions, pass marked passages with --passages.'
+        : 'Most passages are shorter than a snippet, so precision and overlap are far below 100 % even if every passage is found.',
     ],
     figures: rows.flatMap(({ way, count, recall, overlap }): Figure[] => [
       { name: `${way}, ${count} snippets: recall`, unit: '%', better: 'more', values: [100 * recall] },

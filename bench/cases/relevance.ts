@@ -106,7 +106,7 @@ function findingsOf(rows: readonly RelevanceMeasurement[], { options }: BenchCon
     title: 'Relevance over HTTP: nDCG@10',
     method: [
       options.judged === null
-        ? 'Generated documents in topics with words of their own; a question uses words of one topic, and exactly the documents of that topic answer it.'
+        ? 'Generated documents; each topic has its own words. A question uses words of one topic, and exactly the documents of that topic are relevant.'
         : 'Judged collections in BEIR layout; grades are those of qrels/test.tsv, the gain is the grade.',
       'Documents are added and questions asked over HTTP with default settings: `top-documents`, ten results.',
     ],
@@ -125,11 +125,11 @@ function findingsOf(rows: readonly RelevanceMeasurement[], { options }: BenchCon
     charts: [],
     notes: [
       options.judged === null
-        ? 'Generated text shows that nothing is broken. It says nothing about the quality on real questions: for that give judged sets with --judged, and see models/README.md.'
+        ? 'Generated text only shows that nothing is broken. To measure the quality on real questions, pass judged sets with --judged; see models/README.md.'
         : `A mean over ${formatNumber(
             rows.reduce((sum, { questions }) => sum + questions, 0),
             0,
-          )} questions; differences below .01 are chance.`,
+          )} questions; differences below .01 are within noise.`,
     ],
     figures: rows.flatMap(({ name, ndcg }) =>
       Object.entries(ndcg).map(

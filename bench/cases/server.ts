@@ -1,15 +1,17 @@
 import { availableParallelism } from 'node:os';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import type { BenchOptions } from '../harness/options.ts';
+import { snippetsCall } from '../harness/query-calls.ts';
 import { loadColumns, loadFigures, loadMethod, loadNotes, loadRow } from '../harness/search-findings.ts';
 import {
-  closedLoopClient,
   type MeasuredConfiguration,
   measureSearches,
   type SearchConfiguration,
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { spreadOf } from '../harness/statistics.ts';
+import { openCorpus } from '../harness/text-corpus.ts';
+import { closedLoopClient } from '../harness/wrk.ts';
 import type { BenchFindings, Chart, ReportRow, ReportTable } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
 import {
@@ -19,6 +21,7 @@ import {
   type TargetCondition,
   targetTable,
 } from '../report/performance-targets.ts';
+import { callNotes, callTables } from './server-calls.ts';
 
 const targets = {
   uws: { queriesLeast: 11_000, cpuUsMost: 120 },
@@ -40,30 +43,49 @@ export const serverCase: BenchCase = {
     usual: '--documents 2000 --seconds 3 --warm-up 1 --connections 32 --rate 250,500,1000,2000',
     full: '--documents 10000 --seconds 6 --warm-up 2 --rounds 5 --connections 32 --rate 250,500,1000,2000,4000',
   },
-  async run(context) {
+  async run(runContext) {
+    const corpus = await openCorpus(runContext);
+    const { context } = corpus;
     const { client, description: words } = await closedLoopClient(context.options.seconds);
-    const measurement = await measureSearches(configurationsOf(context, client), context);
+    const measurement = await measureSearches(configurationsOf(context, client), corpus);
     return findingsOf(measurement, context, words);
   },
 };
 
 function configurationsOf({ options }: BenchContext, client: 'own' | 'wrk'): SearchConfiguration[] {
-  const { documents, rates, connections, shards } = options;
-  const kinds = options.http === 'auto' ? (['uws', 'node'] as const) : [options.http];
+  const { documents, rates, connections, shards, calls } = options;
+  const kinds = options.http === 'auto' && calls === null ? (['uws', 'node'] as const) : [options.http];
   const size = Math.max(...documents);
   const collection = { name: 'server', shards: shards[0] ?? 1, documents: size };
-  return kinds.flatMap((http) =>
-    connections.flatMap((connectionCount) => [
-      {
-        name: `${http}: closed loop, ${connectionCount} connections`,
-        ...{ http, collection, client, connections: connectionCount, ratePerSecond: null },
-      },
-      ...rates.map((ratePerSecond) => ({
-        name: `${http}: ${ratePerSecond} requests/s, ${connectionCount} connections`,
-        ...{ http, collection, client: 'own' as const, connections: connectionCount, ratePerSecond },
-      })),
-    ]),
+  const closedLoops = connections.flatMap((connectionCount) =>
+    (calls ?? [snippetsCall]).map((call) => ({
+      ...{ collection, client, call, connections: connectionCount, ratePerSecond: null },
+      // Names of runs without --calls are those of older reports.
+      load: `${calls === null ? 'closed loop' : call.name}, ${connectionCount} connections`,
+    })),
   );
+  // A rate that suits one call is far from another's maximum.
+  const openLoops = (calls === null ? connections : []).flatMap((connectionCount) =>
+    rates.map((ratePerSecond) => ({
+      ...{ collection, client: 'own' as const, call: snippetsCall },
+      ...{ connections: connectionCount, ratePerSecond },
+      load: `${ratePerSecond} requests/s, ${connectionCount} connections`,
+    })),
+  );
+  return [
+    ...kinds.flatMap((http) =>
+      [...closedLoops, ...openLoops].map(({ load, ...rest }) => ({
+        ...{ name: `${http}: ${load}`, http, subject: 'quarry' as const },
+        ...rest,
+      })),
+    ),
+    ...(['uws', 'node'] as const).flatMap((http) =>
+      closedLoops.map(({ load, ...rest }) => ({
+        ...{ name: `echo on ${http}: ${load}`, http, subject: 'echo' as const },
+        ...rest,
+      })),
+    ),
+  ];
 }
 
 function findingsOf(
@@ -71,7 +93,7 @@ function findingsOf(
   { options }: BenchContext,
   client: string,
 ): BenchFindings {
-  const { configurations, modelMs } = measurement;
+  const { configurations, modelMs, complete } = measurement;
   return {
     title: `One server over HTTP, ${Math.max(...options.documents)} documents`,
     method: [
@@ -79,36 +101,52 @@ function findingsOf(
       `Closed loop: ${client}. Open loop: a worker thread of the bench.`,
     ],
     tables: [
-      targetTable(performanceTargets(measurement, options), modelMs === null ? 0 : 1),
+      ...targetTables(measurement, options),
       ...(modelMs === null ? [] : [modelTable(configurations, modelMs)]),
-      loadTable(configurations),
+      loadTable(measurement),
+      ...callTables(measurement),
     ],
     charts: chartsOf(configurations),
     notes: [
       modelMs === null
-        ? 'The built-in model is a static one: embedding a question costs microseconds. With a model that takes milliseconds (--model-ms), throughput is what the model allows.'
-        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, on a thread for each core. Questions that wait for a thread share the next runs, each of which takes as many times as long: a question has a whole run's work of its own. No vector was kept for questions that come again. So ${cores} cores answer at most ${formatNumber((cores * 1_000) / modelMs, 0)} questions per second; wanted are 95 % of what they answer when everything else, the client included, takes ${otherQueryMsMax} ms.`,
+        ? 'The built-in model is static: embedding a question costs microseconds. With a model that takes milliseconds (--model-ms), the model limits the throughput.'
+        : `Questions were embedded by a model that takes ${modelMs.toFixed(2)} ms of one core for each text, with one thread per core. Questions that wait for a thread share the next run, whose time is proportional to its number of questions. Query vectors were not cached. Therefore ${cores} cores answer at most ${formatNumber((cores * 1_000) / modelMs, 0)} questions per second. The target is 95 % of the rate at which everything else, including the client, takes ${otherQueryMsMax} ms per query.`,
+      ...callNotes(measurement),
       ...loadNotes(measurement),
     ],
     figures: configurations.flatMap(loadFigures),
-    conditions: { 'client of the closed loop': client },
+    complete,
+    conditions: {
+      'client of the closed loop': client,
+      'HTTP server': [...new Set(Object.values(measurement.answeredBy))].join(', '),
+      corpus: measurement.source.name,
+    },
     measured: measurement,
   };
 }
 
-function loadTable(configurations: readonly MeasuredConfiguration[]): ReportTable {
+function targetTables(measurement: SearchMeasurement, options: BenchOptions): ReportTable[] {
+  const judged = performanceTargets(measurement, options);
+  return judged.length === 0 ? [] : [targetTable(judged, measurement.modelMs === null ? 0 : 1)];
+}
+
+function loadTable({ configurations, calls, answeredBy }: SearchMeasurement): ReportTable {
   return {
     title: 'Queries',
     columns: [
       { key: 'http', heading: 'HTTP', unit: null, digits: 0 },
+      { key: 'call', heading: 'call', unit: null, digits: 0 },
       { key: 'load', heading: 'load', unit: null, digits: 0 },
       { key: 'connections', heading: 'connections', unit: null, digits: 0 },
       ...loadColumns,
+      { key: 'replyBytes', heading: 'reply', unit: 'bytes', digits: 0 },
     ],
     rows: configurations.map((measured): ReportRow => {
-      const { http, ratePerSecond, connections } = measured.configuration;
+      const { http, ratePerSecond, connections, call } = measured.configuration;
       const load = ratePerSecond === null ? 'closed loop' : `${ratePerSecond}/s`;
-      return { http, load, connections, ...loadRow(measured) };
+      const replyBytes = calls.find((facts) => facts.call === call)?.replyBytes ?? null;
+      const server = answeredBy[http] ?? http;
+      return { http: server, call: call.name, load, connections, ...loadRow(measured), replyBytes };
     }),
   };
 }
@@ -119,8 +157,8 @@ function performanceTargets(
   options: BenchOptions,
 ): PerformanceTarget[] {
   return configurations.flatMap(({ configuration, rounds, joined }): PerformanceTarget[] => {
-    const { http, ratePerSecond } = configuration;
-    if (ratePerSecond !== null || http === 'auto') return [];
+    const { http, ratePerSecond, call } = configuration;
+    if (ratePerSecond !== null || http === 'auto' || call !== snippetsCall) return [];
     const conditions = targetConditions(configuration, options);
     const rate = spreadOf(rounds.map(({ queriesPerSecond }) => queriesPerSecond))?.median ?? null;
     return modelMs === null
@@ -158,6 +196,7 @@ function targetConditions(
   options: BenchOptions,
 ): TargetCondition[] {
   return [
+    ['generated text', options.judged === null],
     [`${formatNumber(targetSetup.documents, 0)} documents`, collection.documents === targetSetup.documents],
     [`${targetSetup.words} words each`, options.wordsPerDocument === targetSetup.words],
     [
@@ -185,13 +224,13 @@ function slowModelTargets(
   const ms = modelMs.toFixed(2);
   return [
     {
-      what: `${http}: queries per second with a model of ${ms} ms, as a share of what ${cores} ${cores === 1 ? 'core' : 'cores'} can do at ${(modelMs + otherQueryMsMax).toFixed(2)} ms each (${formatNumber(ratePerSecondMax, 0)}/s) [%]`,
+      what: `${http}: queries per second with a model of ${ms} ms, as a share of the capacity of ${cores} ${cores === 1 ? 'core' : 'cores'} at ${(modelMs + otherQueryMsMax).toFixed(2)} ms each (${formatNumber(ratePerSecondMax, 0)}/s) [%]`,
       reached: rate === null ? null : (100 * rate) / ratePerSecondMax,
       least: 95,
       unmetConditions,
     },
     {
-      what: `${http}: CPU of the server per query beside the model [us]`,
+      what: `${http}: CPU of the server per query without the model [us]`,
       reached: cpuUs === null ? null : cpuUs - 1_000 * modelMs,
       most: targets[http].cpuUsMost,
       unmetConditions,
@@ -205,12 +244,12 @@ function slowModelTargets(
  */
 function modelTable(configurations: readonly MeasuredConfiguration[], modelMs: number): ReportTable {
   return {
-    title: 'What the model took of the cores',
+    title: 'CPU of the model',
     columns: [
       { key: 'configuration', heading: 'load', unit: null, digits: 0 },
       { key: 'runs', heading: 'texts embedded', unit: '1/s', digits: 0 },
       { key: 'ms', heading: 'each', unit: 'ms of a core', digits: 2 },
-      { key: 'busy', heading: 'cores busy with it', unit: null, digits: 2 },
+      { key: 'busy', heading: 'busy cores', unit: null, digits: 2 },
       { key: 'cores', heading: 'cores', unit: null, digits: 0 },
     ],
     rows: configurations.map(({ configuration: { name }, joined: { queriesPerSecond } }) => ({
@@ -242,7 +281,7 @@ function chartsOf(configurations: readonly MeasuredConfiguration[]): Chart[] {
       bars: configurations
         .filter(({ configuration }) => configuration.ratePerSecond === null)
         .map(({ configuration, joined }) => ({
-          name: `${configuration.http}, ${configuration.connections} connections`,
+          name: `${configuration.http}, ${configuration.call.name}, ${configuration.connections} connections`,
           value: joined.queriesPerSecond,
         })),
     },
@@ -251,7 +290,7 @@ function chartsOf(configurations: readonly MeasuredConfiguration[]): Chart[] {
         kind: 'lines',
         title: `Percentiles of the latency at fixed rates: ${kind}`,
         x: { label: 'share of the requests', scale: 'logarithmic', ticks: percentiles },
-        y: { label: 'latency from the moment it was due [ms]', scale: 'logarithmic' },
+        y: { label: 'latency from the due time [ms]', scale: 'logarithmic' },
         series: open
           .filter(({ configuration }) => configuration.http === kind)
           .map(({ configuration, joined }) => ({

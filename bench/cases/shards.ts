@@ -1,6 +1,8 @@
 import { assertDefined } from '../../src/core/assert.ts';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
+import type { LoadFigures } from '../harness/load-figures.ts';
 import type { BenchOptions } from '../harness/options.ts';
+import { snippetsCall } from '../harness/query-calls.ts';
 import type { Strategies } from '../harness/questions.ts';
 import {
   ingestRates,
@@ -13,13 +15,13 @@ import {
   peerRow,
 } from '../harness/search-findings.ts';
 import {
-  type LoadFigures,
   type MeasuredConfiguration,
   measureSearches,
   type SearchConfiguration,
   type SearchMeasurement,
 } from '../harness/search-measurement.ts';
 import { ratioOf, spreadOf } from '../harness/statistics.ts';
+import { openCorpus } from '../harness/text-corpus.ts';
 import type { BenchFindings, Chart, ReportTable, Series } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
 import {
@@ -38,16 +40,18 @@ const serverCpu = ({ serverCpuUs }: LoadFigures) => serverCpuUs;
 /** Measures cost and benefit of distributing a collection over more shards. */
 export const shardsCase: BenchCase = {
   name: 'shards',
-  summary:
-    'ingest, throughput, latency and CPU over HTTP against shards, connections and size of a collection',
+  summary: 'ingest, throughput, latency and CPU over HTTP, by shards, connections and size of a collection',
   presets: {
     smoke:
       '--documents 40 --words 60 --questions 20 --seconds 0.2 --warm-up 0.05 --rounds 2 --connections 2 --shards 1,8',
     usual: '--documents 500,2000 --seconds 1.5 --warm-up 0.5 --connections 1,8',
     full: '--documents 1000,10000 --seconds 3 --rounds 5 --connections 1,8,32',
   },
-  run: async (context) =>
-    toShardsFindings(await measureSearches(configurationsOf(context), context), context.options),
+  async run(runContext) {
+    const corpus = await openCorpus(runContext);
+    const { context } = corpus;
+    return toShardsFindings(await measureSearches(configurationsOf(context), corpus), context.options);
+  },
 };
 
 function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
@@ -57,7 +61,7 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
       connections.flatMap((connectionCount) =>
         (rates.length === 0 ? [null] : rates).map((ratePerSecond) => ({
           name: `${size} documents, ${count} shards, ${connectionCount} connections${ratePerSecond === null ? '' : `, ${ratePerSecond}/s`}`,
-          http,
+          ...{ http, subject: 'quarry' as const, call: snippetsCall },
           collection: { name: `documents-${size}-shards-${count}`, shards: count, documents: size },
           connections: connectionCount,
           ratePerSecond,
@@ -71,10 +75,10 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
 export function toShardsFindings(measurement: SearchMeasurement, options: BenchOptions): BenchFindings {
   const groups = groupConfigurations(measurement);
   return {
-    title: 'What shards cost and bring, over HTTP',
+    title: 'Cost and benefit of shards, over HTTP',
     method: [
       ...loadMethod(measurement, options),
-      'Ingest: portions of 256 documents, four requests of 64 at once, each answered when its documents can be found; the collections take turns, in an order drawn anew for each portion.',
+      'Ingest: portions of 256 documents, as four concurrent requests of 64, each answered when its documents are searchable; each portion is added to all collections, in a random order.',
     ],
     tables: [
       targetTable(performanceTargets(groups, options), 2),
@@ -83,12 +87,12 @@ export function toShardsFindings(measurement: SearchMeasurement, options: BenchO
     ],
     charts: [...chartsOf(groups, options), ingestChart(measurement)],
     notes: [
-      'CPU of the server per query is that of the whole way over HTTP, of which the search is a part that grows with the shards. What HTTP takes is in both sides of every ratio: searching alone grows more.',
-      '"Nearest vectors by" is what `explain` said before the load, of fifty questions one at a time: a shard of few rows is scanned from end to end (`scan`), a larger one walked through its graph (`graph`). Where one shard is walked and each of many is scanned, as of 10,000 documents, the ratio compares two ways of searching, and says little about a collection so large that all its shards are walked.',
+      'CPU of the server per query includes HTTP. Only the search part grows with the shards. HTTP is in both sides of every ratio, so the search alone grows more than the ratio.',
+      '"Nearest vectors by" is the strategy that `explain` reported for fifty questions, one at a time, before the load: a shard of few rows is scanned completely (`scan`), a larger one is searched through its graph (`graph`). If one shard uses the graph and each of many shards is scanned, as with 10,000 documents, the ratio compares two strategies and does not apply to collections whose shards all use the graph.',
       '"x peer" compares with the first shard count of the same size and connections, in the same round, and is the median of those ratios.',
-      'Shards of one process share its cores, its pools and its store, so they add no ingest throughput by themselves: parsing, chunking, embedding and writing cost the same whatever shard a row goes to. What more shards bring is smaller graphs, rebuilt in smaller pieces, and a search that can be split when cores are idle; what they cost is one search per shard.',
+      'Shards of one process share its cores, pools and store, so they do not add ingest throughput: parsing, chunking, embedding and writing cost the same for every shard. The benefit of more shards is smaller graphs, rebuilt in smaller parts, and a search that can use idle cores; the cost is one search per shard.',
       ...loadNotes(measurement),
-      '"Same documents": how many of the documents in the answers of the first shard count are also in this one\'s, over fifty questions. Approximate search may differ a little between shard counts.',
+      '"Same documents": the share of the documents found with the first shard count that this shard count finds too, over fifty questions. Approximate search may differ slightly between shard counts.',
     ],
     figures: [
       ...measurement.configurations.flatMap(loadFigures),
@@ -99,7 +103,11 @@ export function toShardsFindings(measurement: SearchMeasurement, options: BenchO
         values: ingestRates(portions),
       })),
     ],
-    conditions: { 'HTTP server': [...new Set(Object.values(measurement.answeredBy))].join(', ') },
+    complete: measurement.complete,
+    conditions: {
+      'HTTP server': [...new Set(Object.values(measurement.answeredBy))].join(', '),
+      corpus: measurement.source.name,
+    },
     measured: measurement,
   };
 }
@@ -148,6 +156,7 @@ function performanceTargets(groups: readonly Group[], options: BenchOptions): Pe
   const large = groups.filter(({ documents }) => documents === targetSetup.documents);
   const size = `${formatNumber(targetSetup.documents, 0)} documents`;
   const unmetConditions = listUnmetConditions([
+    ['generated text', options.judged === null],
     [size, large.length > 0],
     [`${targetSetup.words} words each`, options.wordsPerDocument === targetSetup.words],
     [`${targetSetup.results} results`, options.results === targetSetup.results],
@@ -164,7 +173,7 @@ function performanceTargets(groups: readonly Group[], options: BenchOptions): Pe
         : (ratioOf(many.rounds.map(serverCpu), one.rounds.map(serverCpu))?.median ?? null);
     });
     return {
-      what: `CPU of the server per query with ${count} shards against one, the most of all ${tables} below`,
+      what: `CPU of the server per query with ${count} shards relative to one, the maximum of all ${tables} below`,
       reached: spreadOf(ratios)?.most ?? null,
       most,
       unmetConditions,
@@ -210,7 +219,7 @@ function ingestTable({ filled }: SearchMeasurement): ReportTable {
       : null;
   });
   return {
-    title: 'Ingest over HTTP, until the documents can be found',
+    title: 'Ingest over HTTP, until the documents are searchable',
     columns: [
       { key: 'documents', heading: 'documents', unit: null, digits: 0 },
       { key: 'shards', heading: 'shards', unit: null, digits: 0 },
@@ -258,13 +267,13 @@ function chartsOf(groups: readonly Group[], options: BenchOptions): Chart[] {
   const last = assertDefined(groups.at(-1), 'a case has configurations');
   return [
     chart(
-      'Throughput against shards (d documents, c connections)',
+      'Throughput by shards (d documents, c connections)',
       'queries per second',
       (f) => f.queriesPerSecond,
     ),
     {
       kind: 'lines',
-      title: `Latency against shards: ${last.title}`,
+      title: `Latency by shards: ${last.title}`,
       x,
       y: { label: 'latency [ms]', scale: 'linear' },
       series: quantiles.map(([name, of]) => ({
@@ -275,7 +284,7 @@ function chartsOf(groups: readonly Group[], options: BenchOptions): Chart[] {
         })),
       })),
     },
-    chart('CPU of the server per query against shards', 'us per query', (f) => f.serverCpuUs),
+    chart('CPU of the server per query by shards', 'us per query', (f) => f.serverCpuUs),
   ];
 }
 
@@ -283,7 +292,7 @@ function ingestChart({ filled }: SearchMeasurement): Chart {
   const sizes = [...new Set(filled.map(({ plan }) => plan.documents))];
   return {
     kind: 'lines',
-    title: 'Ingest against shards',
+    title: 'Ingest by shards',
     x: { label: 'shards of the collection (logarithmic)', scale: 'logarithmic' },
     y: { label: 'MB of text per second', scale: 'linear' },
     series: sizes.map((size) => ({

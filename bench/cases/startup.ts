@@ -9,7 +9,7 @@ import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addPortion, type CollectionPlan, fillCollections } from '../harness/collections.ts';
 import { Corpus } from '../harness/corpus.ts';
 import { type QuarryServer, randomKey, startQuarryServer } from '../harness/quarry-server.ts';
-import { searchBody, searchOperation } from '../harness/questions.ts';
+import { queryBody, snippetsCall } from '../harness/query-calls.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
@@ -39,7 +39,7 @@ const pollMs = 10;
 export const startupCase: BenchCase = {
   name: 'startup',
   summary:
-    'until the first answer: of a server from snapshots, with replay, rebuilding; of an index of --vectors alone',
+    'time to the first reply: of a server from snapshots, with replay, with a rebuild; of an index of --vectors alone',
   presets: {
     smoke: '--documents 40 --words 60 --rounds 1 --vectors 1000 --dimensions 32 --questions 30',
     usual: '--documents 5000 --rounds 3 --questions 300',
@@ -70,7 +70,7 @@ async function measureIndex(directory: string, context: BenchContext): Promise<I
   await mkdir(directory);
   const task = { engine: ownEngine.name, set, directory, url: null, seed: options.seed };
   const inProcess = async <T>(work: (process: EngineProcess) => Promise<T>): Promise<T> => {
-    const process = new EngineProcess(({ done, total }) =>
+    const process = new EngineProcess(signal, ({ done, total }) =>
       progress.update('building an index', done, total, `of ${total} vectors`),
     );
     try {
@@ -159,11 +159,11 @@ async function waitForFirstAnswer(server: QuarryServer, collection: string, corp
   const until = performance.now() + answerMsMax;
   for (;;) {
     const { results } = await server.api.call<{ results: unknown[] }>(
-      searchOperation,
-      searchBody(collection, corpus.question(0), 10),
+      snippetsCall.operation,
+      queryBody(snippetsCall, { collection, question: corpus.question(0), results: 10 }),
     );
     if (results.length > 0) return;
-    if (performance.now() > until) throw new Error('The server found nothing after its start.');
+    if (performance.now() > until) throw new Error('The first query after the start returned no results.');
     await sleep(pollMs);
   }
 }
@@ -178,14 +178,14 @@ function findingsOf(
     spreadOf((found.get(kind) ?? []).map(which))?.median ?? null;
   const what = {
     snapshot: 'stopped and started again',
-    replay: 'killed after a tenth of the documents was overwritten',
-    rebuild: 'its index folder deleted',
+    replay: 'killed after a tenth of the documents were overwritten',
+    rebuild: 'stopped, index folder deleted',
   } as const;
   return {
-    title: `Starting a server that holds ${formatNumber(documents, 0)} documents`,
+    title: `Starting a server with ${formatNumber(documents, 0)} documents`,
     method: [
-      `${formatNumber(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time counts from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds of each kind in turn.`,
-      `The index alone: ${formatNumber(index.vectors, 0)} vectors of ${index.dimensions} dimensions in one shard, saved once and opened ${options.rounds} times, each time in a process of its own.`,
+      `${formatNumber(documents, 0)} generated documents of about ${options.wordsPerDocument} words in one collection. The time is measured from the start of the process; the files are in the disk cache of the system. ${options.rounds} rounds, each with every kind of start.`,
+      `The index alone: ${formatNumber(index.vectors, 0)} vectors of ${index.dimensions} dimensions in one shard, saved once and opened ${options.rounds} times, each time in a new process.`,
     ],
     tables: [
       targetTable([toPerformanceTarget(index)], 2),
@@ -193,7 +193,7 @@ function findingsOf(
         title: 'Time to start',
         columns: [
           { key: 'kind', heading: 'from', unit: null, digits: 0 },
-          { key: 'what', heading: 'the server before', unit: null, digits: 0 },
+          { key: 'what', heading: 'state before the start', unit: null, digits: 0 },
           { key: 'ready', heading: 'ready', unit: 'ms', digits: 0 },
           { key: 'answered', heading: 'first answer', unit: 'ms', digits: 0 },
         ],
@@ -215,8 +215,8 @@ function findingsOf(
       },
     ],
     notes: [
-      'Starting Node.js and loading its modules is part of every figure; it is what remains with an empty server.',
-      'The index alone: from opening its folder, in a process that runs already, until a search is answered.',
+      'Every figure includes starting Node.js and loading its modules.',
+      'The index alone: from opening its folder in a running process until a search returns.',
     ],
     figures: [
       ...kinds.map(

@@ -36,7 +36,7 @@ interface Chroma {
 const collectionNamed = {
   name: 'rows',
   /** Required by Chroma, but never called, because the vectors are supplied. */
-  embeddingFunction: { generate: () => Promise.reject(new Error('The bench brings its own vectors.')) },
+  embeddingFunction: { generate: () => Promise.reject(new Error('The bench supplies its own vectors.')) },
 };
 const batchRows = 1_000;
 const startMsMax = 60_000;

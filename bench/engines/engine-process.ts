@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { EngineWork } from './engine-work.ts';
 
@@ -40,7 +41,7 @@ export type EngineReply =
 const stepLabels = {
   open: 'opening',
   build: 'building',
-  recall: 'finding its recall',
+  recall: 'measuring its recall',
   measure: 'measuring',
   churn: 'replacing',
   save: 'saving',
@@ -54,12 +55,17 @@ export class EngineProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
   readonly #onProgress: (progress: EngineProgress) => void;
+  readonly #signal: AbortSignal;
   #number = 0;
   #stderr = '';
 
-  /** `onProgress` is called during long operations. */
-  constructor(onProgress: (progress: EngineProgress) => void = () => {}) {
+  /**
+   * `onProgress` is called during long operations. An abort of `signal` rejects the running call; the process
+   * can then only be terminated.
+   */
+  constructor(signal: AbortSignal, onProgress: (progress: EngineProgress) => void = () => {}) {
     this.#onProgress = onProgress;
+    this.#signal = signal;
     const child = fileURLToPath(new URL('./engine-child.js', import.meta.url));
     this.#child = fork(child, {
       serialization: 'advanced',
@@ -70,6 +76,7 @@ export class EngineProcess {
       this.#stderr = (this.#stderr + part).slice(-stderrCharactersMax);
     });
     this.#ended = new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       this.#child.once('error', reject);
       this.#child.once('exit', (code, signal) =>
         reject(new Error(`The process of the engine ended (${signal ?? code}). ${this.#stderr}`.trimEnd())),
@@ -106,10 +113,13 @@ export class EngineProcess {
 
   /** Terminates the process. Idempotent. */
   async terminate(): Promise<void> {
+    if (this.#child.pid === undefined) return;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), closeMsMax);
+    const exited = once(this.#child, 'exit');
+    const msMax = this.#signal.aborted ? 0 : closeMsMax;
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), msMax);
     if (this.#child.connected) this.#child.disconnect();
-    await this.#ended.catch(() => {});
+    await exited;
     clearTimeout(timer);
   }
 }

@@ -259,7 +259,7 @@ function toQueryVectors({ questions, questionRows, dimensions }: LoadedVectorDat
 }
 
 function engineOptions({ set, directory, load, url }: OpenTask, kind: EngineKind) {
-  assert(kind.efRange === null || kind.efRange.min > 0, 'an effort is positive');
+  assert(kind.efRange === null || kind.efRange.min > 0, 'ef is positive');
   return { dimensions: set.dimensions, rows: set.rows, directory, load, url };
 }
 

@@ -89,7 +89,7 @@ class LanceEngine implements VectorEngine {
 
   async finish(): Promise<void> {
     const table = this.#table;
-    if (table === null) throw new Error('LanceDB indexes rows; there are none.');
+    if (table === null) throw new Error('LanceDB cannot build an index without rows.');
     const config = this.#lance.Index.hnswSq({
       distanceType: 'cosine',
       numPartitions: 1,

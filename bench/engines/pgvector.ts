@@ -42,7 +42,7 @@ class PgvectorEngine implements VectorEngine {
   #ef = 0;
 
   static async open({ dimensions, url }: EngineOptions): Promise<PgvectorEngine> {
-    if (url === null) throw new PeerMissingError('no server was named; --pgvector takes its address');
+    if (url === null) throw new PeerMissingError('no server configured; pass its URL with --pgvector');
     const { Client } = requirePeer('pg') as Pg;
     const client = new Client({ connectionString: url });
     await client.connect();

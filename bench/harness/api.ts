@@ -34,6 +34,13 @@ export class BenchApiClient {
     }
   }
 
+  /** Reads the metrics in the Prometheus exposition format. */
+  async metrics(): Promise<string> {
+    const reply = await fetch(`${this.#url}/metrics`, { signal: AbortSignal.timeout(callMsMax) });
+    if (!reply.ok) throw new Error(`/metrics returned status ${reply.status}.`);
+    return reply.text();
+  }
+
   /** Detects the HTTP server: uWebSockets.js adds a header to every reply, node:http does not. */
   async detectHttpServer(): Promise<'uws' | 'node'> {
     const reply = await fetch(`${this.#url}/healthz`, { signal: AbortSignal.timeout(callMsMax) });

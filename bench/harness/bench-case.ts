@@ -6,7 +6,7 @@ import type { BenchProgress } from './progress.ts';
 export interface BenchContext {
   readonly options: BenchOptions;
   readonly progress: BenchProgress;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by SIGINT (Ctrl-C), SIGTERM and --time-limit. */
   readonly signal: AbortSignal;
 }
 
@@ -17,6 +17,9 @@ export interface BenchCase {
   readonly summary: string;
   /** Default flags of the case for each run size, in command-line syntax. */
   readonly presets: Readonly<Record<RunSize, string>>;
-  /** Runs the case. Errors: rejects if a measurement would be invalid. */
+  /**
+   * Runs the case. After an abort of the signal it resolves with the results so far and `complete: false`, or
+   * rejects. Errors: rejects if a measurement would be invalid.
+   */
   run(context: BenchContext): Promise<BenchFindings>;
 }

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../src/core/assert.ts';
 import type { BenchApiClient } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
-import type { Corpus } from './corpus.ts';
 import { cpuMsOf } from './cpu-time.ts';
+import { documentGroup } from './query-calls.ts';
 import { randomStream, shuffle } from './random.ts';
+import type { TextCorpus } from './text-corpus.ts';
 
 /** A collection to be filled with the first `documents` of the corpus. */
 export interface CollectionPlan {
@@ -47,7 +48,7 @@ const settleMsMax = 60_000;
 export async function fillCollections(
   server: FillTarget,
   plans: readonly CollectionPlan[],
-  corpus: Corpus,
+  corpus: TextCorpus,
   { options, progress, signal }: BenchContext,
 ): Promise<FilledCollection[]> {
   const portions = new Map(plans.map((plan) => [plan, [] as IngestFigures[]]));
@@ -62,6 +63,7 @@ export async function fillCollections(
   });
   const total = plans.reduce((sum, { documents }) => sum + documents, 0);
   let done = 0;
+  const hasGroups = options.calls !== null;
   const portionDocuments = batchDocuments * batchesAtOnce;
   for (let first = 0; first < corpus.documents; first += portionDocuments) {
     const activePlans = plans.filter(({ documents }) => documents > first);
@@ -69,7 +71,7 @@ export async function fillCollections(
       signal.throwIfAborted();
       progress.update('adding documents', done, total, `of ${total}: ${plan.name}`);
       const count = Math.min(portionDocuments, plan.documents - first);
-      portions.get(plan)?.push(await addPortion(server, plan.name, corpus, { first, count }));
+      portions.get(plan)?.push(await addPortion(server, plan.name, corpus, { first, count, hasGroups }));
       done += count;
     }
   }
@@ -80,17 +82,22 @@ export async function fillCollections(
 interface DocumentRange {
   readonly first: number;
   readonly count: number;
+  /** Whether the documents have the metadata of `documentGroup`. */
+  readonly hasGroups?: boolean;
 }
 
 /** Adds documents of the corpus and waits until they are searchable. */
 export async function addPortion(
   { api, pid }: FillTarget,
   collection: string,
-  corpus: Corpus,
-  { first, count }: DocumentRange,
+  corpus: TextCorpus,
+  { first, count, hasGroups = false }: DocumentRange,
 ): Promise<IngestFigures> {
   const all = Array.from({ length: count }, (_, i) => corpus.document(first + i));
-  const documents = all.map(({ path, text }) => ({ path, content: { type: 'text', text }, overwrite: true }));
+  const documents = all.map(({ path, text }, i) => ({
+    ...{ path, content: { type: 'text', text }, overwrite: true },
+    ...(hasGroups ? { metadata: documentGroup(first + i) } : {}),
+  }));
   const batches: (typeof documents)[] = [];
   for (let at = 0; at < count; at += batchDocuments) batches.push(documents.slice(at, at + batchDocuments));
   const [startMs, cpuBefore] = [performance.now(), cpuMsOf(pid)];
@@ -128,7 +135,7 @@ async function waitForIndexed(api: BenchApiClient, plan: CollectionPlan, signal:
       throw new Error(`${status.num_failed_documents} documents of ${plan.name} failed.`);
     }
     if (status.num_indexed_documents === plan.documents) return;
-    assert(status.num_indexed_documents < plan.documents, 'nobody else adds documents');
+    assert(status.num_indexed_documents < plan.documents, 'no other client adds documents');
     await sleep(200);
   }
 }
@@ -138,14 +145,14 @@ export async function waitUntilIdle(pid: number, { progress, signal }: BenchCont
   const until = performance.now() + settleMsMax;
   for (;;) {
     signal.throwIfAborted();
-    progress.update('waiting until the server rests', 0, 1, '');
+    progress.update('waiting until the server is idle', 0, 1, '');
     const [before, startedMs] = [cpuMsOf(pid), performance.now()];
     await sleep(500);
     const after = cpuMsOf(pid);
     if (before === null || after === null) return;
     if (after - before < idleCpuShareMax * (performance.now() - startedMs)) return;
     if (performance.now() > until) {
-      throw new Error(`The server still works ${settleMsMax / 1_000} s after all documents were indexed.`);
+      throw new Error(`The server is still busy ${settleMsMax / 1_000} s after all documents were indexed.`);
     }
   }
 }

@@ -9,11 +9,20 @@ const tickMs = 10;
  * system does not report it (only Linux does). Errors: throws if the process does not exist.
  */
 export function cpuMsOf(pid: number): number | null {
-  if (platform() !== 'linux') return null;
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return platform() === 'linux' ? readTicks(`/proc/${pid}/stat`) * tickMs : null;
+}
+
+/** Returns user and system time of a stat file, in clock ticks. */
+function readTicks(path: string): number {
+  const stat = readFileSync(path, 'latin1');
   // The program name is in parentheses and may contain any character; fields 14 and 15 are counted after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+/** Same for one thread, in steps of 10. Errors: throws if the thread does not exist. */
+export function threadCpuMs(pid: number, thread: number): number | null {
+  return platform() === 'linux' ? readTicks(`/proc/${pid}/task/${thread}/stat`) * tickMs : null;
 }
 
 /** Milliseconds of CPU that all threads of this process have used, user and system. */

@@ -25,7 +25,10 @@ export function ratioOfModes(
   of: (figures: ModeFigures) => number | null = perCpuSecond,
 ): number | null {
   if (own === undefined || peer === undefined) return null;
-  return ratioOf(own.rounds.map(of), peer.rounds.map(of))?.median ?? null;
+  // An interrupted run may lack the last round of one of them.
+  const rounds = Math.min(own.rounds.length, peer.rounds.length);
+  const figures = (mode: MeasuredMode) => mode.rounds.slice(0, rounds).map(of);
+  return ratioOf(figures(own), figures(peer))?.median ?? null;
 }
 
 /** Returns the growth of process memory by building or loading, in bytes per vector. */

@@ -18,26 +18,25 @@ import {
   perCpuSecond,
   ratioOfModes,
 } from './engine-figures.ts';
-import {
-  bestPoint,
-  churnShare,
-  type EngineMeasurement,
-  type MeasuredEngine,
-  recallTargets,
-} from './engine-measurement.ts';
+import { churnShare, type EngineMeasurement, type MeasuredEngine } from './engine-measurement.ts';
 import { engineTargets } from './engine-targets.ts';
+import { countSuffix, recallTargets } from './engine-tuning.ts';
 import type { BenchOptions } from './options.ts';
+import { bestPoint } from './recall-tuning.ts';
 
 export function toEngineFindings(measurement: EngineMeasurement, options: BenchOptions): BenchFindings {
   const { set, engines } = measurement;
   const performanceTargets = engineTargets(measurement, options);
+  const suffixes = options.resultCounts.map((count) => countSuffix(count, options.resultCounts));
   return {
     title: `Vector search over ${formatNumber(set.rows, 0)} vectors of ${set.dimensions} dimensions${options.vectorsFile === null ? ` (${options.difficulty})` : ''}`,
     method: methodOf(measurement, options),
     tables: [
       ...(performanceTargets.length === 0 ? [] : [targetTable(performanceTargets, 2)]),
-      ...recallTargets.map((target) => recallTable(engines, target)),
-      filterTable(engines),
+      ...suffixes.flatMap((suffix) =>
+        recallTargets.flatMap((target) => recallTables(engines, `${target}${suffix}`)),
+      ),
+      ...suffixes.flatMap((suffix) => filterTables(engines, suffix)),
       buildTable(engines, set.rows),
       ...churnTables(engines),
       ...partsTables(engines, set.rows),
@@ -45,6 +44,7 @@ export function toEngineFindings(measurement: EngineMeasurement, options: BenchO
     charts: chartsOf(engines, set.rows),
     notes: notesOf(measurement),
     figures: engines.flatMap((engine) => figuresOf(engine, set.rows)),
+    complete: measurement.complete,
     measured: withoutFolder(measurement),
   };
 }
@@ -54,23 +54,30 @@ const numberColumn = (key: string, heading: string, unit: string | null, digits:
   ...{ key, heading, unit, digits },
 });
 
-function recallTable(engines: readonly MeasuredEngine[], target: number): ReportTable {
+/** `target`: a recall with the suffix of the number of results. Empty if no engine has a curve. */
+function recallTables(engines: readonly MeasuredEngine[], target: string): ReportTable[] {
+  const measured = engines.filter(({ modes }) => modes.some(({ name }) => name.startsWith('effort ')));
+  return measured.length === 0 ? [] : [recallTable(measured, target)];
+}
+
+function recallTable(engines: readonly MeasuredEngine[], target: string): ReportTable {
   const own = findMode(engines[0], `recall ${target}`);
+  const suffix = target.replace(/^[^,]*/, '');
   return {
     title: `Searches at recall ${target}`,
     columns: [
       textColumn('engine', 'engine'),
-      numberColumn('effort', 'effort', null, 0),
+      numberColumn('effort', 'ef', null, 0),
       numberColumn('recall', 'recall', null, 4),
       numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
-      numberColumn('times', `${engines[0]?.name} does so many times as many`, null, 2),
+      numberColumn('times', `${engines[0]?.name} relative to it`, null, 2),
       numberColumn('p50Ms', 'p50, one at a time', 'ms', 3),
       numberColumn('p99Ms', 'p99', 'ms', 3),
       numberColumn('perSecond', 'per second, all cores', 'searches', 0),
     ],
     rows: engines.map((engine): ReportRow => {
       const targetMode = findMode(engine, `recall ${target}`);
-      const mode = targetMode ?? findMode(engine, `effort ${bestPoint(engine.curve).ef}`);
+      const mode = targetMode ?? findMode(engine, `effort ${bestPoint(engine.curve).ef}${suffix}`);
       const singleSearchMode = engine.synchronous
         ? mode
         : findMode(engine, `recall ${target}, one at a time`);
@@ -89,28 +96,34 @@ function recallTable(engines: readonly MeasuredEngine[], target: number): Report
   };
 }
 
-function filterTable(engines: readonly MeasuredEngine[]): ReportTable {
+/** Empty if no filter was measured. */
+function filterTables(engines: readonly MeasuredEngine[], suffix: string): ReportTable[] {
   const filtering = engines.filter(({ modes }) => modes.some(({ filter }) => filter !== null));
+  return filtering.length === 0 ? [] : [filterTable(filtering, suffix)];
+}
+
+function filterTable(filtering: readonly MeasuredEngine[], suffix: string): ReportTable {
+  const [own] = filtering;
   return {
-    title: 'Searches with a filter, at recall .99 or the best that is reached',
+    title: `Searches with a filter, at recall .99 or the best recall reached${suffix}`,
     columns: [
       textColumn('filter', 'filter'),
       textColumn('engine', 'engine'),
-      numberColumn('effort', 'effort', null, 0),
+      numberColumn('effort', 'ef', null, 0),
       numberColumn('recall', 'recall', null, 4),
       numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
-      numberColumn('times', `${engines[0]?.name} does so many times as many`, null, 2),
+      numberColumn('times', `${own?.name} relative to it`, null, 2),
     ],
     rows: filters.flatMap(({ name }) =>
       filtering.map((engine): ReportRow => {
-        const mode = findMode(engine, `filter ${name}`);
+        const mode = findMode(engine, `filter ${name}${suffix}`);
         return {
           filter: name,
           engine: engine.name,
           effort: mode?.ef ?? null,
           recall: mode?.recall ?? null,
           perCpuSecond: medianOf(mode, perCpuSecond),
-          times: ratioOfModes(findMode(engines[0], `filter ${name}`), mode),
+          times: ratioOfModes(findMode(own, `filter ${name}${suffix}`), mode),
         };
       }),
     ),
@@ -124,11 +137,11 @@ function buildTable(engines: readonly MeasuredEngine[], rows: number): ReportTab
       textColumn('engine', 'engine'),
       numberColumn('seconds', 'build', 's', 2),
       numberColumn('rate', 'per second of CPU', 'vectors', 0),
-      numberColumn('own', 'memory of its own', 'bytes/vector', 0),
+      numberColumn('own', 'private memory', 'bytes/vector', 0),
       numberColumn('mapped', 'mapped files', 'bytes/vector', 0),
       numberColumn('saveMs', 'save', 'ms', 0),
       numberColumn('loadMs', 'load and first search', 'ms', 0),
-      numberColumn('loaded', 'memory of its own then', 'bytes/vector', 0),
+      numberColumn('loaded', 'private memory after loading', 'bytes/vector', 0),
       numberColumn('replaceRate', 'replaced per second of CPU', 'vectors', 0),
     ],
     rows: engines.map((engine): ReportRow => {
@@ -163,7 +176,7 @@ function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
       title: 'Recall as the vectors are replaced',
       columns: [
         textColumn('engine', 'engine'),
-        numberColumn('effort', 'effort', null, 0),
+        numberColumn('effort', 'ef', null, 0),
         numberColumn('rounds', `times ${churnShare * 100} % replaced`, null, 0),
         numberColumn('recall0', 'as built', null, 4),
         ...Array.from({ length: rounds }, (_, i) =>
@@ -189,7 +202,7 @@ function partsTables(engines: readonly MeasuredEngine[], rows: number): ReportTa
       ? []
       : [
           {
-            title: `Memory of ${name} by part, in its own words`,
+            title: `Memory of ${name} by part, as reported by the engine`,
             columns: [textColumn('part', 'part'), numberColumn('bytes', 'bytes per vector', null, 1)],
             rows: Object.entries(built.bytesByPart).map(([part, bytes]) => ({ part, bytes: bytes / rows })),
           },
@@ -202,7 +215,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
     ...{ kind: 'bars', title, yLabel },
     bars: engines.map((engine) => ({ name: engine.name, value: value(engine) })),
   });
-  return [
+  const charts: Chart[] = [
     {
       kind: 'lines',
       title: 'Searches per second of CPU time against recall (no filter)',
@@ -211,7 +224,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
       series: engines.map((engine) => ({
         name: engine.name,
         points: engine.modes
-          .filter(({ name }) => name.startsWith('effort '))
+          .filter(({ name }) => /^effort \d+$/.test(name))
           .toSorted((a, b) => a.recall - b.recall)
           .map((mode) => ({ x: mode.recall, y: medianOf(mode, perCpuSecond) })),
       })),
@@ -240,6 +253,10 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
     bars('Vectors indexed per second of CPU time', 'vectors', (engine) => buildRate(engine, rows)),
     bars('Memory of the process per vector', 'bytes', ({ built }) => ownBytesPerVector(built, rows)),
   ];
+  // A phase that was not measured has no points.
+  return charts.filter(
+    (chart) => chart.kind === 'bars' || chart.series.some(({ points }) => points.length > 0),
+  );
 }
 
 function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
@@ -288,13 +305,13 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
 
 function methodOf({ set, engines }: EngineMeasurement, options: BenchOptions): string[] {
   return [
-    `Vectors: \`${set.name}\`, ${formatNumber(set.rows, 0)} rows and ${formatNumber(set.questions, 0)} questions that are no rows, all of length 1${formatUnused(set)}; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
-    `Every engine lives in a process of its own: ${engines.map(({ name, version }) => `${name} (${version})`).join('; ')}. Graphs have 16 links and are built with effort 200.`,
-    `Equal recall: for each engine the least effort (ef, expansion, probes) that finds the wanted share of the exact ${options.results} best, over all questions, is searched by halving; then it is measured at that effort. A vector found counts when its exact similarity reaches that of the last of the best, so that of equally near ones any is as good, whichever engine finds it. Where an engine does not reach the recall, its best effort is measured and no ratio is shown.`,
-    `Rounds: ${options.rounds}. Each measures every engine in every mode once for ${options.seconds} s, in a random order of its own.`,
-    `"Per second of CPU": searches divided by the CPU time, user and system, of all threads of the process that does the work. It is what one core can do, whether an engine answers on the calling thread or hands work to others. Asynchronous engines have 16 searches under way meanwhile; "one at a time" is measured apart.`,
-    `Filters: independent ones pick vectors by lot; correlated ones pick those furthest in a random direction, so that for most questions all matching vectors are far away. Replacing: 20 % of the vectors, drawn by lot, again and again, as new entries with the same values, so that the exact answers stay what they were and "as built" is what an index freshly built of the same vectors finds. Of a peer no round begins after 300 s.`,
-    'Memory: anonymous and shared pages of the process after building, without its JavaScript heap, less those before the first vector; mapped files are apart, because the system can drop them. Below 20,000 vectors the process itself weighs more than its vectors.',
+    `Vectors: \`${set.name}\`, ${formatNumber(set.rows, 0)} rows and ${formatNumber(set.questions, 0)} questions that are not among the rows, all of length 1${formatUnused(set)}; similarity is the inner product. Exact answers come from a plain loop in double precision that shares no code with any engine.`,
+    `Each engine runs in its own process: ${engines.map(({ name, version }) => `${name} (${version})`).join('; ')}. Graphs have 16 links and are built with ef 200.`,
+    `Equal recall: for each engine, bisection finds the lowest ef (or its equivalent) that returns the target share of the exact ${options.results} best over all questions; the engine is measured with that ef. A result counts if its exact similarity reaches that of the last of the exact best, so equally near vectors are equivalent. If an engine does not reach the recall, its best ef is measured and no ratio is shown.`,
+    `Rounds: ${options.rounds}. Each measures every engine in every mode once for ${options.seconds} s, in a random order.`,
+    `"Per second of CPU": searches divided by the CPU time, user and system, of all threads of the process that does the work. It is the throughput of one core, for engines that answer on the calling thread and engines with their own threads alike. Asynchronous engines have 16 searches in flight; "one at a time" is measured separately.`,
+    `Filters: independent ones match random vectors; correlated ones match those furthest in a random direction, so that for most questions all matching vectors are far away. Replacing: 20 % of the vectors, chosen at random, are repeatedly replaced by new entries with the same values, so the exact answers do not change and "as built" is the recall of a new index of the same vectors. For other engines, no round starts after 300 s.`,
+    'Memory: anonymous and shared pages of the process after building, without its JavaScript heap, minus those before the first vector; mapped files are listed separately, because the system can evict them. Below 20,000 vectors the process itself uses more memory than its vectors.',
   ];
 }
 
@@ -308,11 +325,11 @@ function formatUnused({ unused: { rows, questions } }: EngineMeasurement['set'])
 
 function notesOf({ engines, leftOut, missing, set }: EngineMeasurement): string[] {
   return [
-    'A ratio is the median of the ratios within each round. Its two sides were measured within seconds of each other.',
-    'hnswlib-node, hnswlib and usearch work on the calling thread; filters of hnswlib-node are JavaScript callbacks, because that is how it offers them. Client libraries of servers and databases are part of their figures, as they are for their users; the CPU time is that of the server process where there is one.',
-    `Vectors that lie differently give other figures: repeat with --difficulty hard, or with --vectors-file. ${formatNumber(set.rows, 0)} vectors say little about a hundred times as many.`,
+    'A ratio is the median of the ratios within each round. Both sides of a ratio are measured within seconds of each other.',
+    'hnswlib-node, hnswlib and usearch work on the calling thread; filters of hnswlib-node are JavaScript callbacks, because it has no other filters. The figures of servers and databases include their client libraries; their CPU time is that of the server process, if any.',
+    `Vectors with another distribution give other figures: repeat with --difficulty hard, or with --vectors-file. Figures for ${formatNumber(set.rows, 0)} vectors do not apply to a hundred times as many.`,
     ...engines.flatMap(recallNotes),
-    ...(leftOut.length === 0 ? [] : [`NOT ASKED FOR (--engines): ${leftOut.join(', ')}.`]),
+    ...(leftOut.length === 0 ? [] : [`NOT SELECTED (--engines): ${leftOut.join(', ')}.`]),
     ...missing.map(({ name, reason }) => `NOT MEASURED: ${name}. ${reason}`),
   ];
 }
@@ -325,17 +342,18 @@ const recallTolerance = 0.01;
 
 /** Returns notes for engines that were not measured at the target recalls. */
 function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
+  if (!modes.some(({ name: mode }) => mode.startsWith('effort '))) return [];
   return recallTargets.flatMap((target) => {
     const mode = modes.find((one) => one.name === `recall ${target}`);
     if (mode === undefined) {
       const { ef: effort, recall } = bestPoint(curve);
       return [
-        `NOT REACHED: recall ${target} by ${name}. It finds ${formatNumber(recall, 4)} at best (effort ${effort}).`,
+        `NOT REACHED: recall ${target} by ${name}. Its best recall is ${formatNumber(recall, 4)} (ef ${effort}).`,
       ];
     }
     if (mode.recall <= target + recallTolerance) return [];
     return [
-      `ANOTHER RECALL: where ${target} is asked for, the least effort of ${name} that finds as much (${mode.ef}) finds ${formatNumber(mode.recall, 4)}; its speed is that of this recall.`,
+      `HIGHER RECALL: the lowest ef of ${name} that reaches ${target} (${mode.ef}) has recall ${formatNumber(mode.recall, 4)}; its speed is that of this recall.`,
     ];
   });
 }

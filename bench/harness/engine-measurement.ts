@@ -1,44 +1,24 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assertDefined } from '../../src/core/assert.ts';
 import { engineKinds, ownEngines } from '../engines/catalog.ts';
 import { EngineProcess } from '../engines/engine-process.ts';
 import type { BuildResult, EngineOpenResult, SearchRunResult, TimeSpent } from '../engines/engine-work.ts';
 import type { EngineKind } from '../engines/vector-engine.ts';
 import { PeerMissingError } from '../peers/peer-packages.ts';
-import { filters } from '../vectors/tags.ts';
 import { prepareVectorDataset, type VectorDataset } from '../vectors/vector-dataset.ts';
 import type { BenchContext } from './bench-case.ts';
+import { type Mode, tuneEngine } from './engine-tuning.ts';
+import { BenchUsageError } from './flag-specs.ts';
 import { LatencyHistogram } from './histogram.ts';
-import { BenchUsageError } from './options.ts';
-import { findEf, measureRecallCurve, type TunedEf } from './recall-tuning.ts';
+import { isInterrupted } from './interruption.ts';
+import { bestPoint, type TunedEf } from './recall-tuning.ts';
 import { interleave } from './rounds.ts';
 
-/** Recalls at which engines are compared. */
-export const recallTargets = [0.95, 0.99] as const;
-/** Target recall with a filter; the nearest reachable recall is used if an engine does not reach it. */
-const filteredRecall = 0.99;
-const concurrentSearches = 16;
 const searchesMin = 30;
 export const churnShare = 0.2;
 /** Time limit of replacing rows for a peer; the report states the number of completed rounds. */
 const peerChurnMsMax = 300_000;
-
-/**
- * A configuration measured in every round: an ef, with or without a filter, with one search in flight or
- * several.
- */
-export interface Mode {
-  readonly name: string;
-  readonly ef: number;
-  readonly recall: number;
-  readonly filter: number | null;
-  readonly inFlight: number;
-  readonly isReplacing: boolean;
-  /** Whether the mode is measured after all others, because replacing rows alters the index. */
-  readonly isLast: boolean;
-}
 
 /** Results of one round of a mode, as shown in tables. */
 export interface ModeFigures {
@@ -74,11 +54,14 @@ export interface MeasuredEngine {
 
 export interface EngineMeasurement {
   readonly set: VectorDataset;
+  /** Without those that failed. Of an interrupted run, engines that were built. */
   readonly engines: readonly MeasuredEngine[];
   /** Engines that could not be measured, with reasons. */
   readonly missing: readonly UnavailableEngine[];
   /** Engines excluded by --engines. */
   readonly leftOut: readonly string[];
+  /** False if the run was interrupted. */
+  readonly complete: boolean;
 }
 
 interface UnavailableEngine {
@@ -86,13 +69,15 @@ interface UnavailableEngine {
   readonly reason: string;
 }
 
-interface RunningEngine {
+export interface RunningEngine {
   readonly kind: EngineKind;
   readonly process: EngineProcess;
   readonly directory: string;
   readonly opened: EngineOpenResult;
   readonly built: BuildResult;
   curve: readonly TunedEf[];
+  /** Lowest ef that reaches the first target recall; null if it is not reached or not needed. */
+  baseline: TunedEf | null;
   modes: readonly Mode[];
   /** Reason why a peer failed during the measurement; null if it did not. */
   failure: string | null;
@@ -100,37 +85,74 @@ interface RunningEngine {
 
 /**
  * Builds every engine over the same vectors, each in its own process, and measures them in interleaved
- * rounds.
+ * rounds. An interruption ends the measurement early; the result then has what was measured of the engines
+ * that were built. Errors: rejects if the run is interrupted before the first engine is built.
  */
 export async function measureEngines(context: BenchContext): Promise<EngineMeasurement> {
-  const { options } = context;
+  const { options, signal } = context;
   const allOfFile = options.vectorsFile !== null && !options.isVectorsFlagSet;
   const set = await prepareVectorDataset({ ...options, rows: allOfFile ? null : options.vectors }, context);
   const root = await mkdtemp(join(tmpdir(), 'quarry-bench-engines-'));
-  const running: RunningEngine[] = [];
-  const missing: UnavailableEngine[] = [];
+  const state: EngineState = { running: [], missing: [], rounds: new Map(), finished: new Map() };
   const chosen = chosenKinds(options.engines);
   const leftOut = engineKinds.filter((kind) => !chosen.includes(kind)).map(({ name }) => name);
+  let complete = true;
   try {
-    for (const kind of chosen) {
-      context.signal.throwIfAborted();
-      const directory = join(root, kind.name.replaceAll(/\W/g, '-'));
-      const engine = await startOrExplain(kind, set, directory, context);
-      if (typeof engine === 'string') missing.push({ name: kind.name, reason: engine });
-      else running.push(engine);
-    }
-    const rounds = await measureRounds(running, context);
-    const engines: MeasuredEngine[] = [];
-    for (const engine of running) {
-      const finished = await runUnlessFailed(engine, context, () => finishEngine(engine, set, context));
-      if (finished === null) missing.push({ name: engine.kind.name, reason: engine.failure ?? '' });
-      else engines.push({ ...finished, modes: rounds.get(engine) ?? [] });
-    }
-    return { set, engines, missing, leftOut };
+    await measureAll(chosen, state, { set, root }, context);
+  } catch (error) {
+    if (!(await isInterrupted(signal)) || state.running.length === 0) throw error;
+    complete = false;
   } finally {
-    await Promise.all(running.map(({ process }) => process.terminate()));
+    await Promise.all(state.running.map(({ process }) => process.terminate()));
     await rm(root, { recursive: true, force: true });
   }
+  return { set, engines: measuredEngines(state), missing: state.missing, leftOut, complete };
+}
+
+/** What was measured so far. */
+interface EngineState {
+  readonly running: RunningEngine[];
+  readonly missing: UnavailableEngine[];
+  readonly rounds: Map<RunningEngine, Map<Mode, ModeFigures[]>>;
+  readonly finished: Map<RunningEngine, FinalFigures>;
+}
+
+/** Results of the measurements that run once, after the rounds; null for those that did not run. */
+type FinalFigures = Pick<MeasuredEngine, 'churned' | 'saved' | 'loaded'>;
+
+async function measureAll(
+  kinds: readonly EngineKind[],
+  state: EngineState,
+  { set, root }: { readonly set: VectorDataset; readonly root: string },
+  context: BenchContext,
+): Promise<void> {
+  const { running, missing } = state;
+  for (const kind of kinds) {
+    context.signal.throwIfAborted();
+    const directory = join(root, kind.name.replaceAll(/\W/g, '-'));
+    const reason = await startOrExplain(kind, { set, directory, running }, context);
+    if (reason !== null) missing.push({ name: kind.name, reason });
+  }
+  await measureRounds(state, context);
+  for (const engine of running) {
+    const finished = await runUnlessFailed(engine, context, () => finishEngine(engine, set, context));
+    if (finished === null) missing.push({ name: engine.kind.name, reason: engine.failure ?? '' });
+    else state.finished.set(engine, finished);
+  }
+}
+
+function measuredEngines({ running, rounds, finished }: EngineState): MeasuredEngine[] {
+  return running
+    .filter(({ failure }) => failure === null)
+    .map((engine) => {
+      const { kind, opened, built, curve } = engine;
+      const modes = [...(rounds.get(engine) ?? [])].map(([mode, figures]) => ({ ...mode, rounds: figures }));
+      return {
+        ...{ name: kind.name, version: opened.version, synchronous: kind.synchronous, built, curve },
+        modes: modes.filter((mode) => mode.rounds.length > 0),
+        ...(finished.get(engine) ?? { churned: null, saved: null, loaded: null }),
+      };
+    });
 }
 
 function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
@@ -139,7 +161,7 @@ function chosenKinds(names: readonly string[] | null): readonly EngineKind[] {
     const kind = engineKinds.find(({ name }) => name === wanted);
     if (kind !== undefined) return kind;
     const known = engineKinds.map(({ name }) => name).join(', ');
-    throw new BenchUsageError(`There is no engine "${wanted}". Engines: ${known}.`);
+    throw new BenchUsageError(`Unknown engine "${wanted}". Engines: ${known}.`);
   });
 }
 
@@ -170,22 +192,31 @@ function reasonOf(kind: EngineKind, error: Error, { signal, progress }: BenchCon
   return reason;
 }
 
-/** Returns the built and tuned engine, or the reason why it is unavailable. */
+interface EngineStart {
+  readonly set: VectorDataset;
+  readonly directory: string;
+  /** Gets the engine as soon as it is built. */
+  readonly running: RunningEngine[];
+}
+
+/** Builds and tunes an engine. Returns the reason if it is unavailable, else null. */
 async function startOrExplain(
   kind: EngineKind,
-  set: VectorDataset,
-  directory: string,
+  { set, directory, running }: EngineStart,
   context: BenchContext,
-): Promise<RunningEngine | string> {
+): Promise<string | null> {
   let engine: RunningEngine | null = null;
   try {
     kind.version();
     engine = await start(kind, set, directory, context);
-    await tune(engine, context);
-    return engine;
+    running.push(engine);
+    Object.assign(engine, await tuneEngine(engine, context));
+    return null;
   } catch (error) {
+    const reason = reasonOf(kind, error as Error, context);
+    if (engine !== null) running.splice(running.indexOf(engine), 1);
     await engine?.process.terminate();
-    return reasonOf(kind, error as Error, context);
+    return reason;
   }
 }
 
@@ -193,10 +224,10 @@ async function start(
   kind: EngineKind,
   set: VectorDataset,
   directory: string,
-  { options, progress }: BenchContext,
+  { options, progress, signal }: BenchContext,
 ): Promise<RunningEngine> {
   await mkdir(directory);
-  const process = new EngineProcess(({ method, done, total }) =>
+  const process = new EngineProcess(signal, ({ method, done, total }) =>
     progress.update(method === 'build' ? 'building' : 'replacing', done, total, `vectors of ${kind.name}`),
   );
   const task = { engine: kind.name, set, directory, url: options.pgvectorUrl, seed: options.seed };
@@ -204,66 +235,17 @@ async function start(
     const opened = await process.call('open', { ...task, load: false });
     progress.note(`${kind.name}: building over ${set.rows} vectors (${opened.version})`);
     const built = await process.call('build');
-    return { kind, process, directory, opened, built, curve: [], modes: [], failure: null };
+    return { kind, process, directory, opened, built, curve: [], baseline: null, modes: [], failure: null };
   } catch (error) {
     await process.terminate();
     throw error;
   }
 }
 
-/** Finds the efs that reach the target recalls, and derives the modes to measure. */
-async function tune(engine: RunningEngine, { options, progress, signal }: BenchContext): Promise<void> {
-  const { kind, process } = engine;
-  const recallOf = (filter: number | null) => (ef: number) => {
-    signal.throwIfAborted();
-    return process.call('recall', { ef, filter, count: options.results });
-  };
-  const steps = 1 + recallTargets.length + (kind.filters ? filters.length : 0);
-  let step = 0;
-  const reportStep = (words: string) =>
-    progress.update('finding efforts', step++, steps, `of ${kind.name}: ${words}`);
-  reportStep('its curve');
-  const inFlight = kind.synchronous ? 1 : concurrentSearches;
-  const curve = await measureRecallCurve(kind.efRange, recallOf(null));
-  const modes: Mode[] = curve.map((tuned) => ({
-    ...tuned,
-    name: `effort ${tuned.ef}`,
-    filter: null,
-    inFlight,
-    isReplacing: false,
-    isLast: false,
-  }));
-  for (const target of recallTargets) {
-    reportStep(`recall ${target}`);
-    const tuned = await findEf(target, curve, kind.efRange, recallOf(null));
-    if (tuned === null) continue;
-    const mode = { ...tuned, name: `recall ${target}`, filter: null, isReplacing: false, isLast: false };
-    modes.push({ ...mode, inFlight });
-    if (kind.synchronous) continue;
-    modes.push({ ...mode, name: `${mode.name}, one at a time`, inFlight: 1 });
-    if (!engine.opened.capabilities.replace || target !== recallTargets[0]) continue;
-    const isLast = { ...mode, inFlight: 1, last: true };
-    modes.push({ ...isLast, name: `${mode.name}, not inserting` });
-    modes.push({ ...isLast, name: `${mode.name}, while inserting`, isReplacing: true });
-  }
-  for (const [filter, { name }] of kind.filters ? filters.entries() : []) {
-    reportStep(`filter ${name}`);
-    const filtered = await measureRecallCurve(kind.efRange, recallOf(filter), filteredRecall);
-    const tuned =
-      (await findEf(filteredRecall, filtered, kind.efRange, recallOf(filter))) ?? bestPoint(filtered);
-    modes.push({ ...tuned, name: `filter ${name}`, filter, inFlight, isReplacing: false, isLast: false });
-  }
-  engine.curve = curve;
-  engine.modes = modes;
-}
-
-async function measureRounds(
-  running: readonly RunningEngine[],
-  context: BenchContext,
-): Promise<Map<RunningEngine, MeasuredMode[]>> {
+async function measureRounds({ running, rounds }: EngineState, context: BenchContext): Promise<void> {
   const { options, progress, signal } = context;
+  for (const engine of running) rounds.set(engine, new Map(engine.modes.map((mode) => [mode, []])));
   const configurations = running.flatMap((engine) => engine.modes.map((mode) => ({ engine, mode })));
-  const found = new Map(configurations.map((configuration) => [configuration, [] as ModeFigures[]]));
   const steps = [false, true].flatMap((isLast) =>
     interleave(
       configurations.filter(({ mode }) => mode.isLast === isLast),
@@ -276,19 +258,15 @@ async function measureRounds(
     const { engine, mode } = configuration;
     if (engine.failure !== null) continue;
     progress.update('measuring', done, steps.length, `${engine.kind.name}: ${mode.name}`);
-    const { ef, filter, inFlight, isReplacing } = mode;
+    const { ef, filter, inFlight, isReplacing, count } = mode;
     const measured = await runUnlessFailed(engine, context, () =>
       engine.process.call('measure', {
-        ...{ ef, filter, inFlight, isReplacing, searchesMin },
-        count: options.results,
+        ...{ ef, filter, inFlight, isReplacing, searchesMin, count },
         ms: options.seconds * 1_000,
       }),
     );
-    if (measured !== null) found.get(configuration)?.push(figuresOf(measured));
+    if (measured !== null) rounds.get(engine)?.get(mode)?.push(figuresOf(measured));
   }
-  const byEngine = new Map<RunningEngine, MeasuredMode[]>(running.map((engine) => [engine, []]));
-  for (const [{ engine, mode }, rounds] of found) byEngine.get(engine)?.push({ ...mode, rounds });
-  return byEngine;
 }
 
 function figuresOf({ searches, wallMs, cpuMs, latencies, replaced }: SearchRunResult): ModeFigures {
@@ -311,20 +289,23 @@ async function finishEngine(
   engine: RunningEngine,
   set: VectorDataset,
   { options, progress, signal }: BenchContext,
-): Promise<Omit<MeasuredEngine, 'modes'>> {
-  const { kind, process, opened, built, curve, directory } = engine;
+): Promise<FinalFigures> {
+  const { kind, process, opened, directory } = engine;
+  const { phases } = options;
   signal.throwIfAborted();
   progress.note(`${kind.name}: saving, loading, replacing`);
   // Saved before the replacements, because replaced rows may still occupy space.
-  const saved = opened.capabilities.save ? await process.call('save') : null;
-  const churned = opened.capabilities.replace
-    ? await churn(engine, options.size === 'full' ? 10 : 3, options.results)
-    : null;
+  const saves = opened.capabilities.save && phases.includes('build');
+  const saved = saves ? await process.call('save') : null;
+  const churned =
+    opened.capabilities.replace && phases.includes('replace')
+      ? await churn(engine, options.size === 'full' ? 10 : 3, options.results)
+      : null;
   await process.call('close');
   await process.terminate();
   let loaded: EngineOpenResult | null = null;
   if (saved !== null) {
-    const fresh = new EngineProcess();
+    const fresh = new EngineProcess(signal);
     try {
       const task = { engine: kind.name, set, directory, url: null, seed: options.seed, load: true };
       loaded = await fresh.call('open', task);
@@ -333,17 +314,15 @@ async function finishEngine(
       await fresh.terminate();
     }
   }
-  const { version } = opened;
-  return { name: kind.name, version, synchronous: kind.synchronous, built, curve, churned, saved, loaded };
+  return { churned, saved, loaded };
 }
 
 async function churn(
-  { kind, process, curve, modes }: RunningEngine,
+  { kind, process, curve, baseline }: RunningEngine,
   roundsMax: number,
   count: number,
 ): Promise<ChurnResult> {
-  const reached = modes.find(({ name }) => name === `recall ${recallTargets[0]}`);
-  const { ef, recall } = reached ?? bestPoint(curve);
+  const { ef, recall } = baseline ?? bestPoint(curve);
   const recalls = [recall];
   const spent = { wallMs: 0, cpuMs: 0 };
   const isPeer = !ownEngines.includes(kind);
@@ -354,9 +333,4 @@ async function churn(
     recalls.push(await process.call('recall', { ef, filter: null, count }));
   }
   return { ...spent, ef, recalls };
-}
-
-/** Returns the point of a curve with the highest recall; among equals, the one with the lowest ef. */
-export function bestPoint(curve: readonly TunedEf[]): TunedEf {
-  return assertDefined(curve.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
 }

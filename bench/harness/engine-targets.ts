@@ -13,7 +13,8 @@ import {
   ownBytesPerVector,
   ratioOfModes,
 } from './engine-figures.ts';
-import { type EngineMeasurement, type MeasuredEngine, recallTargets } from './engine-measurement.ts';
+import type { EngineMeasurement, MeasuredEngine } from './engine-measurement.ts';
+import { recallTargets } from './engine-tuning.ts';
 import type { BenchOptions } from './options.ts';
 
 const targetSetup = { rows: 100_000, dimensions: 384, results: 10, churnRounds: 10, secondsLeast: 0.3 };
@@ -51,7 +52,7 @@ function searchTargets(
   peer: (name: string) => MeasuredEngine | undefined,
 ): PerformanceTarget[] {
   const targetAgainst = (name: string, mode: string, least: number): PerformanceTarget => ({
-    what: `searches per second of CPU against ${name}, ${mode}`,
+    what: `searches per second of CPU relative to ${name}, ${mode}`,
     reached: ratioOfModes(findMode(own, mode), findMode(peer(name), mode)),
     least,
   });
@@ -59,7 +60,7 @@ function searchTargets(
     targetAgainst('hnswlib-node', 'recall 0.95', 7),
     targetAgainst('hnswlib-node', 'recall 0.99', 6),
     ...recallTargets.map((target) => ({
-      what: `searches per second of CPU with AVX2 only (quarry (avx2)) against hnswlib-node, recall ${target}`,
+      what: `searches per second of CPU with AVX2 only (quarry (avx2)) relative to hnswlib-node, recall ${target}`,
       reached: ratioOfModes(
         findMode(peer('quarry (avx2)'), `recall ${target}`),
         findMode(peer('hnswlib-node'), `recall ${target}`),
@@ -93,17 +94,17 @@ function buildTargets(own: MeasuredEngine, node: MeasuredEngine | undefined): Pe
   const [idleMs, busyMs] = [p99(idle), p99(busy)];
   return [
     {
-      what: 'vectors built per second of CPU against hnswlib-node',
+      what: 'vectors built per second of CPU relative to hnswlib-node',
       reached: node === undefined ? null : buildRate(own, 1) / buildRate(node, 1),
       least: 4.5,
     },
     {
-      what: 'memory of its own per vector, loaded from what was saved, against hnswlib-node',
+      what: 'private memory per vector after loading, relative to hnswlib-node',
       reached: ownBytes === null || peerBytes === null ? null : ownBytes / peerBytes,
       most: 1 / 3,
     },
     {
-      what: 'p99 of a search while inserting against idle',
+      what: 'p99 of a search during inserts, relative to idle',
       reached: idleMs === null || busyMs === null ? null : busyMs / idleMs,
       most: 1.2,
     },

@@ -201,7 +201,7 @@ class LoadRun {
     const now = performance.now();
     const due = connection.dueMs;
     if (due === null) {
-      this.#fail(new Error(`The server sent a reply that nobody asked for: ${startLine}`));
+      this.#fail(new Error(`The server sent a reply without a request: ${startLine}`));
       return;
     }
     connection.dueMs = null;

@@ -85,8 +85,10 @@ export class ManagedProcess {
   }
 
   async #stop(): Promise<void> {
-    const crash =
-      this.#hasEnded() && this.#process.exitCode !== 0 ? this.#failure(`crashed (${this.#outcome()})`) : null;
+    // A terminal and `timeout` send the signal that ends the bench to its children too.
+    const isSignaled = this.#process.signalCode === 'SIGINT' || this.#process.signalCode === 'SIGTERM';
+    const hasCrashed = this.#hasEnded() && this.#process.exitCode !== 0 && !isSignaled;
+    const crash = hasCrashed ? this.#failure(`crashed (${this.#outcome()})`) : null;
     const ended = await this.terminate();
     if (crash !== null) throw crash;
     if (ended === 'killed')

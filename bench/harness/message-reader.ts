@@ -42,7 +42,7 @@ export class MessageReader {
     if (this.#messageBytes > 0) return true;
     const end = this.#buffer.indexOf(headEnd);
     if (end < 0) {
-      if (this.#buffer.length > messageBytesMax) throw new Error('An HTTP head never ends.');
+      if (this.#buffer.length > messageBytesMax) throw new Error('The head of an HTTP message is too long.');
       return false;
     }
     const head = this.#buffer.toString('latin1', 0, end);

@@ -1,6 +1,19 @@
 import { parseArgs } from 'node:util';
 import { type Difficulty, difficulties } from '../vectors/clustered-vectors.ts';
+import { type EnginePhase, phasesFlag } from './engine-phases.ts';
+import {
+  BenchUsageError,
+  choiceFlag,
+  type FlagSpec,
+  integerFlag,
+  listFlag,
+  numberFlag,
+  readNumber,
+  switchFlag,
+  textFlag,
+} from './flag-specs.ts';
 import { type HttpKind, httpKinds } from './quarry-server.ts';
+import { callsFlag, type QueryCall } from './query-calls.ts';
 
 export const sizes = ['smoke', 'usual', 'full'] as const;
 export type RunSize = (typeof sizes)[number];
@@ -22,18 +35,32 @@ export interface BenchOptions {
   readonly questions: number;
   readonly seed: number;
   readonly shards: readonly number[];
+  /** Results per question; the first of `resultCounts`. */
   readonly results: number;
+  /** Results per question that the case "engine" measures. */
+  readonly resultCounts: readonly number[];
+  readonly phases: readonly EnginePhase[];
   readonly connections: readonly number[];
   /** Requests per second, open loop; empty: closed loop. */
   readonly rates: readonly number[];
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly rounds: number;
+  /** Seconds after which the run ends with the results so far; null: no limit. */
+  readonly secondsMax: number | null;
   readonly http: HttpKind;
   /** Milliseconds that the bench's own embedding model takes for a query; null: the built-in model. */
   readonly modelMs: number | null;
   /** Judged collections in BEIR layout; null: generated ones. */
   readonly judged: string | null;
+  /** File with documents that replace those of the judged set; null: its own. */
+  readonly corpusFile: string | null;
+  /** Maximum number of documents of the judged set or of `corpusFile`; null: all. */
+  readonly documentsMax: number | null;
+  /** Calls to measure in a closed loop; null: snippets, also at fixed rates. */
+  readonly calls: readonly QueryCall[] | null;
+  /** Whether to profile the main thread of the server under the load of each call. */
+  readonly isProfiling: boolean;
   /** Documents with the passages that answer questions; null: generated ones. */
   readonly passages: string | null;
   /** Documents to parse, with or without a manifest; null: only generated ones. */
@@ -49,20 +76,6 @@ export interface BenchOptions {
   readonly keep: boolean;
 }
 
-/** Invalid command line; the message is a complete sentence. */
-export class BenchUsageError extends Error {}
-
-interface FlagSpec<T> {
-  readonly placeholder: string | null;
-  readonly defaultText: string | null;
-  readonly meaning: string;
-  /**
-   * Parses the value of the flag, else of the preset. Errors: `BenchUsageError` that lists the allowed
-   * values.
-   */
-  readonly read: (text: string | null, flag: string) => T;
-}
-
 const shardCounts = [1, 8, 16, 32, 64];
 
 /** One line per flag: the parser and the help are generated from it. */
@@ -72,67 +85,99 @@ const flags = {
   documents: listFlag(
     { min: 1, max: 10_000_000, isInteger: true },
     '2000',
-    'documents of the generated corpus; several sizes are measured each',
+    'documents of the generated corpus; several sizes are measured separately',
   ),
   words: integerFlag(5, 20_000, 300, 'words per document, on average'),
   vectors: integerFlag(
     100,
     100_000_000,
     20_000,
-    'vectors of the generated set, or of --vectors-file its first ones (default: all, up to 1 GiB)',
+    'number of generated vectors, or of the first vectors of --vectors-file (default: all, up to 1 GiB)',
   ),
   dimensions: integerFlag(4, 8_192, 384, 'dimensions of the generated vectors'),
-  difficulty: choiceFlag(difficulties, 'easy', 'how the generated vectors lie'),
-  'vectors-file': textFlag('file', 'vectors of your own (.npy, .fvecs) instead of generated ones'),
-  'questions-file': textFlag('file', 'questions to them (default: the last of the vectors are held out)'),
+  difficulty: choiceFlag(difficulties, 'easy', 'distribution of the generated vectors'),
+  'vectors-file': textFlag('file', 'your own vectors (.npy, .fvecs) instead of generated ones'),
+  'questions-file': textFlag(
+    'file',
+    'question vectors for --vectors-file (default: its last vectors are held out)',
+  ),
   engines: {
     placeholder: 'list',
     defaultText: null,
     meaning: 'engines to measure, by name (default: all that are installed)',
     read: (words: string | null) => (words === null ? null : words.split(',').map((word) => word.trim())),
   },
-  pgvector: textFlag('url', 'a PostgreSQL server with the extension pgvector, to be measured too'),
-  questions: integerFlag(1, 1_000_000, 10_000, 'different questions, asked in turn'),
-  seed: integerFlag(0, 2 ** 31, 1, 'the corpus, the questions and the order of the rounds follow from it'),
+  pgvector: textFlag('url', 'also measure a PostgreSQL server with the extension pgvector'),
+  questions: integerFlag(1, 1_000_000, 10_000, 'number of different questions, sent in turn'),
+  seed: integerFlag(0, 2 ** 31, 1, 'seed of the corpus, the questions and the order of the rounds'),
   shards: {
     placeholder: 'list',
     defaultText: shardCounts.join(','),
-    meaning: 'shard counts to compare; the first is the peer of the others',
+    meaning: 'shard counts to compare; the first is the baseline',
     read: readShards,
   },
   results: integerFlag(1, 100, 10, 'results per question'),
+  k: listFlag(
+    { min: 1, max: 100, isInteger: true },
+    null,
+    'results per question instead of --results; the case "engine" measures several numbers separately',
+  ),
+  phases: phasesFlag,
   connections: listFlag(
     { min: 1, max: 1_024, isInteger: true },
     '8',
-    'connections of the load generator; several numbers are measured each',
+    'connections of the load generator; several numbers are measured separately',
   ),
   rate: listFlag(
     { min: 0.1, max: 1_000_000 },
     null,
-    'open loop: requests per second, sent whatever the server does; several are measured each',
+    'open loop: requests per second, independent of the replies; several numbers are measured separately',
   ),
   seconds: numberFlag({ min: 0.02, max: 3_600 }, 5, 'measured seconds per configuration and round'),
   'warm-up': numberFlag({ min: 0, max: 600 }, 1, 'seconds of load before each measurement'),
   rounds: integerFlag(1, 100, 3, 'rounds; each measures every configuration once, in another order'),
+  'time-limit': {
+    placeholder: 'n',
+    defaultText: null,
+    meaning: 'seconds after which the run writes the results so far and ends',
+    read: (text: string | null, flag: string) =>
+      text === null ? null : readNumber(text, flag, { min: 0.1, max: 1_000_000 }),
+  },
   http: choiceFlag(httpKinds, 'auto', 'HTTP server'),
   'model-ms': {
     placeholder: 'n',
     defaultText: null,
-    meaning: 'embed with a model that takes so many milliseconds of one core (default: the built-in model)',
+    meaning: 'embed with a model that takes this many milliseconds of one core (default: the built-in model)',
     read: (words: string | null, flag: string) =>
       words === null ? null : readNumber(words, flag, { min: 0.1, max: 100 }),
   },
-  judged: textFlag('folder', 'judged collections in BEIR layout, for the cases "relevance" and "pipeline"'),
+  judged: textFlag(
+    'folder',
+    'documents and queries in BEIR layout instead of generated ones: server, shards, ingest, relevance, pipeline',
+  ),
+  corpus: textFlag(
+    'file',
+    'documents (.jsonl, .jsonl.xz) that replace those of --judged, whose queries remain: server, shards, ingest',
+  ),
+  limit: {
+    placeholder: 'n',
+    defaultText: null,
+    meaning: 'documents to read of --judged or --corpus (default: all)',
+    read: (text: string | null, flag: string) =>
+      text === null ? null : readNumber(text, flag, { min: 1, max: 10_000_000, isInteger: true }),
+  },
+  calls: callsFlag,
+  'cpu-profile': switchFlag('also profile the server: CPU by stage of each call, for the case "server"'),
   passages: textFlag('folder', 'documents with passages that answer questions, for the case "passages"'),
-  dir: textFlag('folder', 'documents of your own to parse, for the case "parsing"'),
+  dir: textFlag('folder', 'your own documents to parse, for the case "parsing"'),
   pages: integerFlag(1, 5_000, 600, 'pages of the generated report that is parsed'),
-  handicap: numberFlag({ min: 1, max: 100 }, 1, 'the canary does so many times its usual work'),
+  handicap: numberFlag({ min: 1, max: 100 }, 1, 'factor by which the canary multiplies its work'),
   compare: textFlag(
     'file',
-    'JSON of an earlier run: marks what got worse beyond noise, and then exits with 4',
+    'JSON report of an earlier run: marks regressions beyond noise; exit code 4 if there are any',
   ),
-  out: textFlag('folder', 'where to write (default: bench/results/latest, overwritten each time)'),
-  keep: switchFlag('write to a new folder of bench/results that git does not ignore'),
+  out: textFlag('folder', 'output folder (default: bench/results/latest, overwritten each time)'),
+  keep: switchFlag('write to a new folder of bench/results that git tracks'),
 } satisfies Record<string, FlagSpec<unknown>>;
 
 type FlagName = keyof typeof flags;
@@ -156,9 +201,9 @@ export interface CommandLine {
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parseFlags(args);
   if (values.out !== undefined && values.keep === true)
-    throw new BenchUsageError('--out and --keep exclude each other.');
+    throw new BenchUsageError('--out and --keep cannot be combined.');
   if (values.smoke === true && values.full === true)
-    throw new BenchUsageError('--smoke and --full exclude each other.');
+    throw new BenchUsageError('--smoke and --full cannot be combined.');
   const size = values.smoke === true ? 'smoke' : values.full === true ? 'full' : 'usual';
   const optionsFor = (presets: string) =>
     readOptions(parseFlags([...presets.split(' ').filter(Boolean), ...args]).values, {
@@ -191,8 +236,8 @@ export function redactOptions(options: BenchOptions): Record<string, unknown> {
     .filter((name) => options[name] !== null)
     .map((name) => [name, 'given'] as const);
   // The report states the vectors separately.
-  const { isVectorsFlagSet: _, ...shown } = options;
-  return { ...shown, ...Object.fromEntries(hidden) };
+  const { isVectorsFlagSet: _, calls, ...shown } = options;
+  return { ...shown, calls: calls?.map(({ name }) => name) ?? null, ...Object.fromEntries(hidden) };
 }
 
 const redactedOptions = [
@@ -200,6 +245,7 @@ const redactedOptions = [
   'questionsFile',
   'pgvectorUrl',
   'judged',
+  'corpusFile',
   'passages',
   'dir',
   'compare',
@@ -218,6 +264,8 @@ function readOptions(
     const text = given === undefined ? flags[name].defaultText : String(given);
     return flags[name].read(text, `--${name}`) as ReturnType<(typeof flags)[Name]['read']>;
   };
+  const k = value('k');
+  const resultCounts = k.length > 0 ? k : [value('results')];
   return {
     ...caseOptions,
     documents: value('documents'),
@@ -232,15 +280,22 @@ function readOptions(
     questions: value('questions'),
     seed: value('seed'),
     shards: value('shards'),
-    results: value('results'),
+    results: resultCounts[0]!,
+    resultCounts,
+    phases: value('phases'),
     connections: value('connections'),
     rates: value('rate'),
     seconds: value('seconds'),
     warmUpSeconds: value('warm-up'),
     rounds: value('rounds'),
+    secondsMax: value('time-limit'),
     http: value('http'),
     modelMs: value('model-ms'),
     judged: value('judged'),
+    corpusFile: value('corpus'),
+    documentsMax: value('limit'),
+    calls: value('calls'),
+    isProfiling: value('cpu-profile'),
     passages: value('passages'),
     dir: value('dir'),
     pages: value('pages'),
@@ -283,7 +338,7 @@ export function helpText(cases: readonly { readonly name: string; readonly summa
     'Cases:',
     ...alignColumns([
       ...cases.map(({ name, summary }) => [name, summary]),
-      ['all', 'each of them, and one page'],
+      ['all', 'every case, and one page for all'],
     ]),
     '',
     'Flags (a case may preset them differently; bench/README.md):',
@@ -298,84 +353,10 @@ function alignColumns(rows: readonly (readonly string[])[]): string[] {
   return rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`);
 }
 
-interface NumberBounds {
-  readonly min: number;
-  readonly max: number;
-  readonly isInteger?: boolean;
-}
-
-function switchFlag(meaning: string): FlagSpec<boolean> {
-  return { placeholder: null, defaultText: null, meaning, read: (text) => text !== null };
-}
-
-function textFlag(placeholder: string, meaning: string): FlagSpec<string | null> {
-  return { placeholder, defaultText: null, meaning, read: (words) => words };
-}
-
-function integerFlag(min: number, max: number, defaultText: number, meaning: string): FlagSpec<number> {
-  return {
-    placeholder: 'n',
-    defaultText: String(defaultText),
-    meaning,
-    read: (text, flag) => readNumber(text, flag, { min, max, isInteger: true }),
-  };
-}
-
-function numberFlag(bounds: NumberBounds, defaultText: number, meaning: string): FlagSpec<number> {
-  return {
-    placeholder: 'n',
-    defaultText: String(defaultText),
-    meaning,
-    read: (text, flag) => readNumber(text, flag, bounds),
-  };
-}
-
-function listFlag(bounds: NumberBounds, defaultText: string | null, meaning: string): FlagSpec<number[]> {
-  return {
-    placeholder: 'list',
-    defaultText,
-    meaning,
-    read: (text, flag) => {
-      const values = text === null ? [] : text.split(',').map((one) => readNumber(one, flag, bounds));
-      if (new Set(values).size === values.length) return values;
-      throw new BenchUsageError(`${flag} is ${text}; allowed are different numbers.`);
-    },
-  };
-}
-
-function choiceFlag<Name extends string>(
-  names: readonly Name[],
-  defaultText: Name,
-  meaning: string,
-): FlagSpec<Name> {
-  return {
-    placeholder: 'kind',
-    defaultText,
-    meaning: `${meaning}: ${names.join(', ')}`,
-    read: (text, flag) => {
-      const known = names.find((name) => name === text);
-      if (known === undefined)
-        throw new BenchUsageError(`${flag} is ${text}; allowed is ${names.join(', ')}.`);
-      return known;
-    },
-  };
-}
-
-function readNumber(
-  text: string | null,
-  flag: string,
-  { min, max, isInteger = false }: NumberBounds,
-): number {
-  const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
-  const kind = isInteger ? 'a whole number' : 'a number';
-  if (value >= min && value <= max && (!isInteger || Number.isInteger(value))) return value;
-  throw new BenchUsageError(`${flag} is ${text}; allowed is ${kind} from ${min} to ${max}.`);
-}
-
 function readShards(text: string | null, flag: string): number[] {
   const counts = (text ?? '').split(',').map(Number);
   const wrong = counts.some((count) => !shardCounts.includes(count)) || new Set(counts).size < counts.length;
   if (wrong)
-    throw new BenchUsageError(`${flag} is ${text}; allowed are different ones of ${shardCounts.join(',')}.`);
+    throw new BenchUsageError(`${flag} is ${text}; allowed are distinct values of ${shardCounts.join(',')}.`);
   return counts;
 }

@@ -1,34 +1,53 @@
 import { type BenchApiClient, requestBytes } from './api.ts';
 import type { BenchContext } from './bench-case.ts';
 import type { CollectionPlan } from './collections.ts';
-import type { Corpus } from './corpus.ts';
 import type { LoadTarget } from './load-run.ts';
-
-/** Operation of the load in all cases. */
-export const searchOperation = 'queries/top-snippets';
+import { type QueryCall, queryBody, snippetsCall } from './query-calls.ts';
+import type { TextCorpus } from './text-corpus.ts';
 
 const comparedQuestions = 50;
-
-export function searchBody(collection: string, question: string, results: number): object {
-  return { collection_name: collection, query: question, k: results };
-}
+/** Questions of which the mean size of a reply is computed. */
+const sizedQuestions = 50;
 
 /** Returns the requests of the load on one collection. */
 export function createLoadTarget(
   server: { readonly port: number; readonly key: string },
-  collection: string,
-  corpus: Corpus,
+  load: { readonly collection: string; readonly call: QueryCall; readonly operation?: string },
+  corpus: TextCorpus,
   { options }: BenchContext,
 ): LoadTarget {
-  const requests = Array.from({ length: options.questions }, (_, i) =>
-    requestBytes({
-      operation: searchOperation,
-      body: searchBody(collection, corpus.question(i), options.results),
-      port: server.port,
-      key: server.key,
-    }),
+  const { operation = load.call.operation } = load;
+  const requests = requestBodies(load, corpus, options).map((body) =>
+    requestBytes({ operation, body, port: server.port, key: server.key }),
   );
   return { port: server.port, requests };
+}
+
+/** Returns one body per question. */
+export function requestBodies(
+  { collection, call }: { readonly collection: string; readonly call: QueryCall },
+  corpus: TextCorpus,
+  { questions, results }: { readonly questions: number; readonly results: number },
+): object[] {
+  return Array.from({ length: questions }, (_, i) =>
+    queryBody(call, { collection, question: corpus.question(i), results }),
+  );
+}
+
+/** Returns the mean size of a reply in bytes, over the first questions. */
+export async function measureReplyBytes(
+  api: BenchApiClient,
+  load: { readonly collection: string; readonly call: QueryCall },
+  corpus: TextCorpus,
+  { options, signal }: BenchContext,
+): Promise<number> {
+  const bodies = requestBodies(load, corpus, { ...options, questions: sizedQuestions });
+  let bytes = 0;
+  for (const body of bodies) {
+    signal.throwIfAborted();
+    bytes += Buffer.byteLength(JSON.stringify(await api.call(load.call.operation, body)));
+  }
+  return Math.round(bytes / bodies.length);
 }
 
 export interface AnswerAgreement {
@@ -37,7 +56,6 @@ export interface AnswerAgreement {
    * finds.
    */
   readonly agreement: ReadonlyMap<CollectionPlan, number>;
-  readonly replyBytes: number;
   /** Number of searches per strategy over the shards of each collection, from `explain`. */
   readonly strategies: ReadonlyMap<CollectionPlan, Strategies>;
 }
@@ -49,21 +67,20 @@ export type Strategies = Readonly<Record<string, number>>;
 export async function compareAnswers(
   api: BenchApiClient,
   plans: readonly CollectionPlan[],
-  corpus: Corpus,
+  corpus: TextCorpus,
   { options, signal }: BenchContext,
 ): Promise<AnswerAgreement> {
   const shared = new Map(plans.map((plan) => [plan, 0]));
   const strategies = new Map(plans.map((plan) => [plan, {} as Record<string, number>]));
-  let bytes = 0;
   for (let i = 0; i < comparedQuestions; i++) {
     const expected = new Map<number, string[]>();
+    const question = corpus.question(i);
     for (const plan of plans) {
       signal.throwIfAborted();
-      const body = searchBody(plan.name, corpus.question(i), options.results);
-      const reply = await api.call<{ results: { path: string }[] }>(searchOperation, body);
-      bytes += Buffer.byteLength(JSON.stringify(reply));
+      const body = queryBody(snippetsCall, { collection: plan.name, question, results: options.results });
+      const reply = await api.call<{ results: { path: string }[] }>(snippetsCall.operation, body);
       const paths = [...new Set(reply.results.map(({ path }) => path))];
-      if (paths.length === 0) throw new Error(`${plan.name} has no answer to "${corpus.question(i)}".`);
+      if (paths.length === 0) throw new Error(`${plan.name} has no answer to "${question}".`);
       const first = expected.get(plan.documents) ?? paths;
       expected.set(plan.documents, first);
       const agreement = first.filter((path) => paths.includes(path)).length / first.length;
@@ -71,7 +88,7 @@ export async function compareAnswers(
       await countStrategies(api, body, strategies.get(plan)!);
     }
   }
-  return { agreement: shared, replyBytes: Math.round(bytes / comparedQuestions / plans.length), strategies };
+  return { agreement: shared, strategies };
 }
 
 /** Uses a separate request, because a reply with `explain` is longer than those of the load. */
@@ -80,9 +97,9 @@ async function countStrategies(
   body: object,
   counts: Record<string, number>,
 ): Promise<void> {
-  const { explain } = await api.call<{ explain: { shards: { strategy: string }[] } }>(searchOperation, {
-    ...body,
-    explain: true,
-  });
+  const { explain } = await api.call<{ explain: { shards: { strategy: string }[] } }>(
+    snippetsCall.operation,
+    { ...body, explain: true },
+  );
   for (const { strategy } of explain.shards) counts[strategy] = (counts[strategy] ?? 0) + 1;
 }

@@ -1,3 +1,4 @@
+import { assertDefined } from '../../src/core/assert.ts';
 import type { EngineKind } from '../engines/vector-engine.ts';
 
 /** An ef with the recall that it reaches. */
@@ -52,4 +53,9 @@ export async function findEf(
     else low = ef;
   }
   return best;
+}
+
+/** Returns the point of a curve with the highest recall; among equals, the one with the lowest ef. */
+export function bestPoint(curve: readonly TunedEf[]): TunedEf {
+  return assertDefined(curve.toSorted((a, b) => b.recall - a.recall)[0], 'a curve has points');
 }

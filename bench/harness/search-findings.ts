@@ -1,8 +1,9 @@
 import type { Figure, ReportColumn, ReportRow } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
 import type { IngestFigures } from './collections.ts';
+import type { LoadFigures } from './load-figures.ts';
 import type { BenchOptions } from './options.ts';
-import type { LoadFigures, MeasuredConfiguration, SearchMeasurement } from './search-measurement.ts';
+import type { MeasuredConfiguration, SearchMeasurement } from './search-measurement.ts';
 import { ratioOf, spreadOf } from './statistics.ts';
 
 /** Shared by the cases that put load on a server: columns, rows, figures, sentences. */
@@ -93,15 +94,26 @@ export function loadFigures({ configuration, rounds }: MeasuredConfiguration): F
 }
 
 export function loadMethod(measurement: SearchMeasurement, options: BenchOptions): string[] {
-  const { wordsPerDocument, questions, seed, rounds, seconds, warmUpSeconds, results } = options;
+  const { rounds, seconds, warmUpSeconds, results } = options;
   const http = [...new Set(Object.values(measurement.answeredBy))];
   const names = http.map((kind) => (kind === 'uws' ? '`uWebSockets.js`' : '`node:http`'));
   return [
-    `Corpus: generated documents of about ${wordsPerDocument} words (seed ${seed}), the same in every collection, added over HTTP to a server with default settings and an empty data directory.`,
-    `Load: \`POST /v1/queries/top-snippets\` for ${results} snippets over ${names.join(' and ')}; ${formatNumber(questions, 0)} different questions in turn.`,
-    `Rounds: ${rounds}. Each measures every configuration once for ${seconds} s after ${warmUpSeconds} s of warm-up, in a random order of its own. Before the first round each got ${warmUpSeconds} s of load unmeasured.`,
-    'The server is a process of its own; the load generator is another process on the same machine, on raw keep-alive connections.',
+    measurement.source.description,
+    'Every collection gets the same documents, added over HTTP to a server with default settings and an empty data directory.',
+    `Load: \`POST\` over ${names.join(' and ')}, ${results} results, the questions in turn. ${callDescriptions(measurement)}`,
+    `Rounds: ${rounds}. Each measures every configuration once for ${seconds} s after ${warmUpSeconds} s of warm-up, in a random order. Before the first round each gets ${warmUpSeconds} s of unmeasured load.`,
+    'The server runs in its own process; the load generator is another process on the same machine, with raw keep-alive connections.',
   ];
+}
+
+/** Describes the requests of every call. */
+function callDescriptions({ configurations }: SearchMeasurement): string {
+  const calls = [...new Set(configurations.map(({ configuration }) => configuration.call))];
+  const described = calls.map(({ name, operation, fields }) => {
+    const more = Object.keys(fields).length === 0 ? '' : ` with \`${JSON.stringify(fields)}\``;
+    return `${name}: \`/v1/${operation}\`${more}`;
+  });
+  return `${described.join('; ')}.`;
 }
 
 export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasurement): string[] {
@@ -113,23 +125,23 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
     ratePerSecond === null ? 'closed' : 'open',
   );
   return [
-    'Throughput is the median of the rounds; quantiles are of all rounds together. A quantile is n/a when there were too few latencies for one of them to lie beyond it; it is off by at most 0.1 %, upwards. The maximum is exact.',
+    'Throughput is the median of the rounds; quantiles are of all rounds together. A quantile is n/a if there were too few latencies for one of them to lie beyond it; it is at most 0.1 % too high. The maximum is exact.',
     ...(loops.includes('closed')
       ? [
-          'Closed loop: each connection asks again when it is answered, so throughput is what the server can do with so many clients, and the latency of a waiting crowd is not in the quantiles.',
+          'Closed loop: each connection sends its next request after the reply, so throughput is the maximum with this number of clients, and the quantiles do not include queueing of further clients.',
         ]
       : []),
     ...(loops.includes('open')
       ? [
-          `Open loop: a latency counts from the moment its request was due, waiting for a free connection included, so that a server that stalls is charged for everybody who waits. ${formatLateness(configurations)}`,
+          `Open loop: latency counts from the due time of a request, including the wait for a free connection, so that a stall of the server counts for all waiting requests. ${formatLateness(configurations)}`,
         ]
       : []),
-    `The generator's ceiling: ${formatNumber(ceiling.joined.queriesPerSecond, 0)} requests/s at ${formatNumber(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${formatNumber(replyBytes, 0)} bytes, in the same rounds. The fastest configuration it drove reached ${formatNumber(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO MUCH, the generator slows it down and its real figures are better.' : '.'}`,
-    `Server and generator share the machine's cores: the generator's CPU (column "client CPU") is not the server's to use. Server CPU is that of all its threads, read from /proc in steps of 10 ms.`,
+    `The generator's ceiling: ${formatNumber(ceiling.joined.queriesPerSecond, 0)} requests/s at ${formatNumber(ceiling.joined.clientCpuUs, 0)} us of its CPU each, closed loop against a server that answers every request with the same ${formatNumber(replyBytes, 0)} bytes, in the same rounds. The fastest configuration it drove reached ${formatNumber(100 * share, 1)} % of it${share > ceilingShareMax ? ': TOO CLOSE, the generator limits the load; the actual figures of the server are better.' : '.'}`,
+    `Server and generator share the machine's cores: the generator's CPU (column "client CPU") is not available to the server. Server CPU is that of all its threads, read from /proc in steps of 10 ms.`,
     ...(abandoned === 0
       ? []
       : [
-          `${formatNumber(abandoned, 0)} requests had no reply 10 s after their window; they count with the time they had waited.`,
+          `${formatNumber(abandoned, 0)} requests had no reply 10 s after their window; their waiting time counts as latency.`,
         ]),
   ];
 }
@@ -138,6 +150,6 @@ export function loadNotes({ ceiling, configurations, replyBytes }: SearchMeasure
 function formatLateness(configurations: readonly MeasuredConfiguration[]): string {
   const known = configurations.flatMap(({ joined }) => joined.latenessP99Ms ?? []);
   return known.length === 0
-    ? 'The requests were too few to tell how late the generator itself looked at its clock; that is part of the latencies.'
-    : `The generator itself looked at its clock up to ${formatNumber(Math.max(...known), 2)} ms late (p99); that is part of the latencies.`;
+    ? 'There were too few requests to measure the scheduling delay of the generator, which is part of the latencies.'
+    : `The scheduling delay of the generator was up to ${formatNumber(Math.max(...known), 2)} ms (p99) and is part of the latencies.`;
 }

@@ -97,7 +97,7 @@ async function wrk(
   const programArguments = ['-t', '1', '-c', String(connections), '-d', duration, '-s', script];
   const { stdout } = await run('wrk', [...programArguments, `http://127.0.0.1:${port}`]);
   const figures = /^FIGURES (.*)$/m.exec(stdout)?.[1]?.split(' ').map(Number);
-  if (figures === undefined) throw new Error(`wrk said something else than figures:\n${stdout}`);
+  if (figures === undefined) throw new Error(`The output of wrk has no figures:\n${stdout}`);
   const [replies = 0, us = 0, errors = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, most = 0] = figures;
   if (errors > 0 || replies === 0)
     throw new Error(`wrk got ${errors} errors in ${replies} replies.\n${stdout}`);
@@ -111,4 +111,19 @@ async function wrk(
     p999Ms: p999Ms!,
     mostMs: mostMs!,
   };
+}
+
+/** Returns the client of the closed loop; wrk only supports whole seconds and is not used for shorter windows. */
+export async function closedLoopClient(
+  seconds: number,
+): Promise<{ client: 'own' | 'wrk'; description: string }> {
+  if (seconds < 1)
+    return {
+      client: 'own',
+      description: 'a worker thread of the bench (wrk cannot measure fractions of a second)',
+    };
+  const version = await wrkVersion();
+  if (version === null)
+    return { client: 'own', description: 'a worker thread of the bench (wrk is not on the path)' };
+  return { client: 'wrk', description: version };
 }

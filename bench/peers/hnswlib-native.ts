@@ -27,7 +27,7 @@ const builtWith = join(peersFolder, 'hnswlib_native.txt');
 
 export function requireHnswlibNative(): HnswlibNativeModule & { readonly built: string } {
   if (!existsSync(library)) {
-    throw new PeerMissingError('hnswlib is not compiled here; "npm run bench -- peers install" does it.');
+    throw new PeerMissingError('hnswlib is not compiled. Run "npm run bench -- peers install".');
   }
   const module = createRequire(import.meta.url)(library) as HnswlibNativeModule;
   return { ...module, built: readFileSync(builtWith, 'utf8') };

@@ -38,5 +38,5 @@ export function peerFolder(name: PeerPackage): string {
     const folder = join(root, 'node_modules', ...name.split('/'));
     if (existsSync(folder)) return folder;
   }
-  throw new PeerMissingError(`${name} is not installed; "npm run bench -- peers install" does it.`);
+  throw new PeerMissingError(`${name} is not installed. Run "npm run bench -- peers install".`);
 }

@@ -22,19 +22,26 @@ export function isTextColumn({ columns, rows }: ReportTable, column: number): bo
   return rows.some((row) => typeof row[key] === 'string');
 }
 
+/** Sentence above an incomplete report; null for a complete one. */
+export function describeInterruption({ complete }: Report): string | null {
+  return complete === false
+    ? 'INCOMPLETE: the run was interrupted. Figures are missing or have fewer rounds.'
+    : null;
+}
+
 export function describeMachine({ machine, startedAt, command }: Report): string[] {
   const { processorModel: model = null, instructions = [], caches = [], kernels } = machine;
   const named = model === null ? machine.processor : `${machine.processor} (${model})`;
   const processor = [
     ...(instructions.length === 0 ? [] : [`instructions: ${instructions.join(' ')}`]),
-    ...(kernels === undefined ? [] : [`our engine computes with its ${kernels} kernels`]),
+    ...(kernels === undefined ? [] : [`Quarry uses its ${kernels} kernels`]),
     ...(caches.length === 0 ? [] : [`caches: ${caches.join(', ')}`]),
   ];
   return [
     `${named}, ${machine.cores} cores, ${formatNumber(machine.memoryBytes / 1e9, 1)} GB, ${machine.system}`,
     ...(processor.length === 0 ? [] : [processor.join('; ')]),
     `Node.js ${machine.node}, Quarry ${machine.quarry}${machine.commit === null ? '' : `, commit ${machine.commit}`}`,
-    `load of the machine: ${formatNumber(machine.loadBefore, 1)} before, ${formatNumber(machine.loadAfter, 1)} after (the bench included)`,
+    `load of the machine: ${formatNumber(machine.loadBefore, 1)} before, ${formatNumber(machine.loadAfter, 1)} after (including the bench)`,
     `${startedAt}: \`${command}\``,
   ];
 }

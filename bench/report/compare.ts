@@ -20,7 +20,7 @@ export interface Comparison {
   readonly before: { readonly startedAt: string; readonly commit: string | null };
 }
 
-/** Relative differences below this value count as noise, whatever the rounds show. */
+/** Relative differences below this value count as noise, regardless of the rounds. */
 const minDifference = 0.05;
 /** Threshold for a figure that was measured once, because its noise is unknown. */
 const minDifferenceOnce = 0.15;
@@ -31,7 +31,15 @@ const minDifferenceOnce = 0.15;
 const minDifferenceOfQuality: Readonly<Record<string, number>> = { share: 0.01, nDCG: 0.01, '%': 1 };
 
 /** Options that define output or repetitions, but not what is measured. */
-const harmlessOptions = new Set(['out', 'keep', 'rounds', 'compare', 'seconds', 'warmUpSeconds']);
+const harmlessOptions = new Set([
+  'out',
+  'keep',
+  'rounds',
+  'compare',
+  'seconds',
+  'warmUpSeconds',
+  'secondsMax',
+]);
 
 /**
  * Compares two runs. A figure is worse (or better) if the medians differ by more than the minimum difference
@@ -55,8 +63,8 @@ export function findRegressions({ changes }: Comparison): readonly FigureChange[
   return changes.filter(({ verdict }) => verdict === 'worse' || verdict === 'lost');
 }
 
-function isMeasured(figure: string, { notMeasured = [] }: Report): boolean {
-  return !notMeasured.some((name) => figure.startsWith(`${name}:`));
+function isMeasured(figure: string, { notMeasured = [], complete = true }: Report): boolean {
+  return complete && !notMeasured.some((name) => figure.startsWith(`${name}:`));
 }
 
 function changeOf(
@@ -90,7 +98,7 @@ function verdictOf(
 }
 
 function warningsOf(before: Report, after: Report): string[] {
-  const kind = before.case === after.case ? [] : [`another case: ${before.case} and ${after.case}`];
+  const kind = before.case === after.case ? [] : [`different cases: ${before.case} and ${after.case}`];
   const facts = [
     'processor',
     'processorModel',
@@ -105,17 +113,21 @@ function warningsOf(before: Report, after: Report): string[] {
     .filter((fact) => before.machine[fact] !== undefined && after.machine[fact] !== undefined)
     .flatMap((fact) => differenceOf(`machine: ${fact}`, before.machine[fact], after.machine[fact]));
   const options = namesOf(before.options, after.options)
-    .filter((name) => !harmlessOptions.has(name))
+    // An option that an older report lacks is not a difference.
+    .filter((name) => name in before.options && name in after.options && !harmlessOptions.has(name))
     .flatMap((name) => differenceOf(`setting: ${name}`, before.options[name], after.options[name]));
   const [then, now] = [before.conditions ?? {}, after.conditions ?? {}];
   const conditions = namesOf(then, now).flatMap((name) =>
-    differenceOf(name, then[name] ?? 'not told', now[name] ?? 'not told'),
+    differenceOf(name, then[name] ?? 'unknown', now[name] ?? 'unknown'),
   );
   const old = before.figures.map(({ name }) => name);
   const missing = (after.notMeasured ?? [])
     .filter((name) => old.some((figure) => figure.startsWith(`${name}:`)))
-    .map((name) => `not measured this time: ${name}`);
-  return [...kind, ...machine, ...options, ...conditions, ...missing];
+    .map((name) => `not measured in the new run: ${name}`);
+  const incomplete = [before, after]
+    .filter(({ complete }) => complete === false)
+    .map(({ startedAt }) => `the run of ${startedAt} was interrupted`);
+  return [...incomplete, ...kind, ...machine, ...options, ...conditions, ...missing];
 }
 
 function namesOf(...parts: readonly object[]): string[] {
@@ -126,5 +138,5 @@ function differenceOf(what: string, before: unknown, after: unknown): string[] {
   const [then, now] = [before, after].map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
-  return then === now ? [] : [`another ${what} was ${then} and is ${now}`];
+  return then === now ? [] : [`${what} differs: was ${then}, is ${now}`];
 }

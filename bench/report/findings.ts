@@ -77,6 +77,8 @@ export interface BenchFindings {
   readonly method: readonly string[];
   readonly tables: readonly ReportTable[];
   readonly charts: readonly Chart[];
+  /** False if the run was interrupted, so that some figures are missing or of fewer rounds. */
+  readonly complete?: boolean;
   /** Information required to interpret the figures. */
   readonly notes: readonly string[];
   readonly figures: readonly Figure[];

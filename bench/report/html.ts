@@ -1,4 +1,11 @@
-import { comparisonTable, describeMachine, formatCells, formatHeadings, isTextColumn } from './blocks.ts';
+import {
+  comparisonTable,
+  describeInterruption,
+  describeMachine,
+  formatCells,
+  formatHeadings,
+  isTextColumn,
+} from './blocks.ts';
 import type { Comparison } from './compare.ts';
 import type { Report, ReportTable } from './findings.ts';
 import { assignStyles } from './styles.ts';
@@ -45,6 +52,7 @@ export function htmlReport(title: string, sections: readonly Section[]): string 
 }
 
 function renderSection({ report, comparison }: Section, styles: ReturnType<typeof assignStyles>): string {
+  const interruption = describeInterruption(report);
   const compared =
     comparison === null
       ? []
@@ -54,6 +62,7 @@ function renderSection({ report, comparison }: Section, styles: ReturnType<typeo
         ];
   return [
     `<section id="${report.case}"><h1>${escapeXml(report.title)}</h1>`,
+    ...(interruption === null ? [] : [`<p class="bad">${escapeXml(interruption)}</p>`]),
     ...compared,
     ...report.tables.map(renderTable),
     ...(report.charts.length === 0

@@ -1,9 +1,17 @@
-import { comparisonTable, describeMachine, formatCells, formatHeadings, isTextColumn } from './blocks.ts';
+import {
+  comparisonTable,
+  describeInterruption,
+  describeMachine,
+  formatCells,
+  formatHeadings,
+  isTextColumn,
+} from './blocks.ts';
 import type { Comparison } from './compare.ts';
 import type { Report, ReportTable } from './findings.ts';
 
 /** Renders the report as Markdown; `chartFile` is the image in the same folder. */
 export function markdownReport(report: Report, chartFile: string, comparison: Comparison | null): string {
+  const interruption = describeInterruption(report);
   const picture = report.charts.length === 0 ? [] : [`![${report.title}](${chartFile})`, ''];
   const compared =
     comparison === null
@@ -15,6 +23,7 @@ export function markdownReport(report: Report, chartFile: string, comparison: Co
   return [
     `# ${report.title}`,
     '',
+    ...(interruption === null ? [] : [`**${interruption}**`, '']),
     ...picture,
     ...compared,
     ...report.tables.flatMap(renderTable),

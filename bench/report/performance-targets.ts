@@ -40,11 +40,11 @@ const digitsMax = 15;
 /** Returns the targets of a case with their results; measured values have at least `digits` decimal places. */
 export function targetTable(targets: readonly PerformanceTarget[], digits: number): ReportTable {
   return {
-    title: 'Reached and wanted',
+    title: 'Targets',
     columns: [
-      { key: 'what', heading: 'what', unit: null, digits: 0 },
-      { key: 'reached', heading: 'reached', unit: null, digits, digitsKey: 'reachedDigits' },
-      { key: 'wanted', heading: 'wanted', unit: null, digits: 0 },
+      { key: 'what', heading: 'figure', unit: null, digits: 0 },
+      { key: 'reached', heading: 'measured', unit: null, digits, digitsKey: 'reachedDigits' },
+      { key: 'wanted', heading: 'target', unit: null, digits: 0 },
       { key: 'verdict', heading: 'verdict', unit: null, digits: 0 },
     ],
     rows: targets.map((one) => rowOf(one, digits)),
@@ -72,7 +72,7 @@ function isReached(reached: number, { least = reached, most = reached }: Perform
 function verdictOf(target: PerformanceTarget): string {
   const { reached, unmetConditions = null } = target;
   if (reached === null) return 'not measured';
-  if (unmetConditions !== null) return `not judged: the promise is for ${unmetConditions}`;
+  if (unmetConditions !== null) return `not judged: the target is for ${unmetConditions}`;
   return isReached(reached, target) ? 'reached' : 'MISSED';
 }
 

@@ -16,7 +16,7 @@ export interface RecallCounts {
 /**
  * Counts the returned rows that belong to the `count` nearest. A row does if its exact similarity reaches that
  * of the last of them, so that tied rows are interchangeable; duplicates count once. `rows` and `scores` are
- * the exact neighbors, at least `count` if so many match. The same rule applies to every engine.
+ * the exact neighbors, at least `count` if that many match. The same rule applies to every engine.
  */
 export async function countHits(
   { rows, scores }: ExactNeighbors,

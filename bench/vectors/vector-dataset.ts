@@ -118,7 +118,7 @@ export async function prepareVectorDataset(
   const temporaryFolder = await mkdtemp(join(cacheFolder, 'making-'));
   try {
     context.progress.note(
-      `making the vectors ${name}; they and their exact answers are kept in bench/.cache`,
+      `generating the vectors ${name}; vectors and exact answers are cached in bench/.cache`,
     );
     await writeVectors(options, size, temporaryFolder);
     const set: VectorDataset = { ...size, name, folder };
@@ -143,7 +143,7 @@ export async function readSize({
   questions: questionsMax,
 }: Omit<VectorDatasetOptions, 'seed' | 'difficulty'>): Promise<DatasetSize> {
   if (vectorsFile === null) {
-    assert(rowsMax !== null, 'somebody says how many vectors are generated');
+    assert(rowsMax !== null, 'the number of generated vectors is given');
     return { rows: rowsMax, dimensions, questions: questionsMax, unused: { rows: 0, questions: 0 } };
   }
   const vectors = await readShape(vectorsFile);
@@ -231,7 +231,8 @@ function unitRows(block: Float32Array, dimensions: number): Float32Array {
   for (let at = 0; at < block.length; at += dimensions) {
     const row = block.subarray(at, at + dimensions);
     const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
-    if (!(length > 0)) throw new Error('A row of zeros, or of what is no number, has no direction.');
+    if (!(length > 0))
+      throw new Error('A row of zeros or with a component that is not finite has no direction.');
     for (let d = 0; d < dimensions; d++) row[d]! /= length;
   }
   return block;

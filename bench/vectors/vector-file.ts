@@ -48,12 +48,13 @@ async function npyFile(path: string, file: FileHandle): Promise<VectorFile> {
   const head = await readBytes(file, 0, Math.min(size, 4_096));
   const long = head[6] === 2;
   const start = long ? 12 : 10;
-  if (head.toString('latin1', 0, 6) !== npyMagic || size < start) throw invalidFile(path, 'is no .npy file');
+  if (head.toString('latin1', 0, 6) !== npyMagic || size < start)
+    throw invalidFile(path, 'is not a .npy file');
   const headBytes = long ? head.readUInt32LE(8) : head.readUInt16LE(8);
   const facts = head.toString('latin1', start, start + headBytes);
   const shape = /'shape': \((\d+), (\d+),?\)/.exec(facts);
   if (shape === null || !/'descr': '<f4'/.test(facts) || !/'fortran_order': False/.test(facts)) {
-    throw invalidFile(path, `does not hold rows of little-endian 32-bit floats: ${facts.trim()}`);
+    throw invalidFile(path, `does not contain rows of little-endian 32-bit floats: ${facts.trim()}`);
   }
   const [rows, dimensions] = [Number(shape[1]), Number(shape[2])];
   const from = start + headBytes;
@@ -89,7 +90,7 @@ async function fvecsFile(path: string, file: FileHandle): Promise<VectorFile> {
       const values = new Float32Array(count * dimensions);
       for (let row = 0; row < count; row++) {
         if (bytes.readInt32LE(row * rowFloats * floatBytes) !== dimensions) {
-          throw invalidFile(path, `holds rows of different lengths: row ${first + row}`);
+          throw invalidFile(path, `contains rows of different lengths: row ${first + row}`);
         }
         values.set(raw.subarray(row * rowFloats + 1, (row + 1) * rowFloats), row * dimensions);
       }
@@ -109,8 +110,8 @@ function checkSize(
   }: { rows: number; dimensions: number; expectedBytes: number; size: number },
 ): void {
   if (dimensions < 1 || dimensions > dimensionsMax) throw invalidFile(path, `has ${dimensions} dimensions`);
-  if (rows < 1) throw invalidFile(path, 'holds no rows');
-  if (expectedBytes !== size) throw invalidFile(path, `has ${size} bytes where ${expectedBytes} are due`);
+  if (rows < 1) throw invalidFile(path, 'contains no rows');
+  if (expectedBytes !== size) throw invalidFile(path, `has ${size} bytes, but ${expectedBytes} are expected`);
 }
 
 function invalidFile(path: string, problem: string): Error {
@@ -121,7 +122,7 @@ async function readBytes(file: FileHandle, from: number, count: number): Promise
   const bytes = Buffer.alloc(count);
   for (let done = 0; done < count; ) {
     const { bytesRead } = await file.read(bytes, done, count - done, from + done);
-    if (bytesRead === 0) throw new Error(`A file of vectors ends ${count - done} bytes too early.`);
+    if (bytesRead === 0) throw new Error(`The vector file is truncated: ${count - done} bytes are missing.`);
     done += bytesRead;
   }
   return bytes;

@@ -52,7 +52,16 @@ const verdicts: readonly (readonly [what: string, before: Figure, after: Figure,
   ['a recall that fell by .005', recall(0.99), recall(0.985), 'same'],
 ];
 
-t.test('a figure is worse or better only beyond what its rounds show as noise', async (t) => {
+t.test('figures that an interrupted run lacks are not measured, not lost', async (t) => {
+  const before = report([speed([10, 11, 12]), latency([1, 1, 1])]);
+  const after = report([speed([10, 11])], { complete: false });
+  const comparison = compareReports(before, after);
+  t.same(findRegressions(comparison), []);
+  t.match(comparison.warnings, [/was interrupted/]);
+  t.equal(compareReports(before, report([speed([10, 11])])).changes[1]?.verdict, 'lost');
+});
+
+t.test('a figure is worse or better only beyond the noise of its rounds', async (t) => {
   for (const [what, before, after, verdict] of verdicts) {
     t.equal(compareReports(report([before]), report([after])).changes[0]?.verdict, verdict, what);
   }
@@ -73,38 +82,35 @@ t.test('a figure that is lost is a regression, one that is new is none', async (
   );
 });
 
-t.test('figures of an engine that was not measured this time are a warning', async (t) => {
+t.test('figures of an engine that the new run did not measure cause a warning', async (t) => {
   const before = report([recall(0.99), { ...recall(0.99), name: 'quarry f32: recall' }]);
   const after = report([], { notMeasured: ['quarry', 'usearch'] });
   t.same(verdictsOf(before, after), [
     ['quarry: recall', 'not measured'],
     ['quarry f32: recall', 'lost'],
   ]);
-  t.same(compareReports(before, after).warnings, ['not measured this time: quarry']);
+  t.same(compareReports(before, after).warnings, ['not measured in the new run: quarry']);
 });
 
-t.test(
-  'another machine, other settings or another client are said; where the report was written is not',
-  async (t) => {
-    const before = report([]);
-    const after = report([], {
-      options: { vectors: 200, out: 'b' },
-      machine: { ...before.machine, cores: 8 },
-    });
-    t.same(compareReports(before, after).warnings, [
-      'another machine: cores was 2 and is 8',
-      'another setting: vectors was 100 and is 200',
-    ]);
-    const kernels = (name: string) => report([], { machine: { ...before.machine, kernels: name } });
-    t.same(compareReports(kernels('avx512'), kernels('avx2')).warnings, [
-      'another machine: kernels was avx512 and is avx2',
-    ]);
-    t.same(compareReports(before, kernels('avx2')).warnings, [], 'an older report does not say');
-    const client = (name: string) => report([], { conditions: { client: name } });
-    t.same(compareReports(client('wrk 4.1.0'), client('own')).warnings, [
-      'another client was wrk 4.1.0 and is own',
-    ]);
-    t.same(compareReports(before, client('own')).warnings, ['another client was not told and is own']);
-    t.same(compareReports(before, before).warnings, []);
-  },
-);
+t.test('differences of machine, settings and client are reported; the output folder is not', async (t) => {
+  const before = report([]);
+  const after = report([], {
+    options: { vectors: 200, out: 'b' },
+    machine: { ...before.machine, cores: 8 },
+  });
+  t.same(compareReports(before, after).warnings, [
+    'machine: cores differs: was 2, is 8',
+    'setting: vectors differs: was 100, is 200',
+  ]);
+  const kernels = (name: string) => report([], { machine: { ...before.machine, kernels: name } });
+  t.same(compareReports(kernels('avx512'), kernels('avx2')).warnings, [
+    'machine: kernels differs: was avx512, is avx2',
+  ]);
+  t.same(compareReports(before, kernels('avx2')).warnings, [], 'an older report does not say');
+  const client = (name: string) => report([], { conditions: { client: name } });
+  t.same(compareReports(client('wrk 4.1.0'), client('own')).warnings, [
+    'client differs: was wrk 4.1.0, is own',
+  ]);
+  t.same(compareReports(before, client('own')).warnings, ['client differs: was unknown, is own']);
+  t.same(compareReports(before, before).warnings, []);
+});

@@ -11,7 +11,7 @@ function shareOf(words: readonly string[], known: ReadonlySet<string>): number {
   return words.filter((word) => known.has(word)).length / words.length;
 }
 
-t.test('the same seed makes the same library, another seed another one', async (t) => {
+t.test('the same seed generates the same corpus, another seed another one', async (t) => {
   const [one, twin, other] = [new Corpus(options), new Corpus(options), new Corpus({ ...options, seed: 2 })];
   t.same(one.document(7), twin.document(7));
   t.equal(one.question(7), twin.question(7));

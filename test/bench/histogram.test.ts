@@ -64,7 +64,7 @@ t.test('joined histograms equal one histogram of all values', async (t) => {
   }
 });
 
-t.test('a negative latency is a bug of the clock, not a figure', async (t) => {
+t.test('a negative latency violates an assertion', async (t) => {
   t.throws(() => new LatencyHistogram().record(-1), /not negative/);
   t.throws(() => new LatencyHistogram().record(Number.NaN), /not negative/);
 });

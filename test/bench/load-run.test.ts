@@ -69,7 +69,7 @@ t.test('a closed loop keeps one request under way on each connection and asks in
   t.ok(outcome.windowMs >= job.measureMs - 1);
 });
 
-t.test('an open loop charges a stall of the server to everybody who waited', async (t) => {
+t.test('an open loop adds a stall of the server to the latency of every waiting request', async (t) => {
   const stallMs = 400;
   const everyMs = 10;
   const stalledFor = async (ratePerSecond: number | null) => {
@@ -100,7 +100,7 @@ t.test('an open loop charges a stall of the server to everybody who waited', asy
   t.ok((latenciesOf(closed).mostMs ?? 0) >= stallMs - 5, 'the maximum of a closed loop shows the stall too');
 });
 
-t.test('refusals are counted with the words of the first, and are no throughput', async (t) => {
+t.test('rejected requests are counted with the first error text, and not as throughput', async (t) => {
   const port = await startHttpServer(t, (_, response) => {
     response.writeHead(429, { 'content-length': 8 }).end('too much');
   });

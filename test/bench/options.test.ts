@@ -1,13 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import {
-  BenchUsageError,
-  helpText,
-  readCommandLine,
-  redactArguments,
-  redactOptions,
-} from '../../bench/harness/options.ts';
+import { BenchUsageError } from '../../bench/harness/flag-specs.ts';
+import { helpText, readCommandLine, redactArguments, redactOptions } from '../../bench/harness/options.ts';
 import { projectRoot } from '../../src/core/root.ts';
 
 const words = (line: string) => line.split(' ');
@@ -33,7 +28,7 @@ t.test('no case, or --help, asks for help', async (t) => {
   t.equal(readCommandLine(['shards', '-h']).help, true);
 });
 
-t.test('what a person types goes before what the case presets, and that before the defaults', async (t) => {
+t.test('flags override the presets of a case, and presets override defaults', async (t) => {
   const { optionsFor, size } = readCommandLine(words('shards --documents 40 --full'));
   t.equal(size, 'full');
   const { documents, rounds, seed } = optionsFor('--documents 7 --rounds 9');
@@ -69,23 +64,45 @@ t.test('flags are read as they are meant', async (t) => {
   });
 });
 
+t.test('--k replaces --results; without it there is one number of results', async (t) => {
+  const resultsOf = (line: string) => {
+    const { results, resultCounts } = readCommandLine(words(line)).optionsFor('--results 5');
+    return [results, resultCounts];
+  };
+  t.same(resultsOf('engine --k 10,100'), [10, [10, 100]]);
+  t.same(resultsOf('engine'), [5, [5]]);
+  const { phases, secondsMax } = readCommandLine(words('engine --phases insert,build')).optionsFor('');
+  t.same([phases, secondsMax], [['build', 'insert'], null]);
+});
+
 const wrongLines: readonly (readonly [line: string, sentence: RegExp])[] = [
   ['shards --documents many', /--documents is many; allowed is a whole number from 1 to/],
   ['shards --documents 0', /--documents is 0/],
   ['shards --documents 1.5', /whole number/],
   ['shards --seconds 1e3', /--seconds is 1e3/],
-  ['shards --shards 1,2', /--shards is 1,2; allowed are different ones of 1,8,16,32,64/],
-  ['shards --shards 8,8', /different ones/],
-  ['shards --rate 50,100,50.0', /--rate is 50,100,50.0; allowed are different numbers/],
-  ['shards --documents 500,500', /different numbers/],
+  ['shards --shards 1,2', /--shards is 1,2; allowed are distinct values of 1,8,16,32,64/],
+  ['shards --shards 8,8', /distinct values/],
+  ['shards --rate 50,100,50.0', /--rate is 50,100,50.0; allowed are distinct numbers/],
+  ['shards --documents 500,500', /distinct numbers/],
   ['shards --http nginx', /--http is nginx; allowed is auto, uws, node/],
   ['shards --speed 3', /--speed/],
   ['shards --connections 1,none', /--connections is none/],
-  ['shards --smoke --full', /exclude each other/],
-  ['shards --keep --out here', /exclude each other/],
+  [
+    'server --calls snippets,poems',
+    /--calls is snippets,poems; allowed are distinct values of snippets, precise,/,
+  ],
+  ['server --calls pages,pages', /--calls is pages,pages/],
+  [
+    'engine --phases build,fly',
+    /--phases is build,fly; allowed are distinct values of build, curve, filters, replace, insert/,
+  ],
+  ['engine --k 10,101', /--k is 101; allowed is a whole number from 1 to 100/],
+  ['server --limit 0', /--limit is 0/],
+  ['shards --smoke --full', /cannot be combined/],
+  ['shards --keep --out here', /cannot be combined/],
 ];
 
-t.test('a wrong word is named together with what is allowed', async (t) => {
+t.test('an invalid value is rejected with the allowed values', async (t) => {
   for (const [line, sentence] of wrongLines) {
     try {
       readCommandLine(words(line));
@@ -106,7 +123,7 @@ t.test('the examples of bench/README.md can be typed as they stand', async (t) =
   );
   for (const [at, line] of lines.entries()) {
     const { engines } = readCommandLine(typed[at]!).optionsFor('');
-    if (engines !== null) t.ok(engines.includes('quarry'), `what is promised is promised of quarry: ${line}`);
+    if (engines !== null) t.ok(engines.includes('quarry'), `targets are those of quarry: ${line}`);
   }
 });
 
@@ -115,5 +132,10 @@ t.test('a report names no file or folder of the machine', async (t) => {
   const shown = 'parsing --dir <folder> --rounds=2 --out <folder> --seed 3 --keep';
   t.equal(redactArguments(line).join(' '), shown);
   const options = readCommandLine(words('parsing --dir /srv/papers')).optionsFor('');
-  t.match(redactOptions(options), { dir: 'given', judged: null, seed: 1 });
+  t.match(redactOptions(options), { dir: 'given', judged: null, seed: 1, calls: null });
+  const real = words('server --judged /srv/set --corpus /srv/articles.jsonl --calls pages,snippets');
+  t.equal(redactArguments(real).join(' '), 'server --judged <folder> --corpus <file> --calls pages,snippets');
+  t.match(redactOptions(readCommandLine(real).optionsFor('')), {
+    ...{ judged: 'given', corpusFile: 'given', calls: ['snippets', 'pages'] },
+  });
 });

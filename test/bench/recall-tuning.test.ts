@@ -5,20 +5,20 @@ const efValues = { min: 10, max: 1_000 };
 /** Recall is 0.9 at ef 50 and 0.99 at ef 500. */
 const rising = async (ef: number) => 1 - 5 / ef;
 
-t.test('the least effort that reaches a recall is found to a few per cent', async (t) => {
+t.test('the lowest efSearch that reaches a recall is found to a few percent', async (t) => {
   const curve = await measureRecallCurve(efValues, rising);
   t.equal(curve[0]?.ef, 10);
   const found = await findEf(0.9, curve, efValues, rising);
   t.ok(found !== null && found.recall >= 0.9 && found.ef >= 50 && found.ef <= 53, `${found?.ef}`);
 });
 
-t.test('a recall that no effort reaches is not claimed', async (t) => {
+t.test('a recall that no efSearch reaches is not reported as reached', async (t) => {
   const curve = await measureRecallCurve(efValues, rising);
   t.ok(curve.every(({ ef }) => ef <= efValues.max));
   t.equal(await findEf(0.9999, curve, efValues, rising), null);
 });
 
-t.test('what only the most effort reaches is reached', async (t) => {
+t.test('a recall that only the highest efSearch reaches is found', async (t) => {
   const enough = 1 - 5 / efValues.max;
   const curve = await measureRecallCurve(efValues, rising);
   t.equal(curve.at(-1)?.ef, efValues.max);

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import t from 'tap';
 import type { Report } from '../../bench/report/findings.ts';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { writeJudgedFolder } from './judged-folder.ts';
 
 // Other tests may be using the machine.
 t.setTimeout(testFileMsMax);
@@ -29,10 +31,35 @@ function run(words: readonly string[]): Promise<{ code: number; out: string; err
   });
 }
 
+async function readReport(folder: string, name: string): Promise<Report> {
+  return JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as Report;
+}
+
+/** Starts the bench without waiting for its end. */
+function spawnBench(words: readonly string[]) {
+  const { NODE_OPTIONS: _, ...environment } = process.env;
+  const child = spawn(process.execPath, [bench, ...words], { env: environment, stdio: 'pipe' });
+  let output = '';
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return {
+    exited,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Resolves when the progress matches; rejects with the output if the process exits before. */
+    printed: (pattern: RegExp) =>
+      new Promise<void>((resolve, reject) => {
+        void exited.then(() => reject(new Error(output)));
+        child.stderr.setEncoding('utf8').on('data', (part: string) => {
+          output += part;
+          if (pattern.test(output)) resolve();
+        });
+      }),
+  };
+}
+
 /** Output folder of the run of all cases, used by later tests. */
 const smokeFolder = t.testdir();
 
-t.test('every case runs small and says what it measured', async (t) => {
+t.test('every case runs in its small form and reports its measurements', async (t) => {
   const folder = smokeFolder;
   const ended = await run(['all', '--smoke', '--out', folder]);
   t.equal(ended.code, 0, ended.err);
@@ -62,10 +89,10 @@ t.test('every case runs small and says what it measured', async (t) => {
     );
     t.ok(report.tables.every(({ rows }) => rows.length > 0));
     if (casesWithTargets.includes(name)) {
-      t.equal(report.tables[0]?.title, 'Reached and wanted', name);
+      t.equal(report.tables[0]?.title, 'Targets', name);
       const verdicts = report.tables[0]?.rows.map(({ verdict }) => String(verdict)) ?? [];
       t.ok(
-        verdicts.some((verdict) => verdict.startsWith('not judged: the promise is for ')),
+        verdicts.some((verdict) => verdict.startsWith('not judged: the target is for ')),
         `${name} judges nothing by a run that is too small`,
       );
       if (name !== 'parsing')
@@ -129,22 +156,22 @@ t.test('help lists the cases; an unknown case names the known ones and changes n
   t.match(peers.out, /\nquarry \(avx2\) +(\d.*kernels avx2|not available: .*avx2)\n/);
   const unknown = await run(['shard']);
   t.equal(unknown.code, 2);
-  t.match(unknown.err, /no case "shard"\. Cases: engine, .*shards/);
+  t.match(unknown.err, /Unknown case "shard"\. Cases: engine, .*shards/);
 });
 
 t.test(
-  'the case "shards" shows what documents cost to add and what every shard count costs a query',
+  'the case "shards" shows the cost of adding documents and of a query for every shard count',
   async (t) => {
     const report = JSON.parse(await readFile(join(smokeFolder, 'shards.json'), 'utf8')) as Report;
     const [targets, ingest, load] = report.tables;
     t.match(targets?.rows[0], {
-      ...{ what: /8 shards against one/, reached: Number },
-      verdict: /^not judged: the promise is for 10,000 documents, 300 words each, /,
+      ...{ what: /8 shards relative to one/, reached: Number },
+      verdict: /^not judged: the target is for 10,000 documents, 300 words each, /,
     });
     t.same(
       targets?.rows.slice(1).map(({ verdict }) => verdict),
       ['not measured', 'not measured', 'not measured'],
-      'a promise about shard counts that did not run is neither kept nor missed',
+      'a target for shard counts that did not run is neither reached nor missed',
     );
     t.ok(Number(ingest?.rows[0]?.median) > 0, 'documents went in');
     const rows = load?.rows ?? [];
@@ -169,6 +196,70 @@ t.test(
   },
 );
 
+t.test('an engine run has the selected phases and numbers of results', async (t) => {
+  const folder = t.testdir();
+  const small = '--smoke --rounds 1 --engines quarry --k 10,20 --phases curve,filters'.split(' ');
+  const ended = await run(['engine', ...small, '--out', folder]);
+  t.equal(ended.code, 0, ended.err);
+  const { tables, figures, complete } = await readReport(folder, 'engine');
+  t.equal(complete, true);
+  const titles = tables.map(({ title }) => title);
+  for (const title of ['Searches at recall 0.99', 'Searches at recall 0.99, k 20'])
+    t.ok(titles.includes(title), title);
+  t.equal(titles.filter((title) => title.startsWith('Searches with a filter')).length, 2);
+  const names = figures.map(({ name }) => name).join('\n');
+  t.match(names, /recall, filter 10 %, k 20/);
+  t.notMatch(names, /inserting|replacing|load/);
+});
+
+t.test('an interrupted engine run writes the results so far', async (t) => {
+  const folder = t.testdir();
+  const words = '--smoke --engines quarry --rounds 100 --seconds 5 --phases curve'.split(' ');
+  const child = spawnBench(['engine', ...words, '--out', folder]);
+  await child.printed(/measuring/);
+  child.kill('SIGTERM');
+  t.equal(await child.exited, 130);
+  const { tables, complete } = await readReport(folder, 'engine');
+  t.equal(complete, false);
+  const built = tables.find(({ title }) => title.startsWith('Building'));
+  t.ok(Number(built?.rows[0]?.rate) > 0, 'the build is not lost');
+  t.match(await readFile(join(folder, 'engine.md'), 'utf8'), /INCOMPLETE/);
+});
+
+t.test('calls are measured on real text, with their ceiling and their stages', async (t) => {
+  const folder = t.testdir();
+  await writeJudgedFolder(join(folder, 'set'), 30);
+  const small = '--smoke --rounds 1 --seconds 0.2 --connections 1,2 --cpu-profile'.split(' ');
+  const calls = ['snippets', 'pages', 'filtered'];
+  const run1 = ['server', '--judged', join(folder, 'set'), '--calls', calls.join(','), ...small];
+  const ended = await run([...run1, '--out', folder]);
+  t.equal(ended.code, 0, ended.err);
+  const { tables, method, complete } = await readReport(folder, 'server');
+  t.equal(complete, true);
+  t.match(method.join('\n'), /Corpus: `set`: 30 documents/);
+  const rowsOf = (title: RegExp) => tables.find((table) => title.test(table.title))?.rows ?? [];
+  const queries = rowsOf(/^Queries/);
+  t.same(
+    queries.map(({ call, connections }) => [call, connections]),
+    [1, 2].flatMap((connections) => calls.map((call) => [call, connections])),
+  );
+  t.ok(queries.every(({ replyBytes }) => Number(replyBytes) > 100));
+  const ceilings = rowsOf(/^Ceiling/);
+  t.equal(ceilings.length, 6);
+  t.ok(ceilings.every(({ nodeRate, ratio }) => Number(nodeRate) > 0 && Number(ratio) > 0));
+  t.same(
+    rowsOf(/^Stages/).map(({ call, embed }) => [call, Number(embed) >= 0]),
+    calls.map((call) => [call, true]),
+  );
+  for (const { call, http: _, cpu: __, ...shares } of rowsOf(/^CPU of a query/)) {
+    const values = Object.values(shares);
+    // Unknown without /proc, and if a loaded machine gave the server no time for a sample.
+    if (values.includes(null)) continue;
+    const sum = values.reduce<number>((total, share) => total + Number(share), 0);
+    t.ok(Math.abs(sum - 100) < 0.1, `${call}: the shares are ${sum} % together`);
+  }
+});
+
 t.test('with a slow model the report shows the share of the cores that the model used', async (t) => {
   const folder = t.testdir();
   const small = '--smoke --http uws --model-ms 1 --rounds 1 --rate 20 --seconds 0.1'.split(' ');
@@ -176,7 +267,7 @@ t.test('with a slow model the report shows the share of the cores that the model
   t.equal(ended.code, 0, ended.err);
   const { tables } = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as Report;
   t.match(tables[0]?.rows[0], {
-    ...{ what: /with a model of [\d.]+ ms, as a share of what \d+ cores? can do/ },
+    ...{ what: /with a model of [\d.]+ ms, as a share of the capacity of \d+ cores?/ },
     ...{ wanted: '>= 95', reached: Number, verdict: /^not judged: .*, a model of 3 ms$/ },
   });
   const [closed] = tables[1]?.rows ?? [];
@@ -186,7 +277,7 @@ t.test('with a slow model the report shows the share of the cores that the model
   t.ok(Number(closed?.ms) > 0, 'the duration of one run');
 });
 
-t.test('the case "engine" finds what exact search finds, and so do its peers', async (t) => {
+t.test('in the case "engine", Quarry and its peers find the results of exact search', async (t) => {
   const report = JSON.parse(await readFile(join(smokeFolder, 'engine.json'), 'utf8')) as Report;
   const filtered = report.tables.find(({ title }) => title.startsWith('Searches with a filter'))?.rows ?? [];
   t.ok(filtered.length >= 12, 'six filters, two engines');
@@ -202,7 +293,7 @@ t.test('the case "engine" finds what exact search finds, and so do its peers', a
 });
 
 t.test(
-  'vectors of your own are measured, the last ones held out as questions, and a peer that is not there is named',
+  'custom vectors are measured, the last ones held out as questions, and a missing peer is named',
   async (t) => {
     const folder = t.testdir();
     const own = join(folder, 'own.npy');
@@ -220,7 +311,7 @@ t.test(
     t.match(limited.report.title, / 200 vectors of 12 dimensions/);
     t.match(limited.said, /only the first 200 vectors of the file are used, 1080 are not/);
     t.match(limited.report.method.join('\n'), /NOT USED of the file: its further 1,080 rows/);
-    t.match(limited.report.notes.join('\n'), /NOT ASKED FOR .*hnswlib-node/, 'engines left out are named');
+    t.match(limited.report.notes.join('\n'), /NOT SELECTED .*hnswlib-node/, 'engines left out are named');
     const { report, said: output } = await measured('--engines quarry,pgvector');
     t.match(report.title, / 1,280 vectors of 12 dimensions/, 'all rows, whatever the size of the run');
     t.notMatch(output, /are not/);

@@ -2,14 +2,14 @@ import t from 'tap';
 import { interleave } from '../../bench/harness/rounds.ts';
 import { ratioOf, spreadOf } from '../../bench/harness/statistics.ts';
 
-t.test('a spread is the median with least and most, whatever the order', async (t) => {
+t.test('a spread is the median with minimum and maximum, regardless of the order', async (t) => {
   t.same(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
   t.same(spreadOf([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });
   t.same(spreadOf([7]), { median: 7, least: 7, most: 7 });
   t.equal(spreadOf([1, null, 3]), null, 'a gap is not averaged away');
 });
 
-t.test('a ratio compares what was measured in the same round', async (t) => {
+t.test('a ratio compares measurements of the same round', async (t) => {
   // The machine was half as fast in the second round, which does not affect the ratio.
   t.same(ratioOf([200, 100, 200], [100, 50, 100]), { median: 2, least: 2, most: 2 });
   t.equal(ratioOf([1, null], [1, 1]), null);

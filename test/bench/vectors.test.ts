@@ -51,7 +51,7 @@ t.test('no two of very many vectors are the same, however few their dimensions',
   }
 });
 
-t.test('streams of chance have nothing in common, whatever their keys', async (t) => {
+t.test('random streams are independent, regardless of their keys', async (t) => {
   const streams = 100_000;
   const firsts = new Set<string>();
   let sum = 0;
@@ -118,7 +118,7 @@ t.test('all rows of a file are used up to a gigabyte, or as many as are asked fo
   });
 });
 
-t.test('files of vectors come back as they were written: .npy and .fvecs', async (t) => {
+t.test('files of vectors are read as they were written: .npy and .fvecs', async (t) => {
   const folder = t.testdir();
   const values = Float32Array.from({ length: 30 }, (_, i) => i / 7);
   const npy = join(folder, 'a.npy');
