@@ -1,14 +1,18 @@
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { projectRoot } from '../src/core/root.ts';
+import { longLines, longNativeFunctions, unbreakable, withoutComments } from './tidy/code-layout.ts';
+import { callsFetch, importsConnections } from './tidy/connections.ts';
 import { findForbiddenWords, forbiddenWords } from './tidy/forbidden-words.ts';
+import { edges, folderOf, isEntry, mayImport, mentions } from './tidy/module-imports.ts';
 import {
   bannedIdentifiers,
   bannedNames,
   bannedWords,
   columnsMax,
+  fileLinesMax,
   functionLinesMax,
   importTable,
   machineWords,
@@ -18,18 +22,7 @@ import {
   schemaTablesOfPages,
   sharedPackages,
 } from './tidy/rules.ts';
-import {
-  files,
-  type ImportEdge,
-  importsOf,
-  importsOnlyTypes,
-  lineOf,
-  native,
-  type SourceFile,
-  sources,
-  target,
-  visit,
-} from './tidy/sources.ts';
+import { files, importsOf, lineOf, native, sources, target, visit } from './tidy/sources.ts';
 import { testFileMsMax } from './timeouts.ts';
 
 t.setTimeout(testFileMsMax);
@@ -38,33 +31,6 @@ t.setTimeout(testFileMsMax);
  * Enforces the rules of CONTRIBUTING.md that a program can check. The tables are data: a new module or package is a new
  * line.
  */
-
-/** Module of a file, as in `importTable`: "storage", "cli", "workers", "test". */
-function folderOf(path: string): string {
-  const [top = '', second = ''] = path.split('/');
-  if (top === 'models') return 'recipes';
-  if (top !== 'src') return top;
-  return second.replace(/\.ts$/, '');
-}
-
-function allowedFor(path: string): readonly string[] {
-  if (path.startsWith('test/e2e/')) return importTable['test/e2e'] ?? [];
-  const extra = /^src\/http\/(routes|account)/.test(path) ? (importTable['http/routes'] ?? []) : [];
-  return [...(importTable[folderOf(path)] ?? []), ...extra];
-}
-
-function mayImport(edge: ImportEdge, to: string): boolean {
-  const folder = folderOf(to);
-  if (folder === folderOf(edge.from)) return true;
-  if (folder === 'workers') return false;
-  const file = to.replace(/^src\//, '').replace(/\.ts$/, '');
-  return allowedFor(edge.from).some((entry) => {
-    if (entry === '*' || entry === folder || entry === file) return true;
-    return edge.typeOnly && entry === `type:${folder}`;
-  });
-}
-
-const edges = sources.flatMap(importsOf);
 
 /** Fails with one line per violation. */
 function clean(t: Test, violations: string[]): void {
@@ -166,58 +132,6 @@ t.test('outgoing connections are opened by one module', async (t) => {
   clean(t, violations);
 });
 
-/** Whether a file imports a value that can open connections. */
-function importsConnections(file: SourceFile): boolean {
-  let found = false;
-  visit(file.tree, (node) => {
-    const isImport = ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier);
-    if (!isImport || !outgoingApis.modules.test((node.moduleSpecifier as ts.StringLiteral).text)) return;
-    if (importsOnlyTypes(node.importClause)) return;
-    const names = node.importClause?.namedBindings;
-    const isHarmless =
-      names !== undefined &&
-      ts.isNamedImports(names) &&
-      names.elements.every(
-        ({ isTypeOnly, name, propertyName }) =>
-          isTypeOnly || outgoingApis.harmless.has((propertyName ?? name).text),
-      );
-    if (!isHarmless) found = true;
-  });
-  return found;
-}
-
-/** Whether a file calls the global `fetch` instead of a parameter. */
-function callsFetch(file: SourceFile): boolean {
-  let [isGlobal, isGiven] = [false, false];
-  visit(file.tree, (node) => {
-    if (
-      ts.isPropertyAccessExpression(node) &&
-      /^globalThis\.(fetch|WebSocket)$/.test(node.getText(file.tree))
-    )
-      isGlobal = true;
-    if ((ts.isBindingElement(node) || ts.isParameter(node)) && node.name.getText(file.tree) === 'fetch')
-      isGiven = true;
-    if (ts.isCallExpression(node) && node.expression.getText(file.tree) === 'fetch') isGlobal ||= !isGiven;
-    if (ts.isNewExpression(node) && node.expression.getText(file.tree) === 'WebSocket') isGlobal = true;
-  });
-  return isGlobal;
-}
-
-/** Text with comments replaced by spaces. */
-function withoutComments(file: SourceFile): string {
-  let code = file.text;
-  visit(file.tree, (node) => {
-    const ranges = [
-      ...(ts.getLeadingCommentRanges(file.text, node.pos) ?? []),
-      ...(ts.getTrailingCommentRanges(file.text, node.end) ?? []),
-    ];
-    for (const { pos, end } of ranges) {
-      code = code.slice(0, pos) + code.slice(pos, end).replace(/[^\n]/g, ' ') + code.slice(end);
-    }
-  });
-  return code;
-}
-
 t.test('no file only re-exports', async (t) => {
   const violations = sources.filter((file) => {
     const statements = file.tree.statements.filter((statement) => !ts.isImportDeclaration(statement));
@@ -232,16 +146,6 @@ t.test('no file only re-exports', async (t) => {
     violations.map((file) => `${file.path} is a barrel`),
   );
 });
-
-/** Files that are started from outside the code: by the launcher, by Piscina, by hand. */
-function isEntry(path: string): boolean {
-  return (
-    /^(workers|bin)\//.test(path) ||
-    ['src/cli/main.ts', 'web/src/main.tsx', 'web/vite.config.js'].includes(path) ||
-    /^bench\/[^/]+$/.test(path) ||
-    /^models\//.test(path)
-  );
-}
 
 t.test('every source is reachable from an entry that is no test', async (t) => {
   const reached = new Set<string>();
@@ -260,18 +164,6 @@ t.test('every source is reachable from an entry that is no test', async (t) => {
     dead.map((file) => file.path),
   );
 });
-
-/** Files that a file imports, or starts by a relative URL: new URL('./child.js', import.meta.url). */
-function mentions(file: SourceFile): string[] {
-  const found = importsOf(file)
-    .map((edge) => target(edge))
-    .filter((to) => to !== null);
-  visit(file.tree, (node) => {
-    if (!ts.isStringLiteralLike(node) || !/^\.{1,2}\/.*\.(js|ts)$/.test(node.text)) return;
-    found.push(relative('.', join(dirname(file.path), node.text.replace(/\.js$/, '.ts'))));
-  });
-  return found;
-}
 
 t.test(`no line is longer than ${columnsMax} columns, unless a string crosses the edge`, async (t) => {
   const violations: string[] = [];
@@ -297,28 +189,9 @@ t.test(`no line is longer than ${columnsMax} columns, unless a string crosses th
   clean(t, violations);
 });
 
-function longLines(text: string): number[] {
-  return text.split('\n').flatMap((line, index) => ([...line].length > columnsMax ? [index + 1] : []));
-}
-
-/** Start and end of every text and pattern. */
-function unbreakable(file: SourceFile): [number, number][] {
-  const ranges: [number, number][] = [];
-  visit(file.tree, (node) => {
-    if (
-      ts.isStringLiteralLike(node) ||
-      ts.isTemplateExpression(node) ||
-      ts.isRegularExpressionLiteral(node)
-    ) {
-      ranges.push([node.getStart(), node.end + 2]);
-    }
-  });
-  return ranges;
-}
-
 t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
   const violations: string[] = [];
-  for (const file of sources.filter((source) => !source.path.startsWith('test/'))) {
+  for (const file of sources) {
     visit(file.tree, (node) => {
       if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
       const lines = lineOf(file, node.end) - lineOf(file, node.getStart()) + 1;
@@ -330,22 +203,18 @@ t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
   clean(t, violations);
 });
 
-/** A function starts with an unindented line that ends in "{" and ends with an unindented "}". */
-function longNativeFunctions(path: string): string[] {
-  const violations: string[] = [];
-  let start: number | null = null;
-  readFileSync(join(projectRoot, path), 'utf8')
-    .split('\n')
-    .forEach((line, index) => {
-      if (/^\w.*[^=]\s*\{$/.test(line) && !/^(namespace|class|struct|enum|union|extern)\b/.test(line))
-        start = index;
-      if (!line.startsWith('}') || start === null) return;
-      const lines = index - start + 1;
-      if (lines > functionLinesMax) violations.push(`${path}:${start + 1} has ${lines} lines`);
-      start = null;
-    });
-  return violations;
-}
+t.test(`no source file is longer than ${fileLinesMax} lines`, async (t) => {
+  const files = [...sources.map((file) => file.path), ...native];
+  const lengths = files.map((path) => ({
+    path,
+    lines: readFileSync(join(projectRoot, path), 'utf8').split('\n').length - 1,
+  }));
+  const long = lengths.filter(({ lines }) => lines > fileLinesMax);
+  clean(
+    t,
+    long.map(({ path, lines }) => `${path} has ${lines} lines`),
+  );
+});
 
 t.test('no unfinished work, no vague file name, no abbreviation', async (t) => {
   const violations: string[] = [];

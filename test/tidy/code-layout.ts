@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { projectRoot } from '../../src/core/root.ts';
+import { columnsMax, functionLinesMax } from './rules.ts';
+import { type SourceFile, visit } from './sources.ts';
+
+/** Text with comments replaced by spaces. */
+export function withoutComments(file: SourceFile): string {
+  let code = file.text;
+  visit(file.tree, (node) => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(file.text, node.pos) ?? []),
+      ...(ts.getTrailingCommentRanges(file.text, node.end) ?? []),
+    ];
+    for (const { pos, end } of ranges) {
+      code = code.slice(0, pos) + code.slice(pos, end).replace(/[^\n]/g, ' ') + code.slice(end);
+    }
+  });
+  return code;
+}
+
+/** Numbers of the lines that are longer than `columnsMax`. */
+export function longLines(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => ([...line].length > columnsMax ? [index + 1] : []));
+}
+
+/** Start and end of every text and pattern. */
+export function unbreakable(file: SourceFile): [number, number][] {
+  const ranges: [number, number][] = [];
+  visit(file.tree, (node) => {
+    if (
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateExpression(node) ||
+      ts.isRegularExpressionLiteral(node)
+    ) {
+      ranges.push([node.getStart(), node.end + 2]);
+    }
+  });
+  return ranges;
+}
+
+/** A function starts with an unindented line that ends in "{" and ends with an unindented "}". */
+export function longNativeFunctions(path: string): string[] {
+  const violations: string[] = [];
+  let start: number | null = null;
+  readFileSync(join(projectRoot, path), 'utf8')
+    .split('\n')
+    .forEach((line, index) => {
+      if (/^\w.*[^=]\s*\{$/.test(line) && !/^(namespace|class|struct|enum|union|extern)\b/.test(line))
+        start = index;
+      if (!line.startsWith('}') || start === null) return;
+      const lines = index - start + 1;
+      if (lines > functionLinesMax) violations.push(`${path}:${start + 1} has ${lines} lines`);
+      start = null;
+    });
+  return violations;
+}
