@@ -63,7 +63,11 @@ function nativeStep(root) {
   const fingerprint = () =>
     computeFingerprint(
       root,
-      ['binding.gyp', ...listFiles(root, 'native', () => true)],
+      [
+        'binding.gyp',
+        ...listFiles(root, 'native', () => true),
+        ...listFiles(root, 'test/native', (name) => /\.(cc|h)$/.test(name)),
+      ],
       [process.platform, process.arch],
     );
   return {

@@ -1,0 +1,6 @@
+import t from 'tap';
+import { runSanitizer } from './sanitizer-run.ts';
+
+t.test('the engine has no memory error and no undefined behavior under mixed load', (t) =>
+  runSanitizer(t, 'address'),
+);
