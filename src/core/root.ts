@@ -18,3 +18,9 @@ function findRoot(): string {
  * `dist`.
  */
 export const projectRoot: string = findRoot();
+
+/**
+ * Absolute folder of the compiled code. Threads and processes are started from files below it; paths relative to the
+ * starting module would break where modules are bundled.
+ */
+export const compiledRoot: string = join(projectRoot, 'dist');

@@ -1,7 +1,8 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError } from '../core/app-error.ts';
+import { compiledRoot } from '../core/root.ts';
 
 /**
  * Priorities for waiting tasks, most urgent first: a user's query, a fast model call, ingest, a slow model
@@ -96,7 +97,7 @@ class PriorityQueue implements PiscinaQueue {
 
 function startThreads({ name, threads, workerData, onMessage, onError }: PoolOptions): Piscina {
   const piscina = new Piscina({
-    filename: fileURLToPath(new URL(`../../workers/${workerFileByPool[name]}.js`, import.meta.url)),
+    filename: join(compiledRoot, 'workers', `${workerFileByPool[name]}.js`),
     minThreads: threads,
     maxThreads: threads,
     workerData,

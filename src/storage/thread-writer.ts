@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
+import { compiledRoot } from '../core/root.ts';
 
 /** Makes groups durable, one at a time. Injected into the store, so that tests can simulate disk failures. */
 export interface GroupWriter {
@@ -60,7 +62,7 @@ export class ThreadWriter implements GroupWriter {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+    const worker = new Worker(join(compiledRoot, 'src/storage/writer-thread.js'), {
       workerData: { handle: this.#handle },
       // The loaders and hooks of the main thread would only slow its start.
       execArgv: [],

@@ -30,7 +30,10 @@ const lock = {
 };
 const rolldownManifest = '{"type":"module","exports":{".":"./index.js","./utils":"./utils.js"}}';
 const fakeRolldown = `
-export async function build() {}
+import { readFileSync } from 'node:fs';
+export async function build({ input, output }) {
+  return { output: [{ type: 'chunk', fileName: output.entryFileNames, code: readFileSync(input, 'utf8') }] };
+}
 `;
 const fakeRolldownUtils = `
 import { appendFileSync } from 'node:fs';

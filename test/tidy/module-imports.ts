@@ -41,14 +41,18 @@ export function isEntry(path: string): boolean {
   );
 }
 
-/** Files that a file imports, or starts by a relative URL: new URL('./child.js', import.meta.url). */
+/**
+ * Files that a file imports, or starts by a path: new URL('./child.js', import.meta.url) or
+ * join(compiledRoot, 'src/child.js').
+ */
 export function mentions(file: SourceFile): string[] {
   const found = importsOf(file)
     .map((edge) => target(edge))
     .filter((to) => to !== null);
   visit(file.tree, (node) => {
-    if (!ts.isStringLiteralLike(node) || !/^\.{1,2}\/.*\.(js|ts)$/.test(node.text)) return;
-    found.push(relative('.', join(dirname(file.path), node.text.replace(/\.js$/, '.ts'))));
+    if (!ts.isStringLiteralLike(node) || !/^(?:\.{1,2}|src)\/.*\.(js|ts)$/.test(node.text)) return;
+    const folder = node.text.startsWith('src/') ? '.' : dirname(file.path);
+    found.push(relative('.', join(folder, node.text.replace(/\.js$/, '.ts'))));
   });
   return found;
 }

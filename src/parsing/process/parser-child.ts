@@ -4,9 +4,8 @@ import { createReadStream, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, sep } from 'node:path';
 import type { Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { assert } from '../../core/assert.ts';
-import { projectRoot } from '../../core/root.ts';
+import { compiledRoot, projectRoot } from '../../core/root.ts';
 import { processLimits } from '../limits.ts';
 import { allocateUser, assignUser, releaseUser } from '../sandbox-users.ts';
 import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from '../tools/sandbox.ts';
@@ -40,9 +39,6 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
 }
-
-/** Compiled code of the package, which every parser process must be able to read. */
-const codeFolder = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** A forked, restricted parser process. */
 export class ParserChild {
@@ -180,7 +176,8 @@ function forkRestricted(
   { entry, prlimit, sandbox, folders, workingFolder, args = [] }: ParserChildOptions,
   userId: number | null,
 ): ChildProcess {
-  const readable = [codeFolder, ...listDependencyPaths(), ...folders];
+  // Every parser process must be able to read the compiled code.
+  const readable = [compiledRoot, ...listDependencyPaths(), ...folders];
   const program = [
     ...(prlimit === null ? [] : [prlimit, `--data=${processLimits.dataBytesMax}`, '--core=0']),
     process.execPath,

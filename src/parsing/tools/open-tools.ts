@@ -3,9 +3,8 @@ import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/app-error.ts';
-import { projectRoot } from '../../core/root.ts';
+import { compiledRoot, projectRoot } from '../../core/root.ts';
 import { chooseOcrEngine, type OcrEngine, type OcrEngineName } from '../ocr/ocr-engine.ts';
 import {
   listTesseractLanguages,
@@ -86,7 +85,7 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
     ...{ runner, disabledReason, installedLanguages },
     dataFolder: options.ocrDataFolder,
     languagesFolder: join(folder, 'languages'),
-    embeddedEntry: fileURLToPath(new URL('../../../workers/ocr-process.js', import.meta.url)),
+    embeddedEntry: join(compiledRoot, 'workers', 'ocr-process.js'),
   });
   const versions = new Map<OptionalToolName, string | null>();
   const states = () => [
