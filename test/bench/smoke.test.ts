@@ -1,120 +1,20 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import type { Report } from '../../bench/report/findings.ts';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { readReport, runBench, spawnBench } from './bench-process.ts';
 import { writeJudgedFolder } from './judged-folder.ts';
 
 // Other tests may be using the machine.
 t.setTimeout(testFileMsMax);
 
-const caseNames =
-  'accounts boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
-    ' ',
-  );
-
-/** Cases with performance targets. */
-const casesWithTargets = 'boundary engine ingest lexical parsing pipeline server shards startup'.split(' ');
-
-const bench = fileURLToPath(new URL('../../bench/main.js', import.meta.url));
-
-function run(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    // Without NODE_OPTIONS: the test runner would inject its loaders into every process of the benchmark.
-    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, bench, ...words], (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err });
-    });
-  });
-}
-
-async function readReport(folder: string, name: string): Promise<Report> {
-  return JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as Report;
-}
-
-/** Starts the bench without waiting for its end. */
-function spawnBench(words: readonly string[]) {
-  const { NODE_OPTIONS: _, ...environment } = process.env;
-  const child = spawn(process.execPath, [bench, ...words], { env: environment, stdio: 'pipe' });
-  let output = '';
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
-  return {
-    exited,
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Resolves when the progress matches; rejects with the output if the process exits before. */
-    printed: (pattern: RegExp) =>
-      new Promise<void>((resolve, reject) => {
-        void exited.then(() => reject(new Error(output)));
-        child.stderr.setEncoding('utf8').on('data', (part: string) => {
-          output += part;
-          if (pattern.test(output)) resolve();
-        });
-      }),
-  };
-}
-
-/** Output folder of the run of all cases, used by later tests. */
-const smokeFolder = t.testdir();
-
-t.test('every case runs in its small form and reports its measurements', async (t) => {
-  const folder = smokeFolder;
-  const ended = await run(['all', '--smoke', '--out', folder]);
-  t.equal(ended.code, 0, ended.err);
-  const page = await readFile(join(folder, 'bench.html'), 'utf8');
-  const names = [...page.matchAll(/<section id="(\w+)">/g)].map(([, name]) => name ?? '');
-  const listed = /Cases:\n([\s\S]*?)\n\n/.exec((await run(['--help'])).out)?.[1] ?? '';
-  const cases = [...listed.matchAll(/^ {2}(\w+)/gm)].flatMap(([, name = '']) => (name === 'all' ? [] : name));
-  t.same(names.toSorted(), cases.toSorted(), 'every case that the help lists');
-  t.same(
-    caseNames.filter((name) => !names.includes(name)),
-    [],
-    'none is gone',
-  );
-  for (const name of names) {
-    const report = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as Report;
-    t.equal(report.case, name);
-    t.ok(report.figures.length > 0, `${name} has figures to compare`);
-    for (const { name: figure, values } of report.figures) {
-      t.ok(
-        values.length > 0 && values.every((value) => Number.isFinite(value) && value >= 0),
-        `${figure}: ${values.join(' ')}`,
-      );
-    }
-    t.match(
-      await readFile(join(folder, `${name}.md`), 'utf8'),
-      /^# .*\n[\s\S]*\n\| ---|^# .*\n[\s\S]*\n\| :---/,
-    );
-    t.ok(report.tables.every(({ rows }) => rows.length > 0));
-    if (casesWithTargets.includes(name)) {
-      t.equal(report.tables[0]?.title, 'Targets', name);
-      const verdicts = report.tables[0]?.rows.map(({ verdict }) => String(verdict)) ?? [];
-      t.ok(
-        verdicts.some((verdict) => verdict.startsWith('not judged: the target is for ')),
-        `${name} judges nothing by a run that is too small`,
-      );
-      if (name !== 'parsing')
-        t.same(
-          verdicts.filter((verdict) => /^(reached|MISSED)$/.test(verdict)),
-          [],
-          name,
-        );
-    }
-    t.ok(
-      report.method.length > 0 && report.notes.length > 0,
-      `${name} says how it measured and how to read it`,
-    );
-  }
-});
-
 t.test('a canary that got four times slower is called a regression', async (t) => {
   const folder = t.testdir();
-  const first = await run(['canary', '--smoke', '--out', join(folder, 'a')]);
+  const first = await runBench(['canary', '--smoke', '--out', join(folder, 'a')]);
   t.equal(first.code, 0, first.err);
   const old = join(folder, 'a', 'canary.json');
-  const slower = await run([
+  const slower = await runBench([
     'canary',
     '--smoke',
     '--handicap',
@@ -127,15 +27,19 @@ t.test('a canary that got four times slower is called a regression', async (t) =
   t.equal(slower.code, 4, 'the exit code says so');
   t.match(slower.out, /\| REGRESSION \| canary: CPU time per MiB/);
   t.match(await readFile(join(folder, 'b', 'canary.html'), 'utf8'), /REGRESSION/);
-  const again = await run(['compare', join(folder, 'b', 'canary.json'), join(folder, 'b', 'canary.json')]);
+  const again = await runBench([
+    'compare',
+    join(folder, 'b', 'canary.json'),
+    join(folder, 'b', 'canary.json'),
+  ]);
   t.equal(again.code, 0, 'a run is no worse than itself');
   const page = join(folder, 'a', 'canary.html');
   const rendered = await readFile(page, 'utf8');
   await writeFile(page, 'as it looked then');
-  t.equal((await run(['render', old])).code, 0);
+  t.equal((await runBench(['render', old])).code, 0);
   t.equal(await readFile(page, 'utf8'), rendered, 'the figures are rendered again without another run');
-  t.match(await run(['render', join(folder, 'b', 'canary.json')]), { code: 2, err: /earlier run/ });
-  const wrong = await run([
+  t.match(await runBench(['render', join(folder, 'b', 'canary.json')]), { code: 2, err: /earlier run/ });
+  const wrong = await runBench([
     'canary',
     '--smoke',
     '--compare',
@@ -147,59 +51,22 @@ t.test('a canary that got four times slower is called a regression', async (t) =
 });
 
 t.test('help lists the cases; an unknown case names the known ones and changes nothing', async (t) => {
-  const help = await run(['--help']);
+  const help = await runBench(['--help']);
   t.equal(help.code, 0);
   t.match(help.out, /Cases:\n {2}engine [\s\S]*\n {2}shards /);
-  const peers = await run(['peers']);
+  const peers = await runBench(['peers']);
   t.equal(peers.code, 0);
   t.match(peers.out, /^quarry +\d.*\nhnswlib-node +hnswlib-node 3\.0\.0\n/, 'which engines are there');
   t.match(peers.out, /\nquarry \(avx2\) +(\d.*kernels avx2|not available: .*avx2)\n/);
-  const unknown = await run(['shard']);
+  const unknown = await runBench(['shard']);
   t.equal(unknown.code, 2);
   t.match(unknown.err, /Unknown case "shard"\. Cases: engine, .*shards/);
 });
 
-t.test(
-  'the case "shards" shows the cost of adding documents and of a query for every shard count',
-  async (t) => {
-    const report = JSON.parse(await readFile(join(smokeFolder, 'shards.json'), 'utf8')) as Report;
-    const [targets, ingest, load] = report.tables;
-    t.match(targets?.rows[0], {
-      ...{ what: /8 shards relative to one/, reached: Number },
-      verdict: /^not judged: the target is for 10,000 documents, 300 words each, /,
-    });
-    t.same(
-      targets?.rows.slice(1).map(({ verdict }) => verdict),
-      ['not measured', 'not measured', 'not measured'],
-      'a target for shard counts that did not run is neither reached nor missed',
-    );
-    t.ok(Number(ingest?.rows[0]?.median) > 0, 'documents went in');
-    const rows = load?.rows ?? [];
-    t.same(
-      rows.map((row) => row.shards),
-      [1, 8],
-    );
-    for (const row of rows) {
-      t.ok(Number(row.queriesPerSecond) > 0, `${row.shards} shards answered queries`);
-      t.ok(
-        Number(row.p50Ms) > 0 && Number(row.mostMs) >= Number(row.p50Ms),
-        `${row.shards} shards have latencies`,
-      );
-      t.equal(row.strategy, 'scan', 'forty documents are scanned');
-      t.ok(Number(row.agreement) > 50, `${row.agreement} % of the documents are the same`);
-    }
-    t.equal(rows[0]?.throughputRatio, 1, 'the peer is once as fast as itself');
-    const notes = report.notes.join('\n');
-    t.match(notes, /generator's ceiling: [\d,]+ requests\/s/);
-    t.match(notes, /Closed loop: /);
-    t.notMatch(notes, /Open loop|late \(p99\)/, 'what was not run is not spoken of');
-  },
-);
-
 t.test('an engine run has the selected phases and numbers of results', async (t) => {
   const folder = t.testdir();
   const small = '--smoke --rounds 1 --engines quarry --k 10,20 --phases curve,filters'.split(' ');
-  const ended = await run(['engine', ...small, '--out', folder]);
+  const ended = await runBench(['engine', ...small, '--out', folder]);
   t.equal(ended.code, 0, ended.err);
   const { tables, figures, complete } = await readReport(folder, 'engine');
   t.equal(complete, true);
@@ -231,8 +98,8 @@ t.test('calls are measured on real text, with their ceiling and their stages', a
   await writeJudgedFolder(join(folder, 'set'), 30);
   const small = '--smoke --rounds 1 --seconds 0.2 --connections 1,2 --cpu-profile'.split(' ');
   const calls = ['snippets', 'pages', 'filtered'];
-  const run1 = ['server', '--judged', join(folder, 'set'), '--calls', calls.join(','), ...small];
-  const ended = await run([...run1, '--out', folder]);
+  const words = ['server', '--judged', join(folder, 'set'), '--calls', calls.join(','), ...small];
+  const ended = await runBench([...words, '--out', folder]);
   t.equal(ended.code, 0, ended.err);
   const { tables, method, complete } = await readReport(folder, 'server');
   t.equal(complete, true);
@@ -263,9 +130,9 @@ t.test('calls are measured on real text, with their ceiling and their stages', a
 t.test('with a slow model the report shows the share of the cores that the model used', async (t) => {
   const folder = t.testdir();
   const small = '--smoke --http uws --model-ms 1 --rounds 1 --rate 20 --seconds 0.1'.split(' ');
-  const ended = await run(['server', ...small, '--out', folder]);
+  const ended = await runBench(['server', ...small, '--out', folder]);
   t.equal(ended.code, 0, ended.err);
-  const { tables } = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as Report;
+  const { tables } = await readReport(folder, 'server');
   t.match(tables[0]?.rows[0], {
     ...{ what: /with a model of [\d.]+ ms, as a share of the capacity of \d+ cores?/ },
     ...{ wanted: '>= 95', reached: Number, verdict: /^not judged: .*, a model of 3 ms$/ },
@@ -275,21 +142,6 @@ t.test('with a slow model the report shows the share of the cores that the model
   // On a loaded machine no query may end within the measured tenth of a second.
   t.ok(Math.abs(Number(closed?.busy) - busy) < 1e-9, 'runs per second multiplied by their duration');
   t.ok(Number(closed?.ms) > 0, 'the duration of one run');
-});
-
-t.test('in the case "engine", Quarry and its peers find the results of exact search', async (t) => {
-  const report = JSON.parse(await readFile(join(smokeFolder, 'engine.json'), 'utf8')) as Report;
-  const filtered = report.tables.find(({ title }) => title.startsWith('Searches with a filter'))?.rows ?? [];
-  t.ok(filtered.length >= 12, 'six filters, two engines');
-  for (const { engine, filter, recall } of filtered)
-    t.ok(Number(recall) > 0.9, `${engine}, ${filter}: ${recall}`);
-  t.match(report.method.join('\n'), /quarry \([\d.]+, kernels \w+\)/, 'which kernels ran');
-  const replaced = report.tables.find(({ title }) => title === 'Recall as the vectors are replaced');
-  for (const { engine, rounds, recall0, recall3 } of replaced?.rows ?? []) {
-    t.equal(rounds, 3, `${engine} did as many rounds as the others`);
-    t.ok(Number(recall3) > Number(recall0) - 0.05, `${engine}: ${recall0}, then ${recall3}`);
-  }
-  t.equal(replaced?.rows.length, 2);
 });
 
 t.test(
@@ -302,9 +154,9 @@ t.test(
     await writeVectorFile(own, { rows, dimensions }, [values]);
     const measured = async (more: string) => {
       const words = `engine --smoke --seconds 0.02 --rounds 1 --questions 20 ${more}`.split(' ');
-      const ended = await run([...words, '--vectors-file', own, '--out', folder]);
+      const ended = await runBench([...words, '--vectors-file', own, '--out', folder]);
       t.equal(ended.code, 0, ended.err);
-      const report = JSON.parse(await readFile(join(folder, 'engine.json'), 'utf8')) as Report;
+      const report = await readReport(folder, 'engine');
       return { report, said: ended.err };
     };
     const limited = await measured('--vectors 200 --engines quarry');
