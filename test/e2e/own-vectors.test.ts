@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import {
   add,
   ask,
@@ -15,24 +14,26 @@ import {
   type VectorHit,
   vectorOf,
 } from './own-vectors-fixture.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { TestServer } from './server.ts';
+import { createTenant } from './tenant.ts';
 
-/** Collections whose vectors are supplied by the client. */
+/** Collections whose vectors are supplied by the client. The tests share a server; each has its own organization. */
 
 t.setTimeout(testFileMsMax);
+const server = await TestServer.start(t);
 
-async function start(t: Test) {
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
-  await api.call('collections/add-collection', {
+/** Organization with an empty collection `notes` for own vectors. */
+async function createNotes() {
+  const tenant = await createTenant(server);
+  await tenant.api.call('collections/add-collection', {
     ...{ collection_name: 'notes', num_shards: 8 },
     ...{ embedding_model: 'own', dimensions },
   });
-  return { server, api };
+  return tenant;
 }
 
 t.test('a collection for own vectors requires its number of dimensions', async (t) => {
-  const { api } = await start(t);
+  const { api } = await createNotes();
   const create = (body: object) =>
     api.request('collections/add-collection', { collection_name: 'other', ...body });
   for (const [body, status, detail] of [
@@ -47,16 +48,16 @@ t.test('a collection for own vectors requires its number of dimensions', async (
 });
 
 /** Collections `notes`, with own vectors, and `made`, with those of a model. */
-async function startWithModelCollection(t: Test) {
-  const fixture = await start(t);
-  await fixture.api.call('collections/add-collection', {
+async function createNotesAndModelCollection() {
+  const tenant = await createNotes();
+  await tenant.api.call('collections/add-collection', {
     ...{ collection_name: 'made', embedding_model: 'zembed-1' },
   });
-  return fixture;
+  return tenant;
 }
 
 t.test('invalid and missing vectors of a document are rejected with the reason', async (t) => {
-  const { api } = await startWithModelCollection(t);
+  const { api } = await createNotesAndModelCollection();
   const text = { type: 'text', text: 'Salted herring.' };
   const pages = { type: 'text-pages', pages: ['Salted herring.', 'A gull.'] };
   const [vector, zero] = [vectorOf(1), vectorOf(1).map(() => 0)];
@@ -107,7 +108,7 @@ t.test('invalid and missing vectors of a document are rejected with the reason',
 });
 
 t.test('a document that is too large for its vectors, or that has none, is rejected', async (t) => {
-  const { server, api } = await start(t);
+  const { key, api } = await createNotes();
   await api.call('collections/add-collection', {
     collection_name: 'wide',
     embedding_model: 'own',
@@ -124,14 +125,14 @@ t.test('a document that is too large for its vectors, or that has none, is rejec
   t.match(long, { status: 413, body: { detail: /Split the document/ } });
   const put = await fetch(`${server.url}/v1/documents/notes/a.txt`, {
     ...{ method: 'PUT', body: 'hello' },
-    headers: { authorization: `Bearer ${operatorKey}` },
+    headers: { authorization: `Bearer ${key}` },
   });
   t.equal(put.status, 400);
   t.match(await put.json(), { detail: /Send the text of the file and its vectors/ });
 });
 
 t.test('queries and model changes that do not fit the vectors of a collection are rejected', async (t) => {
-  const { api } = await startWithModelCollection(t);
+  const { api } = await createNotesAndModelCollection();
   const vector = vectorOf(1);
   for (const [collection, body, detail] of [
     ['notes', { query: 'herring' }, /`query_vector` is missing/],
@@ -156,8 +157,8 @@ t.test('queries and model changes that do not fit the vectors of a collection ar
 });
 
 /** Seven notes with vectors in all accepted forms; `seeds` are the seeds of their vectors, by path. */
-async function startWithNotes(t: Test) {
-  const { server, api } = await start(t);
+async function createSevenNotes(t: Test) {
+  const { api } = await createNotes();
   const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom'];
   const seeds = new Map<string, number>();
   for (const [i, word] of words.entries()) {
@@ -186,11 +187,11 @@ async function startWithNotes(t: Test) {
     { status: 400, detail: /1 dimensions/ },
   ]);
   seeds.set('6.txt', 6);
-  return { server, api, seeds, storedVector: ({ path }: VectorHit) => vectorOf(seeds.get(path)!) };
+  return { api, seeds, storedVector: ({ path }: VectorHit) => vectorOf(seeds.get(path)!) };
 }
 
 t.test('documents are found by their vectors, by their words and by both', async (t) => {
-  const { api, seeds, storedVector } = await startWithNotes(t);
+  const { api, seeds, storedVector } = await createSevenNotes(t);
   const query = vectorOf(2.1);
   for (const body of [byMeaning, { query: 'ballast' }]) {
     for (const [kind, precise] of [
@@ -226,7 +227,7 @@ t.test('documents are found by their vectors, by their words and by both', async
 });
 
 t.test('an overwritten document has its new vector, also after a kill', async (t) => {
-  const { server, api, seeds, storedVector } = await startWithNotes(t);
+  const { api, seeds, storedVector } = await createSevenNotes(t);
   const query = vectorOf(2.1);
   await add(api, '0.txt', {
     content: { type: 'text', text: 'Other words.' },
@@ -247,7 +248,7 @@ t.test('an overwritten document has its new vector, also after a kill', async (t
 });
 
 t.test('each page has its own vector, and no chunk spans two pages', async (t) => {
-  const { server, api } = await start(t);
+  const { api } = await createNotes();
   const pages = ['Short.', 'A page that is long. '.repeat(300), '', 'The last page.'];
   const vectors = pages.map((_, i) => vectorOf(i));
   for (const type of ['text-pages', 'text-pages-unordered'])
@@ -255,7 +256,8 @@ t.test('each page has its own vector, and no chunk spans two pages', async (t) =
   t.match(await add(api, 'none', { content: { type: 'text-pages', pages: [] }, vectors: [] }), {
     index_status: 'indexed',
   });
-  for (let round = 0; round < 2; round += 1) {
+  for (const isRestarted of [false, true]) {
+    if (isRestarted) await server.restart();
     for (const seed of [0, 1, 3]) {
       const query = vectorOf(seed);
       const found = await ask(api, 'pages', { query_vector: query, ...byMeaning });
@@ -273,7 +275,6 @@ t.test('each page has its own vector, and no chunk spans two pages', async (t) =
         t.ok(Math.max(...similarities) < 0.01);
       }
     }
-    await server.restart();
   }
   const { document } = await api.call('documents/get-document-info', {
     ...{ collection_name: 'notes', path: 'text-pages', include_content: true },
@@ -282,8 +283,8 @@ t.test('each page has its own vector, and no chunk spans two pages', async (t) =
 });
 
 t.test('the command line creates, fills and queries a collection with own vectors', async (t) => {
-  const { server, api } = await start(t);
-  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const { key, api } = await createNotes();
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const run = (...words: string[]) => runQuarry(words, { variables });
   t.match(await run('collections', 'add', 'lines', '--model', 'own', '--dimensions', String(dimensions)), {
     code: 0,
@@ -331,7 +332,7 @@ t.test('the command line creates, fills and queries a collection with own vector
 });
 
 t.test('documents acknowledged before a kill are found by their vectors afterwards', async (t) => {
-  const { server, api } = await start(t);
+  const { api } = await createNotes();
   const count = 120;
   const documents = Array.from({ length: count }, (_, i) => ({
     path: `${i}.txt`,
