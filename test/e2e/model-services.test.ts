@@ -7,22 +7,30 @@ import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import { FakeModelService, serviceDimensions } from '../models/fake-model-service.ts';
 import { testEventMsMax, testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { adminKey, TestServer } from './server.ts';
+import { createTenant, type Tenant } from './tenant.ts';
 
-/** Models served over HTTP, configured with one setting. */
+/**
+ * Models served over HTTP, configured with one setting. Most tests share a server and a service; each has its own
+ * organization and leaves the service without faults. The test of an unavailable service
+ * is the last of them, because it opens the circuit breakers.
+ */
 
 t.setTimeout(testFileMsMax);
-const key = 'sk-secret-of-the-service';
+const serviceKey = 'sk-secret-of-the-service';
 
 function variablesFor(service: FakeModelService) {
   return {
-    ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: key },
-    ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: key },
+    ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: serviceKey },
+    ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: serviceKey },
     MODEL_ALIASES: 'zembed-1=letters,zerank-2=words',
     // The longest that is allowed, so that a slow machine does not make queries go without vectors.
     PROVIDER_QUERY_MS_MAX: '50000',
   };
 }
+
+const service = await FakeModelService.start(t);
+const server = await TestServer.start(t, variablesFor(service));
 
 interface ExplainedReply {
   readonly results: { readonly explain?: { vector: { similarity: number | null }; rerank: number | null } }[];
@@ -50,14 +58,14 @@ async function waitForIndexed<T>(
 }
 
 /** Runs `quarry eval` with one question against the collection `notes`. */
-async function evaluate(t: Test, { url }: TestServer): Promise<CliResult> {
+async function evaluate(t: Test, { url }: TestServer, { key }: Tenant): Promise<CliResult> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-judged-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'qrels'));
   writeFileSync(join(folder, 'corpus.jsonl'), '{"_id": "gull.txt", "title": "", "text": "gull"}\n');
   writeFileSync(join(folder, 'queries.jsonl'), '{"_id": "1", "text": "where is the gull"}\n');
   writeFileSync(join(folder, 'qrels', 'test.tsv'), 'query-id\tcorpus-id\tscore\n1\tgull.txt\t1\n');
-  const variables = { QUARRY_URL: url, QUARRY_API_KEY: operatorKey };
+  const variables = { QUARRY_URL: url, QUARRY_API_KEY: key };
   return runQuarry(['eval', folder, '--collection', 'notes'], { variables });
 }
 
@@ -75,9 +83,7 @@ async function add(api: CheckedApiClient): Promise<void> {
 await t.test(
   'a service embeds and reranks documents and queries, under its own names and others',
   async (t) => {
-    const service = await FakeModelService.start(t);
-    const server = await TestServer.start(t, variablesFor(service));
-    const api = new CheckedApiClient(server);
+    const { api } = await createTenant(server);
     await add(api);
     const { results, warnings, explain } = await querySnippets(api, { reranker: 'words' });
     t.equal(results.length, 3);
@@ -120,14 +126,53 @@ await t.test(
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     t.match(metrics, /quarry_model_requests_total\{model="letters",outcome="answered"\} [1-9]/);
     t.match(metrics, /quarry_model_breaker\{model="letters"\} 0/);
-    t.notMatch(server.log + metrics + JSON.stringify(ready), /sk-secret/);
+    t.notMatch(server.fullLog + metrics + JSON.stringify(ready), /sk-secret/);
+  },
+);
+
+await t.test('a text that the service refuses fails its document with the reason', async (t) => {
+  const { api } = await createTenant(server);
+  await add(api);
+  service.setBehavior('refuse-long');
+  t.teardown(() => service.setBehavior('well'));
+  const added = await api.add('notes', 'long.txt', 'All work and no play. '.repeat(80));
+  t.match(added, { index_status: 'indexing_failed', error: /rejected the text: HTTP status 413/ });
+});
+
+await t.test(
+  'a service that quotes texts in its errors cannot bring those that must not be kept into the log',
+  async (t) => {
+    const { organization_id, api: silent } = await createTenant(server);
+    const administration = new CheckedApiClient(server, adminKey);
+    await administration.call('admin/update-organization', { organization_id, zdr: true });
+    service.quotesRequestInErrors = true;
+    t.teardown(() => {
+      service.quotesRequestInErrors = false;
+      service.setBehavior('well');
+    });
+    service.setBehavior('refuse-long');
+    const logLength = server.fullLog.length;
+    await silent.call('collections/add-collection', { collection_name: 'notes' });
+    const text = 'The xylophonist plays. '.repeat(30);
+    t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
+    await silent.request('models/embed', { model: 'letters', input_type: 'query', input: text });
+    await silent.request('models/rerank', { model: 'words', query: text, documents: [text] });
+    t.ok(
+      service.requests.some(
+        ({ path, texts }) => path === '/v1/rerank' && texts.some((sent) => sent.includes('xylophonist')),
+      ),
+      'the reranker rejected it as well',
+    );
+    const log = server.fullLog.slice(logLength);
+    t.match(log, /model service rejected input/);
+    t.match(log, /withheld: \d+ characters/);
+    t.notMatch(log, /xylophonist/);
   },
 );
 
 await t.test('while it is away documents wait visibly and queries say what they do without', async (t) => {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t, variablesFor(service));
-  const api = new CheckedApiClient(server);
+  const tenant = await createTenant(server);
+  const { api } = tenant;
   await add(api);
   service.setBehavior('error');
   await api.call('documents/add-document', {
@@ -148,7 +193,7 @@ await t.test('while it is away documents wait visibly and queries say what they 
   const found = await querySnippets(api, { query: 'the harbour wall' });
   t.match(found.warnings, [/from lexical search only.*letters/]);
   t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
-  const measured = await evaluate(t, server);
+  const measured = await evaluate(t, server, tenant);
   t.match(measured, { code: 1, err: /Nothing was measured\. .*from lexical search only/ });
   t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
   for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
@@ -176,43 +221,33 @@ await t.test('while it is away documents wait visibly and queries say what they 
 });
 
 await t.test('a server may be told to refuse queries instead', async (t) => {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t, { ...variablesFor(service), WITHOUT_MODEL: 'refuse' });
-  const api = new CheckedApiClient(server);
+  const ownService = await FakeModelService.start(t);
+  const ownServer = await TestServer.start(t, { ...variablesFor(ownService), WITHOUT_MODEL: 'refuse' });
+  const api = new CheckedApiClient(ownServer);
   await add(api);
-  service.setBehavior('closed');
+  ownService.setBehavior('closed');
   const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
   const reply = await api.request('queries/top-snippets', query);
   t.match(reply, { status: 503, body: { detail: /"letters" is unavailable/ } });
   t.ok(reply.headers.has('retry-after'));
 });
 
-await t.test('a text that the service refuses fails its document with the reason', async (t) => {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t, variablesFor(service));
-  const api = new CheckedApiClient(server);
-  await add(api);
-  service.setBehavior('refuse-long');
-  const added = await api.add('notes', 'long.txt', 'All work and no play. '.repeat(80));
-  t.match(added, { index_status: 'indexing_failed', error: /rejected the text: HTTP status 413/ });
-});
-
 await t.test('a collection keeps to the model of its vectors, whatever is configured later', async (t) => {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+  const ownService = await FakeModelService.start(t);
+  const ownServer = await TestServer.start(t);
+  const api = new CheckedApiClient(ownServer);
   await api.call('collections/add-collection', { collection_name: 'old' });
   await api.add('old', 'a.txt', notes['herring.txt']);
-  await server.restart(variablesFor(service));
+  await ownServer.restart(variablesFor(ownService));
   await add(api);
-  const requestCount = service.requests.length;
+  const requestCount = ownService.requests.length;
   const old = await querySnippets(api, { collection_name: 'old' });
   t.same(old.warnings, undefined, 'the built-in model still serves the old collection');
   await api.add('old', 'b.txt', notes['gull.txt']);
-  t.equal(service.requests.length, requestCount, 'and its new documents');
-  await server.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
+  t.equal(ownService.requests.length, requestCount, 'and its new documents');
+  await ownServer.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
   t.match((await querySnippets(api, {})).warnings, [/letters.*another version/]);
-  await server.restart({
+  await ownServer.restart({
     EMBEDDING_URL: '',
     EMBEDDING_MODEL: '',
     MODEL_ALIASES: '',
@@ -231,61 +266,24 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
     (info) => JSON.stringify(info).includes('not configured on this server'),
   );
   // The service is down at startup: the server uses the stored vector length.
-  const variables = variablesFor(service);
-  await service.stop();
-  await server.restart(variables);
+  const variables = variablesFor(ownService);
+  await ownService.stop();
+  await ownServer.restart(variables);
   t.match((await querySnippets(api, {})).warnings, [/no connection/]);
   t.same((await querySnippets(api, { collection_name: 'old' })).warnings, undefined);
 });
 
 await t.test('settings that make no sense stop the start and say why', async (t) => {
-  const unreachableUrl = 'http://127.0.0.1:9/v1';
   const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
-    [{ EMBEDDING_URL: unreachableUrl }, /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/],
-    [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
     [
-      { EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'x' },
-      /The vector length of "x" is unknown.*no connection/,
+      { EMBEDDING_URL: 'http://127.0.0.1:9/v1' },
+      /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/,
     ],
+    [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
     [
       { EMBEDDING_MODEL: 'x' },
       /QUARRY_EMBEDDING_MODEL is "x", which does not exist\. Available models: zembed-1/,
     ],
-    [{ RERANKER: 'zerank-9' }, /QUARRY_RERANKER is "zerank-9", which does not exist/],
-    [{ MODEL_ALIASES: 'a=b' }, /QUARRY_MODEL_ALIASES maps a to "b", which does not exist/],
-    [{ EMBEDDING_URL: unreachableUrl, EMBEDDING_MODEL: 'zembed-1' }, /the name of a built-in model/],
-    [
-      { MODEL_EXECUTION_PROVIDERS: 'cpu,abacus' },
-      /QUARRY_MODEL_EXECUTION_PROVIDERS contains abacus, which onnxruntime cannot use on this machine/,
-    ],
   ];
   for (const [variables, message] of wrong) await t.rejects(TestServer.start(t, variables), { message });
 });
-
-await t.test(
-  'a service that quotes texts in its errors cannot bring those that must not be kept into the log',
-  async (t) => {
-    const service = await FakeModelService.start(t);
-    const server = await TestServer.start(t, variablesFor(service));
-    const administration = new CheckedApiClient(server, adminKey);
-    const organization_id = '44444444-4444-4444-8444-444444444444';
-    await administration.call('admin/create-organization', { organization_id });
-    await administration.call('admin/update-organization', { organization_id, zdr: true });
-    const { api_key } = await administration.call('admin/add-api-key', {
-      organization_id,
-      name: 'silent',
-      permission: 'all',
-    });
-    const silent = new CheckedApiClient(server, api_key);
-    service.quotesRequestInErrors = true;
-    service.setBehavior('refuse-long');
-    await silent.call('collections/add-collection', { collection_name: 'notes' });
-    const text = 'The xylophonist plays. '.repeat(30);
-    t.match(await silent.add('notes', 'long.txt', text), { index_status: 'indexing_failed' });
-    await silent.request('models/embed', { model: 'letters', input_type: 'query', input: text });
-    await silent.request('models/rerank', { model: 'words', query: text, documents: [text] });
-    t.match(server.log, /model service rejected input/);
-    t.match(server.log, /withheld: \d+ characters/);
-    t.notMatch(server.log, /xylophonist/);
-  },
-);
