@@ -16,12 +16,13 @@ import {
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
+import { createTenant } from './tenant.ts';
 
 /** Models installed from files with the command line and used by a server. */
 
 t.setTimeout(testFileMsMax);
 
-function writeRerankerFolder(t: Test): string {
+function createDataFolder(t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-added-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, 'data');
@@ -29,8 +30,43 @@ function writeRerankerFolder(t: Test): string {
 
 const weights = vocabulary.map((word) => (word === 'gull' ? 3 : -1));
 
+/** Server with the added models `letters` and `judge` as defaults and under aliases, and three notes. */
+async function startWithAddedModels() {
+  const data = createDataFolder(t);
+  const variables = { QUARRY_DATA: data };
+  const letters = writeModelFolder(
+    t,
+    { 'model.onnx': null, 'onnx/model.onnx': tokenVectorsGraph() },
+    'letters',
+  );
+  await runQuarry(['models', 'add', letters], { variables });
+  await runQuarry(
+    ['models', 'add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')],
+    {
+      variables,
+    },
+  );
+  const server = await TestServer.start(t, {
+    ...{ DATA: data, EMBEDDING_MODEL: 'letters', RERANKER: 'judge' },
+    MODEL_ALIASES: 'zerank-2=judge,zembed-1=letters',
+  });
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'notes' });
+  const notes = { 'a.txt': 'salt herring barrel', 'b.txt': 'tide gull', 'c.txt': 'yes no' };
+  await api.addAll(
+    'notes',
+    Object.entries(notes).map(([path, text]) => ({ path, content: { type: 'text', text } })),
+  );
+  return { data, variables, letters, server, api };
+}
+
+const { data, variables, letters, server, api } = await startWithAddedModels();
+
+/** Server to which tests add models while it runs. */
+const reloadingServer = await TestServer.start(t);
+
 t.test('the command line adds, lists, tests and removes models, as text and as JSON', async (t) => {
-  const data = writeRerankerFolder(t);
+  const data = createDataFolder(t);
   const variables = { QUARRY_DATA: data };
   const run = (...commandLineArguments: string[]) =>
     runQuarry(['models', ...commandLineArguments], { variables });
@@ -74,37 +110,7 @@ t.test('the command line adds, lists, tests and removes models, as text and as J
   });
 });
 
-/** Server with the added models `letters` and `judge` as defaults and under aliases, and three notes. */
-async function startWithAddedModels(t: Test) {
-  const data = writeRerankerFolder(t);
-  const variables = { QUARRY_DATA: data };
-  const letters = writeModelFolder(
-    t,
-    { 'model.onnx': null, 'onnx/model.onnx': tokenVectorsGraph() },
-    'letters',
-  );
-  await runQuarry(['models', 'add', letters], { variables });
-  await runQuarry(
-    ['models', 'add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')],
-    {
-      variables,
-    },
-  );
-  const server = await TestServer.start(t, {
-    ...{ DATA: data, EMBEDDING_MODEL: 'letters', RERANKER: 'judge' },
-    MODEL_ALIASES: 'zerank-2=judge,zembed-1=letters',
-  });
-  const api = new CheckedApiClient(server);
-  await api.call('collections/add-collection', { collection_name: 'notes' });
-  const notes = { 'a.txt': 'salt herring barrel', 'b.txt': 'tide gull', 'c.txt': 'yes no' };
-  for (const [path, text] of Object.entries(notes)) {
-    t.match(await api.add('notes', path, text), { index_status: 'indexed' });
-  }
-  return { data, variables, letters, server, api };
-}
-
 t.test('a server embeds and reranks with added models, also under aliases', async (t) => {
-  const { server, api } = await startWithAddedModels(t);
   for (const precise of [false, true]) {
     const body = {
       collection_name: 'notes',
@@ -145,7 +151,6 @@ t.test('a server embeds and reranks with added models, also under aliases', asyn
 });
 
 t.test('queries of a collection whose model is removed or damaged get a warning', async (t) => {
-  const { data, variables, letters, server, api } = await startWithAddedModels(t);
   await runQuarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
   await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
   const without = { collection_name: 'notes', query: 'salt', k: 1, reranker: null };
@@ -161,7 +166,6 @@ t.test('queries of a collection whose model is removed or damaged get a warning'
   await server.restart({ EMBEDDING_MODEL: 'letters' });
   const again = (await api.call('queries/top-snippets', without)) as { warnings?: string[] };
   t.equal(again.warnings, undefined, 'the same files have the same version');
-  await server.restart();
   rmSync(join(data, 'models', 'judge', 'model.onnx'));
   const judged = (await api.call('queries/top-snippets', { ...without, reranker: 'judge' })) as {
     warnings?: string[];
@@ -173,10 +177,9 @@ t.test('queries of a collection whose model is removed or damaged get a warning'
 });
 
 t.test('a running server reloads added models, and unused ones can be removed', async (t) => {
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+  const { api } = await createTenant(reloadingServer);
   const run = (...commandLineArguments: string[]) =>
-    runQuarry(['models', ...commandLineArguments], { variables: { QUARRY_DATA: server.data } });
+    runQuarry(['models', ...commandLineArguments], { variables: { QUARRY_DATA: reloadingServer.data } });
   const knows = (model: string) => async () =>
     (await api.request('embeddings', { model, input: 'gull' })).status === 200;
   const create = (collection_name: string, embedding_model: string) =>
@@ -212,8 +215,8 @@ t.test('a running server reloads added models, and unused ones can be removed', 
     code: 1,
     err: /is in use: one collection uses its vectors\. .*change-model.*--force/,
   });
-  await server.stop();
-  await server.restart();
+  await reloadingServer.stop();
+  await reloadingServer.restart();
   t.match(await run('remove', 'letters', '--yes', '--force'), { code: 0 });
   const without = { collection_name: 'notes', query: 'gull', k: 2 };
   const warned = async () =>
@@ -239,13 +242,15 @@ t.test('a text that a model fails on gets an error, and other texts of the batch
     nodes: [{ operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['last_hidden_state'] }],
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
-  const data = writeRerankerFolder(t);
   await runQuarry(['models', 'add', writeModelFolder(t, { 'model.onnx': graph }, 'brittle')], {
-    variables: { QUARRY_DATA: data },
+    variables: { QUARRY_DATA: reloadingServer.data },
   });
-  const server = await TestServer.start(t, { DATA: data, EMBEDDING_MODEL: 'brittle' });
-  const api = new CheckedApiClient(server);
-  await api.call('collections/add-collection', { collection_name: 'notes' });
+  const { api } = await createTenant(reloadingServer);
+  const notes = { collection_name: 'notes', embedding_model: 'brittle' };
+  await waitUntil(
+    'the model is known',
+    async () => (await api.request('collections/add-collection', notes)).status === 201,
+  );
   for (const text of ['salt', 'gull', 'tide'])
     t.match(await api.add('notes', text, text), { index_status: 'indexed' });
   t.match(await api.add('notes', 'barrel', 'barrel'), {
