@@ -72,18 +72,24 @@ export function serverSettingsFor(service: FakeModelService) {
   };
 }
 
-/** Server with notes embedded by the built-in model, and an embedding service. */
-export async function startModelChange(t: Test) {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
-  await api.call('collections/add-collection', { collection_name: 'notes', num_shards: 8 });
+/** Adds a collection `notes` with notes that the built-in model embeds. */
+export async function addNotes(api: CheckedApiClient): Promise<void> {
+  await api.call('collections/add-collection', {
+    ...{ collection_name: 'notes', num_shards: 8, embedding_model: 'zembed-1' },
+  });
   const documents = Array.from({ length: documentsCount }, (_, i) => ({
     path: pathOf(i),
     content: { type: 'text' as const, text: textOf(i) },
   }));
   await api.addAll('notes', documents);
-  await server.restart(serverSettingsFor(service));
+}
+
+/** Server with an embedding service, and notes that the built-in model embeds. */
+export async function startModelChange(t: Test) {
+  const service = await FakeModelService.start(t);
+  const server = await TestServer.start(t, serverSettingsFor(service));
+  const api = new CheckedApiClient(server);
+  await addNotes(api);
   return { service, server, api };
 }
 

@@ -3,28 +3,47 @@ import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { FakeModelService } from '../models/fake-model-service.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import {
+  addNotes,
   checkServiceVectors,
   documentsCount,
   pathOf,
   querySnippets,
   type SnippetsReply,
   serverSettingsFor,
-  startModelChange,
   statusOf,
   textOf,
   waitForStatus,
 } from './model-change-fixture.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { TestServer } from './server.ts';
+import { createTenant } from './tenant.ts';
 
-/** A collection changes its embedding model while it serves queries. */
+/**
+ * A collection changes its embedding model while it serves queries. The tests share a server and a service; each has
+ * its own organization.
+ */
 
 t.setTimeout(testFileMsMax);
+const service = await FakeModelService.start(t);
+const server = await TestServer.start(t, serverSettingsFor(service));
+
+/** Organization of a test; the service has no faults and no requests yet. */
+async function createOrganization() {
+  service.setBehavior('well');
+  service.requests.length = 0;
+  return createTenant(server);
+}
+
+/** Organization with notes that the built-in model embeds. */
+async function createNotes() {
+  const tenant = await createOrganization();
+  await addNotes(tenant.api);
+  return tenant;
+}
 
 /** Starts to change `notes` to the model `letters` while its service fails. */
 async function startPausedModelChange(t: Test) {
-  const { service, server, api } = await startModelChange(t);
+  const { api } = await createNotes();
   service.setBehavior('error');
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
@@ -40,11 +59,11 @@ async function startPausedModelChange(t: Test) {
     await server.stop('SIGKILL');
     await server.restart();
   };
-  return { service, server, api, texts, put, remove, kill };
+  return { api, texts, put, remove, kill };
 }
 
 t.test('a model change is rejected with the reason, or its status shows why it waits', async (t) => {
-  const { service, server, api } = await startModelChange(t);
+  const { api, key } = await createNotes();
   const change = (model: string) =>
     api.request('collections/change-model', { collection_name: 'notes', embedding_model: model });
   t.match(await change('nothing'), { status: 404, body: { detail: /letters, zembed-1/ } });
@@ -57,13 +76,15 @@ t.test('a model change is rejected with the reason, or its status shows why it w
   await waitForStatus('the status names the error of the service', api, ({ model_changes: [first] = [] }) =>
     /letters.*HTTP status 500/.test(first?.waiting_for ?? ''),
   );
-  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const shown = await runQuarry(['status'], { variables });
   t.match(shown.out, /notes: changing the model to letters, 0 of 60 documents done\. Paused\. .*letters/);
+  // The change would continue during the next tests.
+  await api.call('collections/delete-collection', { collection_name: 'notes' });
 });
 
 t.test('the previous model serves during a change, and a kill loses no document', async (t) => {
-  const { service, api, texts, put, remove, kill } = await startPausedModelChange(t);
+  const { api, texts, put, remove, kill } = await startPausedModelChange(t);
   await put('late.txt', 'A late note tells of the bollard.');
   await put(pathOf(3), 'Now it tells of the windlass.');
   await remove(pathOf(5));
@@ -108,7 +129,7 @@ t.test('the previous model serves during a change, and a kill loses no document'
 });
 
 t.test('a change to another model and back results in the same vectors', async (t) => {
-  const { server, api } = await startModelChange(t);
+  const { api, key } = await createNotes();
   t.match(await api.add('notes', pathOf(3), 'Now it tells of the windlass.', { overwrite: true }), {
     index_status: 'indexed',
   });
@@ -116,7 +137,7 @@ t.test('a change to another model and back results in the same vectors', async (
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   await waitForStatus('the change ends', api, ({ model_changes: changes }) => changes === undefined);
   await server.restart();
-  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
   t.match(back, { code: 0, err: /notes now uses the model zembed-1\./ });
   const after = await querySnippets(api, 'the windlass');
@@ -132,7 +153,7 @@ t.test('a change to another model and back results in the same vectors', async (
 });
 
 t.test('documents added throughout a model change are indexed after it', async (t) => {
-  const { service, api } = await startModelChange(t);
+  const { api } = await createNotes();
   const texts = new Map(Array.from({ length: documentsCount }, (_, i) => [pathOf(i), textOf(i)]));
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   const failures: unknown[] = [];
@@ -158,7 +179,7 @@ t.test('documents added throughout a model change are indexed after it', async (
 });
 
 t.test('a change is canceled by naming the model of the collection again', async (t) => {
-  const { service, server, api } = await startModelChange(t);
+  const { api } = await createNotes();
   service.setBehavior('error');
   const change = (model: string) =>
     api.call('collections/change-model', { collection_name: 'notes', embedding_model: model });
@@ -175,9 +196,7 @@ t.test('a change is canceled by naming the model of the collection again', async
 });
 
 t.test('an empty collection changes its model at once', async (t) => {
-  const service = await FakeModelService.start(t);
-  const server = await TestServer.start(t, serverSettingsFor(service));
-  const api = new CheckedApiClient(server);
+  const { api } = await createOrganization();
   await api.call('collections/add-collection', { collection_name: 'notes' });
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
   const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
