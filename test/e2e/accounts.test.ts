@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { testFileMsMax } from '../timeouts.ts';
 import { freePort } from './free-port.ts';
 import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
@@ -20,19 +21,32 @@ const cookieOf = ({ headers }: HttpReply) => (headers.get('set-cookie') ?? '').s
 const whoAmI = ({ url }: TestServer, headers: Record<string, string>) =>
   sendRequest(`${url}/api/users/get-user`, { headers, body: {} });
 
-/** Server on which Ann has requested a sign-in link, and the browser that requested it. */
-async function startWithSignInLink(t: Test) {
-  const { url: mailUrl, mails } = createMailFolder(t);
-  const server = await TestServer.start(t, { MAIL_URL: mailUrl });
-  const ann = new TestUser('ann@example.com', server, mails);
+const password = 'correct horse battery staple';
+
+/** Hash of the password `correct horse battery staple`, made with the command line. */
+async function hashPassword(): Promise<string> {
+  const hashing = run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password']);
+  hashing.child.stdin?.end(`${password}\n`);
+  return (await hashing).stdout.trim();
+}
+
+const { url: mailUrl, mails } = createMailFolder(t);
+const mailingServer = await TestServer.start(t, { MAIL_URL: mailUrl });
+const plainServer = await TestServer.start(t);
+const passwordHash = await hashPassword();
+const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: passwordHash, MAIL_URL: 'console:' });
+
+/** User of the server that sends mails who has requested a sign-in link, and the browser that requested it. */
+async function requestSignInLink(email: string) {
+  const user = new TestUser(email, mailingServer, mails);
   const requestLink = (redirect_url?: string) =>
-    sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: ann.email, redirect_url } });
+    sendRequest(`${mailingServer.url}/api/auth/magic-link/send`, { body: { email, redirect_url } });
   const sent = await requestLink('/docs?x=1#y');
-  return { server, ann, mails, sent, requestLink, link: await ann.link(), browser: cookieOf(sent) };
+  return { user, sent, requestLink, link: await user.link(), browser: cookieOf(sent) };
 }
 
 t.test('a request for a sign-in link sends one mail a minute', async (t) => {
-  const { mails, sent, requestLink } = await startWithSignInLink(t);
+  const { user, sent, requestLink } = await requestSignInLink('ben@example.com');
   t.match(sent, { status: 200, body: { message: /a sign-in link was sent/ } });
   t.match(
     sent.headers.get('set-cookie') ?? '',
@@ -40,16 +54,45 @@ t.test('a request for a sign-in link sends one mail a minute', async (t) => {
   );
   t.match(await requestLink(), { status: 200 }, 'an immediate repeated request gets the same reply');
   t.equal(
-    mails().filter((mail) => mail.includes('Sign in to Quarry')).length,
+    mails().filter((mail) => mail.includes(`To: ${user.email}`) && mail.includes('Sign in to Quarry')).length,
     1,
     'a repeated request sends no second mail',
   );
 });
 
+t.test('the session of a browser works only in requests from pages of the server', async (t) => {
+  const { user, link, browser } = await requestSignInLink('cem@example.com');
+  const cookie = cookieOf(await sendRequest(link, { method: 'GET', headers: { cookie: browser } }));
+  const own = { cookie, origin: mailingServer.url };
+  t.match(await whoAmI(mailingServer, own), { status: 200, body: { user: { email: user.email } } });
+  for (const site of ['same-origin', 'none'])
+    t.match(await whoAmI(mailingServer, { cookie, 'sec-fetch-site': site }), { status: 200 });
+  for (const foreign of [
+    {},
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
+  ])
+    t.match(await whoAmI(mailingServer, { cookie, ...foreign }), { status: 403 }, JSON.stringify(foreign));
+  t.match(
+    await sendRequest(`${mailingServer.url}/api/users/get-user`, {
+      headers: { ...own, 'content-type': 'text/plain' },
+      body: '{}',
+    }),
+    { status: 403 },
+    'a content type that HTML forms can send is rejected',
+  );
+  const oversized = `x=${'y'.repeat(9_000)}; ${cookie}`;
+  t.match(await whoAmI(mailingServer, { ...own, cookie: oversized }), { status: 401 });
+});
+
+// After the others: failed attempts delay later ones from the same address.
 t.test(
   'a sign-in link works once: directly in the requesting browser, after confirmation in another',
   async (t) => {
-    const { server, link, browser } = await startWithSignInLink(t);
+    const { link, browser } = await requestSignInLink('ann@example.com');
     const headRequest = { method: 'HEAD', headers: { cookie: browser, ...json } };
     t.match(await sendRequest(link, headRequest), { status: 405 }, 'a HEAD request does not use the link');
 
@@ -68,7 +111,7 @@ t.test(
       confirmation: field('confirmation'),
     }).toString();
     const confirm = (headers: Record<string, string>) =>
-      sendRequest(`${server.url}/api/auth/magic-link/verify`, {
+      sendRequest(`${mailingServer.url}/api/auth/magic-link/verify`, {
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
         body: form,
       });
@@ -90,37 +133,8 @@ t.test(
   },
 );
 
-t.test('the session of a browser works only in requests from pages of the server', async (t) => {
-  const { server, ann, link, browser } = await startWithSignInLink(t);
-  const cookie = cookieOf(await sendRequest(link, { method: 'GET', headers: { cookie: browser } }));
-  const own = { cookie, origin: server.url };
-  t.match(await whoAmI(server, own), { status: 200, body: { user: { email: ann.email } } });
-  for (const site of ['same-origin', 'none'])
-    t.match(await whoAmI(server, { cookie, 'sec-fetch-site': site }), { status: 200 });
-  for (const foreign of [
-    {},
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-    { 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-    { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
-  ])
-    t.match(await whoAmI(server, { cookie, ...foreign }), { status: 403 }, JSON.stringify(foreign));
-  t.match(
-    await sendRequest(`${server.url}/api/users/get-user`, {
-      headers: { ...own, 'content-type': 'text/plain' },
-      body: '{}',
-    }),
-    { status: 403 },
-    'a content type that HTML forms can send is rejected',
-  );
-  const oversized = `x=${'y'.repeat(9_000)}; ${cookie}`;
-  t.match(await whoAmI(server, { ...own, cookie: oversized }), { status: 401 });
-});
-
 t.test('the operator signs in with the link that the server prints or that login-link creates', async (t) => {
-  const server = await TestServer.start(t);
-  const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
+  const printed = /http:\S+verify\?token=\S+/.exec(plainServer.printedText)?.[0] ?? '';
   const { stdout } = await run('env', [
     '-u',
     'NODE_OPTIONS',
@@ -128,9 +142,9 @@ t.test('the operator signs in with the link that the server prints or that login
     cli,
     'login-link',
     '--data',
-    server.data,
+    plainServer.data,
     '--url',
-    server.url,
+    plainServer.url,
   ]);
   t.match(
     await sendRequest(printed, { method: 'GET', headers: json }),
@@ -142,17 +156,17 @@ t.test('the operator signs in with the link that the server prints or that login
   const answer = await sendRequest(stdout.trim(), { method: 'GET', headers: json });
   t.match(answer, { status: 200, body: { user: { email: 'operator@localhost' } } });
   const headers = { authorization: `Bearer ${answer.body.access_token}` };
-  const { body } = await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} });
+  const { body } = await sendRequest(`${plainServer.url}/api/users/get-user`, { headers, body: {} });
   t.match(body.organizations, [{ name: 'default', permission: 'OWNER', subscription_tier: 'enterprise' }]);
   const { organization_id } = body.organizations[0];
   t.match(
-    await sendRequest(`${server.url}/api/organizations/delete-organization`, {
+    await sendRequest(`${plainServer.url}/api/organizations/delete-organization`, {
       headers,
       body: { organization_id },
     }),
     { status: 409 },
   );
-  const invited = await sendRequest(`${server.url}/api/organizations/users/invite-user`, {
+  const invited = await sendRequest(`${plainServer.url}/api/organizations/users/invite-user`, {
     headers,
     body: { organization_id, email: 'b@example.com' },
   });
@@ -161,28 +175,25 @@ t.test('the operator signs in with the link that the server prints or that login
     { invite_code: /^eyJ/, message: /does not send mail/ },
     'without mail the inviting user gets the code',
   );
-  t.match(await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }), {
-    status: 503,
-    body: { detail: /QUARRY_MAIL_URL/ },
-  });
   t.match(
-    await sendRequest(`${server.url}/api/auth/magic-link/send`, { body: { email: 'operator@localhost' } }),
+    await sendRequest(`${plainServer.url}/api/auth/magic-link/send`, { body: { email: 'b@example.com' } }),
+    {
+      status: 503,
+      body: { detail: /QUARRY_MAIL_URL/ },
+    },
+  );
+  t.match(
+    await sendRequest(`${plainServer.url}/api/auth/magic-link/send`, {
+      body: { email: 'operator@localhost' },
+    }),
     { status: 422 },
     'the operator cannot be impersonated by mail',
   );
-  t.match(await sendRequest(`${server.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
+  t.match(await sendRequest(`${plainServer.url}/api/auth/login-link`, { body: { proof: 'x'.repeat(43) } }), {
     status: 401,
   });
 });
 
-/** Hash of the password `correct horse battery staple`, made with the command line. */
-async function hashPassword(): Promise<string> {
-  const hashing = run('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, 'hash-password']);
-  hashing.child.stdin?.end(`${password}\n`);
-  return (await hashing).stdout.trim();
-}
-
-const password = 'correct horse battery staple';
 const signInOptions = { mail: false, google: false, github: false, administrator: false, resend_seconds: 60 };
 const readSignInOptions = async ({ url }: TestServer) =>
   (await sendRequest(`${url}/api/auth/options`, { method: 'GET' })).body;
@@ -191,44 +202,38 @@ function logIn({ url }: TestServer, typed: string, headers: Record<string, strin
   return sendRequest(`${url}/api/admin/login`, { headers, body: { password: typed } });
 }
 
-const startWithPassword = async (t: Test) =>
-  TestServer.start(t, { ADMIN_PASSWORD_HASH: await hashPassword(), MAIL_URL: 'console:' });
-
-const organization_id = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
-function createOrganization({ url }: TestServer, token: string) {
+function createOrganization({ url }: TestServer, organization_id: string, token: string) {
   const headers = { authorization: `Bearer ${token}` };
   return sendRequest(`${url}/v1/admin/create-organization`, { headers, body: { organization_id } });
 }
 
 t.test('without a password in the settings the administrator cannot sign in', async (t) => {
-  const server = await TestServer.start(t);
-  t.same(await readSignInOptions(server), signInOptions);
-  t.match(await logIn(server, 'anything at all'), { status: 503 }, 'no password is set by default');
+  t.same(await readSignInOptions(plainServer), signInOptions);
+  t.match(await logIn(plainServer, 'anything at all'), { status: 503 }, 'no password is set by default');
 });
 
 t.test('the administrator signs in with the password from the settings', async (t) => {
-  t.match(await hashPassword(), /^\$argon2id\$/);
-  const server = await startWithPassword(t);
+  t.match(passwordHash, /^\$argon2id\$/);
   t.same(await readSignInOptions(server), { ...signInOptions, mail: true, administrator: true });
   t.match(await logIn(server, 'wrong'), { status: 401 });
   const program = await logIn(server, password);
   t.match(program.body, { is_admin: true, access_token: /^zes_/ });
-  t.match(await createOrganization(server, program.body.access_token), { status: 201 });
+  const organization_id = randomUUID();
+  t.match(await createOrganization(server, organization_id, program.body.access_token), { status: 201 });
   const headers = { authorization: `Bearer ${program.body.access_token}` };
   t.match(await whoAmI(server, headers), { status: 401 }, 'the administrator is not a user');
-  t.match(await createOrganization(server, adminKey), { status: 409 }, 'the administrator key is valid too');
-
-  const warning = /"level":40.*QUARRY_MAIL_URL=console: prints sign-in links/;
-  t.notMatch(server.fullLog, warning, 'a server on a loopback address may print sign-in links');
-  await server.restart({ BASE_URL: 'https://quarry.example.com', PORT: String(await freePort()) });
-  t.match(server.fullLog, warning, 'a server with a public address warns at startup');
+  t.match(
+    await createOrganization(server, organization_id, adminKey),
+    { status: 409 },
+    'the administrator key is valid too',
+  );
 });
 
 t.test(
   'another sign-in of the administrator ends the previous session, and a sign-out the last',
   async (t) => {
-    const server = await startWithPassword(t);
-    t.match(await createOrganization(server, adminKey), { status: 201 });
+    const organization_id = randomUUID();
+    t.match(await createOrganization(server, organization_id, adminKey), { status: 201 });
     const browser = await logIn(server, password, { origin: server.url });
     t.equal(browser.body.access_token, undefined, 'the session of a browser is not in the reply body');
     const first = { cookie: cookieOf(browser), origin: server.url };
@@ -260,7 +265,6 @@ t.test(
 );
 
 t.test('after wrong passwords the right one has to wait as well', async (t) => {
-  const server = await startWithPassword(t);
   for (let i = 0; i < 3; i += 1) t.match(await logIn(server, 'wrong'), { status: 401 });
   const late = await logIn(server, password);
   t.match(
@@ -268,4 +272,11 @@ t.test('after wrong passwords the right one has to wait as well', async (t) => {
     [429, /^\d+$/],
     'the right password is limited too',
   );
+});
+
+t.test('a server with a public address warns at startup if it prints sign-in links', async (t) => {
+  const warning = /"level":40.*QUARRY_MAIL_URL=console: prints sign-in links/;
+  t.notMatch(server.fullLog, warning, 'a server on a loopback address may print sign-in links');
+  await server.restart({ BASE_URL: 'https://quarry.example.com', PORT: String(await freePort()) });
+  t.match(server.fullLog, warning, 'a server with a public address warns at startup');
 });
