@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { freePort } from './free-port.ts';
 import { listenOnLoopback, openIdIssuer } from './openid-issuer.ts';
 import { sendRequest } from './people.ts';
@@ -61,7 +61,7 @@ const json = { accept: 'application/json' };
 const issuerSecret = 'a-secret-between-the-two';
 
 /** Server that signs users in with an OpenID Connect issuer. */
-async function startWithIssuer(t: Test) {
+async function startWithIssuer() {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const callback = `${base}/api/auth/google/auth`;
@@ -83,71 +83,6 @@ async function startWithIssuer(t: Test) {
   };
   return { server, base, callback, issuer, begin, signIn };
 }
-
-t.test('the callback of an OpenID Connect issuer works once, in the browser that started', async (t) => {
-  const { base, issuer, begin, signIn } = await startWithIssuer(t);
-  const ada = await signIn('ada@example.com');
-  t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
-  const other = new FakeBrowser();
-  t.equal((await other.visit(ada.returned)).status, 400, 'another browser cannot use the callback');
-  await other.visit(begin);
-  t.equal(
-    (await other.visit(ada.returned)).status,
-    400,
-    'another browser with its own pending sign-in cannot use the callback',
-  );
-  t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
-  const done = await ada.browser.visit(ada.returned);
-  t.match([done.status, done.location], [302, `${base}/docs?x`]);
-  t.same(ada.browser.cookiesOf(base), ['session'], 'the browser keeps no cookie of the sign-in');
-  const own = { 'content-type': 'application/json', origin: base };
-  t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
-  t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');
-});
-
-t.test('accounts of an OpenID Connect issuer belong to the user of their verified address', async (t) => {
-  const { server, signIn } = await startWithIssuer(t);
-  const first = await signIn('ada@example.com');
-  const program = await first.browser.visit(first.returned, undefined, json);
-  t.equal(program.status, 200);
-  const { user, access_token } = JSON.parse(program.text) as { user: { id: string }; access_token: string };
-  t.match(access_token, /^zes_/);
-  const other = await signIn('ada@example.com|another account');
-  const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
-  t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same user');
-  const unverified = await signIn('new@example.com');
-  t.match(await unverified.browser.visit(unverified.returned), { status: 403, text: /verified/ });
-  for (const secret of [access_token, issuerSecret, 'code='])
-    t.notOk(server.log.includes(secret), 'the log contains no secret');
-});
-
-t.test('invalid callbacks and sign-in addresses are rejected', async (t) => {
-  const { server, base, callback, issuer, signIn } = await startWithIssuer(t);
-  const tampered = await signIn('eve@example.com');
-  const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
-  t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'a reply of another issuer is rejected');
-  t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'a callback has one attempt');
-  const denied = await signIn('eve@example.com');
-  const state = new URL(denied.returned).searchParams.get('state')!;
-  const denial = `${callback}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
-  t.equal((await denied.browser.visit(denial)).status, 400);
-  const wrongCode = await signIn('eve@example.com');
-  t.equal(
-    (await wrongCode.browser.visit(wrongCode.returned.replace(/code=[^&]{6}/, 'code=xxxxxx'))).status,
-    400,
-  );
-  for (const [path, status] of [
-    ['unknown/login', 404],
-    ['constructor/login', 404],
-    ['github/login', 503],
-    ['google/login?redirect_url=//evil.example', 400],
-    ['google/auth', 422],
-    ['google/auth?state=x', 400],
-  ] as const)
-    t.equal((await new FakeBrowser().visit(`${base}/api/auth/${path}`)).status, status, path);
-  for (const secret of [issuerSecret, 'code='])
-    t.notOk(server.log.includes(secret), 'the log contains no secret');
-});
 
 /** Behavior of the emulated GitHub. */
 interface GitHubBehavior {
@@ -183,12 +118,12 @@ function emulateGitHub(behavior: GitHubBehavior): RequestListener {
 }
 
 /** Server that admits invited users only and signs them in with the emulated GitHub. */
-async function startWithGitHub(t: Test) {
+async function startWithGitHub() {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const behavior: GitHubBehavior = { isVerified: true, isBroken: false, rejectsCode: false, userId: 4711 };
-  const gitHub = emulateGitHub(behavior);
-  const gitHubUrl = await listenOnLoopback(t, (request, response) => void gitHub(request, response));
+  const emulator = emulateGitHub(behavior);
+  const gitHubUrl = await listenOnLoopback(t, (request, response) => void emulator(request, response));
   const server = await TestServer.start(t, {
     PORT: String(port),
     BASE_URL: base,
@@ -208,8 +143,76 @@ async function startWithGitHub(t: Test) {
   return { server, base, behavior, signIn };
 }
 
+const openId = await startWithIssuer();
+const gitHub = await startWithGitHub();
+
+t.test('the callback of an OpenID Connect issuer works once, in the browser that started', async (t) => {
+  const { base, issuer, begin, signIn } = openId;
+  const ada = await signIn('ada@example.com');
+  t.match(ada.away, new RegExp(`^${issuer}/auth\\?.*code_challenge_method=S256`));
+  const other = new FakeBrowser();
+  t.equal((await other.visit(ada.returned)).status, 400, 'another browser cannot use the callback');
+  await other.visit(begin);
+  t.equal(
+    (await other.visit(ada.returned)).status,
+    400,
+    'another browser with its own pending sign-in cannot use the callback',
+  );
+  t.match((await ada.browser.visit(ada.returned.replace(/state=[^&]{8}/, 'state=xxxxxxxx'))).status, 400);
+  const done = await ada.browser.visit(ada.returned);
+  t.match([done.status, done.location], [302, `${base}/docs?x`]);
+  t.same(ada.browser.cookiesOf(base), ['session'], 'the browser keeps no cookie of the sign-in');
+  const own = { 'content-type': 'application/json', origin: base };
+  t.match((await ada.browser.visit(`${base}/api/users/get-user`, {}, own)).text, /ada@example\.com/);
+  t.equal((await ada.browser.visit(ada.returned)).status, 400, 'a code works once');
+});
+
+t.test('accounts of an OpenID Connect issuer belong to the user of their verified address', async (t) => {
+  const { server, signIn } = openId;
+  const first = await signIn('ada@example.com');
+  const program = await first.browser.visit(first.returned, undefined, json);
+  t.equal(program.status, 200);
+  const { user, access_token } = JSON.parse(program.text) as { user: { id: string }; access_token: string };
+  t.match(access_token, /^zes_/);
+  const other = await signIn('ada@example.com|another account');
+  const linked = JSON.parse((await other.browser.visit(other.returned, undefined, json)).text);
+  t.equal(linked.user.id, user.id, 'a second account with the same verified address is the same user');
+  const unverified = await signIn('new@example.com');
+  t.match(await unverified.browser.visit(unverified.returned), { status: 403, text: /verified/ });
+  for (const secret of [access_token, issuerSecret, 'code='])
+    t.notOk(server.fullLog.includes(secret), 'the log contains no secret');
+});
+
+t.test('invalid callbacks and sign-in addresses are rejected', async (t) => {
+  const { server, base, callback, issuer, signIn } = openId;
+  const tampered = await signIn('eve@example.com');
+  const wrongIssuer = tampered.returned.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example');
+  t.equal((await tampered.browser.visit(wrongIssuer)).status, 400, 'a reply of another issuer is rejected');
+  t.equal((await tampered.browser.visit(tampered.returned)).status, 400, 'a callback has one attempt');
+  const denied = await signIn('eve@example.com');
+  const state = new URL(denied.returned).searchParams.get('state')!;
+  const denial = `${callback}?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
+  t.equal((await denied.browser.visit(denial)).status, 400);
+  const wrongCode = await signIn('eve@example.com');
+  t.equal(
+    (await wrongCode.browser.visit(wrongCode.returned.replace(/code=[^&]{6}/, 'code=xxxxxx'))).status,
+    400,
+  );
+  for (const [path, status] of [
+    ['unknown/login', 404],
+    ['constructor/login', 404],
+    ['github/login', 503],
+    ['google/login?redirect_url=//evil.example', 400],
+    ['google/auth', 422],
+    ['google/auth?state=x', 400],
+  ] as const)
+    t.equal((await new FakeBrowser().visit(`${base}/api/auth/${path}`)).status, status, path);
+  for (const secret of [issuerSecret, 'code='])
+    t.notOk(server.fullLog.includes(secret), 'the log contains no secret');
+});
+
 t.test('a sign-in with GitHub fails with the reason', async (t) => {
-  const { base, behavior, signIn } = await startWithGitHub(t);
+  const { base, behavior, signIn } = gitHub;
   const options = await (await fetch(`${base}/api/auth/options`)).json();
   t.match(options, { google: false, github: true, mail: false, administrator: false });
   behavior.isVerified = false;
@@ -228,7 +231,7 @@ t.test('a sign-in with GitHub fails with the reason', async (t) => {
 });
 
 t.test('an invited user signs in with GitHub and joins the organization', async (t) => {
-  const { server, base, behavior, signIn } = await startWithGitHub(t);
+  const { server, base, behavior, signIn } = gitHub;
   const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
   const operator = JSON.parse((await new FakeBrowser().visit(printed, undefined, json)).text).access_token;
   const call = (path: string, token: string, body: object) =>
