@@ -2,8 +2,9 @@ import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
+import { checkKillRound } from './kill-round.ts';
 import { operations, type PublishedOperationName } from './published-replies.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
@@ -228,60 +229,12 @@ async function createEverything(): Promise<unknown> {
 }
 
 await t.test('after kill -9 everything acknowledged is there, and is finished', async (t) => {
-  const used = async () => (await api.call('usage/counters')).all_time.docs.count;
-  for (let round = 0; round < 3; round++) {
-    const usedBefore = await used();
-    const adds = Array.from({ length: 24 }, (_, i) =>
-      api.request('documents/add-document', {
-        collection_name,
-        path: `crash/${round}/${i}`,
-        content:
-          i % 6 === 0
-            ? { type: 'auto', base64_data: pdf.toString('base64') }
-            : { type: 'text', text: `Granite number ${i} of round ${round}.` },
-        metadata: { round: String(round) },
-      }),
-    );
-    for (const { status } of await Promise.all(adds)) t.equal(status, 201);
-    const gone = [`crash/${round}/1`, `crash/${round}/6`];
-    await api.call('documents/delete-document', { collection_name, path: gone });
-    await api.call('documents/add-document', {
-      collection_name,
-      path: `crash/${round}/2`,
-      content: { type: 'text', text: `Overwritten granite of round ${round}.` },
-      overwrite: true,
-    });
-    await server.stop('SIGKILL');
-    await server.restart();
-    await waitFor('the end of the work', async () => {
-      const status = await api.call('status/get-status', { collection_name });
-      return status.num_indexed_documents === status.num_documents ? status : null;
-    });
-    t.equal(await used(), usedBefore + 25, 'each acknowledged document is counted, and once');
-    const expected = Array.from({ length: 24 }, (_, i) => `crash/${round}/${i}`).filter(
-      (path) => !gone.includes(path),
-    );
-    const paths = await api.paths(collection_name, { path_prefix: `crash/${round}/` });
-    t.same(new Set(paths), new Set(expected));
-    const filter = { round: String(round) };
-    const listed = await api.find(collection_name, null, { filter, k: 100 });
-    const overwritten = `crash/${round}/2`;
-    t.same(new Set(listed), new Set(expected.filter((path) => path !== overwritten)));
-    const info = await api.info(collection_name, overwritten, true);
-    t.match(info, { content: `Overwritten granite of round ${round}.`, metadata: {} });
-    t.same((await api.find(collection_name, `overwritten round ${round}`, { k: 1 }))[0], overwritten);
-  }
+  await checkKillRound(t, server, collection_name, 'crash');
 });
 
-await t.test('a polite end writes all down, and the next start shows the same', async (t) => {
+await t.test('node:http, after a regular end that persists everything', async (t) => {
   const before = await createEverything();
   t.equal(await server.stop(), 0);
-  await server.restart();
-  t.same(await createEverything(), before);
-});
-
-await t.test('node:http', async (t) => {
-  const before = await createEverything();
   await server.restart({ HTTP: 'node' });
   t.notOk((await get('/healthz')).headers.has('uwebsockets'), 'is what runs now');
   t.same(await createEverything(), before, 'on the same data');
