@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
-import { declarations, listOf, type Shape, sdkFolder, shapeOf } from './sdk-shapes.ts';
+import type ts from 'typescript';
+import { typescript } from '../typescript.ts';
+import { declarations, listOf, parseSyntax, type Shape, sdkFolder, shapeOf } from './sdk-shapes.ts';
 
 /** Operation of the Stripe API as declared by the SDK. */
 export interface StripeOperation {
@@ -80,14 +81,14 @@ function readOperations(file: string): readonly StripeOperation[] {
   const requests = readRequests(file);
   const scope = declarations(`resources/${file}`);
   const methods = scope.statements
-    .filter(ts.isClassDeclaration)
-    .flatMap(({ members }) => members.filter(ts.isMethodDeclaration));
+    .filter(typescript.isClassDeclaration)
+    .flatMap(({ members }) => members.filter(typescript.isMethodDeclaration));
   const operations = methods.flatMap((node): StripeOperation[] => {
-    const name = ts.isIdentifier(node.name) ? node.name.text : '';
+    const name = typescript.isIdentifier(node.name) ? node.name.text : '';
     const request = requests.get(name);
     if (request === undefined || node.type === undefined) return [];
     const parameter = node.parameters.find(
-      (one) => ts.isIdentifier(one.name) && one.name.text === 'params' && one.type !== undefined,
+      (one) => typescript.isIdentifier(one.name) && one.name.text === 'params' && one.type !== undefined,
     );
     return [
       {
@@ -104,7 +105,8 @@ function readOperations(file: string): readonly StripeOperation[] {
 
 /** `Promise<Response<X>>` is X; `ApiListPromise<X>` is a list of X. */
 function replyShapeOf(type: ts.TypeNode, scope: ReturnType<typeof declarations>): Shape {
-  if (!ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return shapeOf(type, scope);
+  if (!typescript.isTypeReferenceNode(type) || !typescript.isIdentifier(type.typeName))
+    return shapeOf(type, scope);
   const [inner] = type.typeArguments ?? [];
   const name = type.typeName.text;
   if (inner === undefined) return shapeOf(type, scope);
@@ -116,30 +118,31 @@ type SdkRequest = Pick<StripeOperation, 'method' | 'segments'>;
 
 /** Reads the request of each method from the compiled SDK: `this._makeRequest('POST', '/v1/customers', ...)`. */
 function readRequests(file: string): Map<string, SdkRequest> {
-  const text = readFileSync(join(sdkFolder, 'resources', `${file}.js`), 'utf8');
-  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
+  const name = join(sdkFolder, 'resources', `${file}.js`);
+  const tree = parseSyntax(name, readFileSync(name, 'utf8'));
   const found = new Map<string, SdkRequest>();
   const visit = (node: ts.Node, method: string): void => {
-    const inside = ts.isMethodDeclaration(node) && ts.isIdentifier(node.name) ? node.name.text : method;
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+    const inside =
+      typescript.isMethodDeclaration(node) && typescript.isIdentifier(node.name) ? node.name.text : method;
+    if (typescript.isCallExpression(node) && typescript.isPropertyAccessExpression(node.expression)) {
       const [httpMethod, path] = node.arguments;
       if (
         node.expression.name.text === '_makeRequest' &&
         httpMethod !== undefined &&
-        ts.isStringLiteral(httpMethod)
+        typescript.isStringLiteral(httpMethod)
       ) {
         found.set(inside, { method: httpMethod.text, segments: segmentsOf(path!) });
         return;
       }
     }
-    ts.forEachChild(node, (child) => visit(child, inside));
+    typescript.forEachChild(node, (child) => visit(child, inside));
   };
   visit(tree, '');
   return found;
 }
 
 function segmentsOf(path: ts.Expression): (string | null)[] {
-  const text = ts.isTemplateExpression(path)
+  const text = typescript.isTemplateExpression(path)
     ? path.head.text + path.templateSpans.map((span) => `{}${span.literal.text}`).join('')
     : (path as ts.StringLiteralLike).text;
   return text

@@ -237,15 +237,39 @@ function completeFields(fields: ReadonlyMap<string, Field>, value: unknown, at: 
 }
 
 function completeUnion(of: readonly Shape[], value: unknown, at: string): unknown {
-  let errors: unknown = shapeMismatch(at, 'one of its kinds', value);
-  for (const shape of of) {
+  let errorOfFields: unknown = null;
+  // Errors are costly, so kinds that cannot have the value are not tried.
+  for (const shape of of.filter((one) => canHave(one, value))) {
     try {
       return completeShape(shape, value, at);
     } catch (error) {
-      if (shape.kind === 'fields' || errors === undefined) errors = error;
+      if (shape.kind === 'fields') errorOfFields = error;
     }
   }
-  throw errors;
+  throw errorOfFields ?? shapeMismatch(at, 'one of its kinds', value);
+}
+
+/** Whether a value of this JavaScript type may belong to the shape; fields and elements are not looked at. */
+function canHave(shape: Shape, value: unknown): boolean {
+  switch (shape.kind) {
+    case 'fields':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'string':
+      return typeof value === 'string' && (shape.words?.includes(value) ?? true);
+    case 'decimal':
+      return typeof value === 'string';
+    case 'number':
+    case 'boolean':
+      return typeof value === shape.kind;
+    case 'null':
+      return value === null;
+    case 'map':
+    case 'union':
+    case 'anything':
+      return true;
+  }
 }
 
 /** Value of a missing required field: null if allowed, otherwise the empty value of its kind. */

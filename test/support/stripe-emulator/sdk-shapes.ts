@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import type ts from 'typescript';
+import { typescript } from '../typescript.ts';
 
 /**
  * Types of the Stripe SDK, read from its declaration files. The SDK is generated from Stripe's OpenAPI description, so
@@ -46,10 +47,20 @@ export function declarations(path: string): DeclarationScope {
   if (known !== undefined) return known;
   const name = join(sdkFolder, `${path}.d.ts`);
   const text = existsSync(name) ? readFileSync(name, 'utf8') : '';
-  const tree = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, false);
-  const scope: DeclarationScope = { file: path, statements: tree.statements, parent: null };
+  const scope: DeclarationScope = {
+    file: path,
+    statements: parseSyntax(name, text).statements,
+    parent: null,
+  };
   files.set(path, scope);
   return scope;
+}
+
+/** Syntax tree of an SDK file; its comments, which are most of the text, are not parsed. */
+export function parseSyntax(name: string, text: string): ts.SourceFile {
+  const { ScriptTarget, JSDocParsingMode } = typescript;
+  const options = { languageVersion: ScriptTarget.Latest, jsDocParsingMode: JSDocParsingMode.ParseNone };
+  return typescript.createSourceFile(name, text, options, false);
 }
 
 /** Shape of a declared type: `findShape('resources/Customers', 'Customer')`. */
@@ -61,18 +72,18 @@ export function findShape(path: string, name: string): Shape {
 
 /** Shape of a type node, with names resolved in `scope`. */
 export function shapeOf(node: ts.TypeNode, scope: DeclarationScope): Shape {
-  if (ts.isParenthesizedTypeNode(node)) return shapeOf(node.type, scope);
-  if (ts.isArrayTypeNode(node)) return { kind: 'array', of: shapeOf(node.elementType, scope) };
-  if (ts.isUnionTypeNode(node)) return unionOf(node.types.map((type) => shapeOf(type, scope)));
-  if (ts.isTypeLiteralNode(node)) return shapeOfMembers(node, [{ members: node.members, scope }]);
-  if (ts.isTypeReferenceNode(node)) return shapeOfReference(node, scope);
-  if (ts.isLiteralTypeNode(node)) return shapeOfLiteral(node);
+  if (typescript.isParenthesizedTypeNode(node)) return shapeOf(node.type, scope);
+  if (typescript.isArrayTypeNode(node)) return { kind: 'array', of: shapeOf(node.elementType, scope) };
+  if (typescript.isUnionTypeNode(node)) return unionOf(node.types.map((type) => shapeOf(type, scope)));
+  if (typescript.isTypeLiteralNode(node)) return shapeOfMembers(node, [{ members: node.members, scope }]);
+  if (typescript.isTypeReferenceNode(node)) return shapeOfReference(node, scope);
+  if (typescript.isLiteralTypeNode(node)) return shapeOfLiteral(node);
   switch (node.kind) {
-    case ts.SyntaxKind.StringKeyword:
+    case typescript.SyntaxKind.StringKeyword:
       return { kind: 'string', words: null };
-    case ts.SyntaxKind.NumberKeyword:
+    case typescript.SyntaxKind.NumberKeyword:
       return { kind: 'number' };
-    case ts.SyntaxKind.BooleanKeyword:
+    case typescript.SyntaxKind.BooleanKeyword:
       return { kind: 'boolean' };
     default:
       return { kind: 'anything' };
@@ -81,9 +92,9 @@ export function shapeOf(node: ts.TypeNode, scope: DeclarationScope): Shape {
 
 function shapeOfLiteral(node: ts.LiteralTypeNode): Shape {
   const { literal } = node;
-  if (ts.isStringLiteral(literal)) return { kind: 'string', words: [literal.text] };
-  if (literal.kind === ts.SyntaxKind.NullKeyword) return { kind: 'null' };
-  if (ts.isNumericLiteral(literal)) return { kind: 'number' };
+  if (typescript.isStringLiteral(literal)) return { kind: 'string', words: [literal.text] };
+  if (literal.kind === typescript.SyntaxKind.NullKeyword) return { kind: 'null' };
+  if (typescript.isNumericLiteral(literal)) return { kind: 'number' };
   return { kind: 'boolean' };
 }
 
@@ -134,12 +145,14 @@ function shapeOfDeclared({ nodes, scope }: DeclaredType): Shape {
   const [first] = nodes;
   const known = shapes.get(first!);
   if (known !== undefined) return known;
-  if (ts.isTypeAliasDeclaration(first!)) {
+  if (typescript.isTypeAliasDeclaration(first!)) {
     const shape = shapeOf(first.type, scope);
     shapes.set(first, shape);
     return shape;
   }
-  const parts = nodes.filter(ts.isInterfaceDeclaration).flatMap((node) => inheritedMembers(node, scope));
+  const parts = nodes
+    .filter(typescript.isInterfaceDeclaration)
+    .flatMap((node) => inheritedMembers(node, scope));
   return shapeOfMembers(first!, parts);
 }
 
@@ -154,7 +167,7 @@ function inheritedMembers(node: ts.InterfaceDeclaration, scope: DeclarationScope
   const above = extended.flatMap(({ expression }) => {
     const found = findDeclaration(scope, expressionName(expression));
     return (found?.nodes ?? [])
-      .filter(ts.isInterfaceDeclaration)
+      .filter(typescript.isInterfaceDeclaration)
       .flatMap((parent) => inheritedMembers(parent, found!.scope));
   });
   return [...above, { members: node.members, scope }];
@@ -167,10 +180,13 @@ function shapeOfMembers(key: ts.Node, parts: readonly MemberGroup[]): Shape {
   let values: Shape | null = null;
   for (const { members, scope } of parts) {
     for (const member of members) {
-      if (ts.isIndexSignatureDeclaration(member)) values = shapeOf(member.type, scope);
-      if (!ts.isPropertySignature(member) || member.type === undefined) continue;
+      if (typescript.isIndexSignatureDeclaration(member)) values = shapeOf(member.type, scope);
+      if (!typescript.isPropertySignature(member) || member.type === undefined) continue;
       const { type } = member;
-      const name = ts.isStringLiteral(member.name) || ts.isIdentifier(member.name) ? member.name.text : '';
+      const name =
+        typescript.isStringLiteral(member.name) || typescript.isIdentifier(member.name)
+          ? member.name.text
+          : '';
       let shape: Shape | null = null;
       const lazily = () => {
         shape ??= shapeOf(type, scope);
@@ -202,13 +218,13 @@ function unionOf(parts: readonly Shape[]): Shape {
 }
 
 function nameOf(name: ts.EntityName): string {
-  return ts.isIdentifier(name) ? name.text : `${nameOf(name.left)}.${name.right.text}`;
+  return typescript.isIdentifier(name) ? name.text : `${nameOf(name.left)}.${name.right.text}`;
 }
 
 function expressionName(expression: ts.Expression): string {
-  if (ts.isPropertyAccessExpression(expression))
+  if (typescript.isPropertyAccessExpression(expression))
     return `${expressionName(expression.expression)}.${expression.name.text}`;
-  return ts.isIdentifier(expression) ? expression.text : '';
+  return typescript.isIdentifier(expression) ? expression.text : '';
 }
 
 /** Resolves a name such as `SubscriptionCreateParams.Item` from the given scope. */
@@ -224,7 +240,8 @@ function findDeclaration(scope: DeclarationScope, name: string): DeclaredType | 
 function findDeclarationIn(scope: DeclarationScope, name: string, upwards: boolean): DeclaredType | null {
   const nodes = scope.statements.filter(
     (node): node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration =>
-      (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) && node.name.text === name,
+      (typescript.isInterfaceDeclaration(node) || typescript.isTypeAliasDeclaration(node)) &&
+      node.name.text === name,
   );
   if (nodes.length > 0) return { nodes, scope };
   const elsewhere = findImport(scope, name);
@@ -234,10 +251,10 @@ function findDeclarationIn(scope: DeclarationScope, name: string, upwards: boole
 
 function findNamespaceIn(scope: DeclarationScope, name: string, upwards: boolean): DeclarationScope | null {
   const statements = scope.statements.flatMap((node) =>
-    ts.isModuleDeclaration(node) &&
+    typescript.isModuleDeclaration(node) &&
     node.name.text === name &&
     node.body !== undefined &&
-    ts.isModuleBlock(node.body)
+    typescript.isModuleBlock(node.body)
       ? [...node.body.statements]
       : [],
   );
@@ -253,12 +270,12 @@ function findNamespaceIn(scope: DeclarationScope, name: string, upwards: boolean
 /** Source file and exported name of a name that the scope imports or re-exports; `*` for a whole namespace. */
 function findImport(scope: DeclarationScope, name: string): { file: string; name: string } | null {
   for (const node of scope.statements) {
-    if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) continue;
-    if (node.moduleSpecifier === undefined || !ts.isStringLiteral(node.moduleSpecifier)) continue;
+    if (!typescript.isImportDeclaration(node) && !typescript.isExportDeclaration(node)) continue;
+    if (node.moduleSpecifier === undefined || !typescript.isStringLiteral(node.moduleSpecifier)) continue;
     const file = join(dirname(scope.file), node.moduleSpecifier.text.replace(/\.js$/, ''));
-    const names = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
+    const names = typescript.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
     if (names === undefined) continue;
-    if (ts.isNamespaceImport(names) || ts.isNamespaceExport(names)) {
+    if (typescript.isNamespaceImport(names) || typescript.isNamespaceExport(names)) {
       if (names.name.text === name) return { file, name: '*' };
       continue;
     }
