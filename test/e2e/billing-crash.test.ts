@@ -1,11 +1,14 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { FaultKind } from '../support/stripe-emulator/faults.ts';
 import { waitUntil } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { createPromotionCode, firstSubscription, paymentCount, subscribedOwner } from './billing-steps.ts';
 import type { HttpReply } from './people.ts';
 
-/** The server is killed during Stripe calls for many organizations at once; the next start must repair the state. */
+/**
+ * The server is killed during Stripe calls for many organizations at once; the next start must repair the state. All
+ * scenarios share one kill, because a start of the server costs more than everything else in a scenario.
+ */
 
 const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z');
 
@@ -19,6 +22,12 @@ interface InterruptedCall {
   readonly kind: FaultKind;
   readonly operation: RegExp;
   readonly text: string;
+}
+
+/** Organizations whose calls the kill interrupts, and the checks after the next start. */
+interface Scenario {
+  readonly interrupted: readonly InterruptedCall[];
+  readonly check: (t: Test) => Promise<void>;
 }
 
 const isSilent = (one: InterruptedCall) =>
@@ -70,65 +79,77 @@ const scheduleOf = (owner: OrganizationOwner): string => owner.subscription()!.s
 const subscribedPair = async (tier: 'starter' | 'teams') =>
   [await subscribedOwner(fixture, tier), await subscribedOwner(fixture, tier)] as const;
 
-t.test('an interrupted downgrade leaves no schedule and can be repeated', async (t) => {
+async function interruptDowngrade(): Promise<Scenario> {
   const owner = await subscribedOwner(fixture, 'teams');
   const downgrade = () => owner.request('downgrade', { tier: 'starter' });
-  await killDuring([interrupt(owner, 'silence-before', /^SubscriptionSchedules\.update$/, '', downgrade)]);
-  t.match(await owner.status(), { subscription_tier: 'teams', pending_downgrade: null });
-  t.equal(owner.subscription()!.schedule, null, 'the schedule at Stripe is released');
-  t.match(await owner.call('downgrade', { tier: 'starter' }), { pending_downgrade: { tier: 'starter' } });
-});
+  return {
+    interrupted: [interrupt(owner, 'silence-before', /^SubscriptionSchedules\.update$/, '', downgrade)],
+    check: async (t) => {
+      t.match(await owner.status(), { subscription_tier: 'teams', pending_downgrade: null });
+      t.equal(owner.subscription()!.schedule, null, 'the schedule at Stripe is released');
+      t.match(await owner.call('downgrade', { tier: 'starter' }), { pending_downgrade: { tier: 'starter' } });
+    },
+  };
+}
 
-t.test('after a crash during an upgrade, a paid one applies and an unpaid one changes nothing', async (t) => {
+async function interruptUpgrades(): Promise<Scenario> {
   const [charged, uncharged] = await subscribedPair('starter');
   await uncharged.call('downgrade', { tier: 'free' });
   const upgrade = (owner: OrganizationOwner, kind: FaultKind) =>
     interrupt(owner, kind, /^Subscriptions\.update$/, subscriptionOf(owner), () =>
       owner.request('subscribe', { tier: 'teams' }),
     );
-  await killDuring([upgrade(charged, 'silence-after'), upgrade(uncharged, 'silence-before')]);
-  t.match(
-    await charged.status(),
-    { subscription_tier: 'teams', rate_limits: limitsByTier.teams },
-    'a paid upgrade applies',
-  );
-  t.equal(paymentCount(charged), 2);
-  t.match(
-    await uncharged.status(),
-    { subscription_tier: 'starter', pending_downgrade: { tier: 'free' }, pending_upgrade: null },
-    'a downgrade removed by an interrupted upgrade is scheduled again',
-  );
-});
+  return {
+    interrupted: [upgrade(charged, 'silence-after'), upgrade(uncharged, 'silence-before')],
+    check: async (t) => {
+      t.match(
+        await charged.status(),
+        { subscription_tier: 'teams', rate_limits: limitsByTier.teams },
+        'a paid upgrade applies',
+      );
+      t.equal(paymentCount(charged), 2);
+      t.match(
+        await uncharged.status(),
+        { subscription_tier: 'starter', pending_downgrade: { tier: 'free' }, pending_upgrade: null },
+        'a downgrade removed by an interrupted upgrade is scheduled again',
+      );
+    },
+  };
+}
 
-t.test('after a crash during a first subscription it is paid once', async (t) => {
+async function interruptFirstSubscriptions(): Promise<Scenario> {
   const [created, charged] = [await fixture.createOwner(), await fixture.createOwner()];
   const [creation, payment] = [await firstSubscription(created), await firstSubscription(charged)];
   await created.call('add-payment-method');
-  await killDuring([
-    interrupt(created, 'silence-after', /^Subscriptions\.create$/, created.customer()!, () =>
-      created.request('subscribe', creation),
-    ),
-    interrupt(charged, 'silence-after', /^Invoices\.pay$/, payment.payment_method_id, () =>
-      charged.request('subscribe', payment),
-    ),
-  ]);
-  t.match(
-    await created.status(),
-    { subscription_tier: 'free' },
-    'an unpaid first subscription grants no tier',
-  );
-  t.match(await created.call('subscribe', creation), { status: 'active' });
-  t.match(await created.status(), { subscription_tier: 'starter', rate_limits: limitsByTier.starter });
-  t.equal(paymentCount(created), 1, 'a repeated first subscription is paid once');
-  t.match(
-    await charged.status(),
-    { subscription_tier: 'starter', status: 'active' },
-    'a paid first subscription applies',
-  );
-  t.equal(paymentCount(charged), 1);
-});
+  return {
+    interrupted: [
+      interrupt(created, 'silence-after', /^Subscriptions\.create$/, created.customer()!, () =>
+        created.request('subscribe', creation),
+      ),
+      interrupt(charged, 'silence-after', /^Invoices\.pay$/, payment.payment_method_id, () =>
+        charged.request('subscribe', payment),
+      ),
+    ],
+    check: async (t) => {
+      t.match(
+        await created.status(),
+        { subscription_tier: 'free' },
+        'an unpaid first subscription grants no tier',
+      );
+      t.match(await created.call('subscribe', creation), { status: 'active' });
+      t.match(await created.status(), { subscription_tier: 'starter', rate_limits: limitsByTier.starter });
+      t.equal(paymentCount(created), 1, 'a repeated first subscription is paid once');
+      t.match(
+        await charged.status(),
+        { subscription_tier: 'starter', status: 'active' },
+        'a paid first subscription applies',
+      );
+      t.equal(paymentCount(charged), 1);
+    },
+  };
+}
 
-t.test('after a crash during the redemption of a code it is credited once', async (t) => {
+async function interruptRedemptions(): Promise<Scenario> {
   const [before, after] = await subscribedPair('starter');
   for (const code of ['BEFORE', 'AFTER'])
     await createPromotionCode(fixture, code, { amount_off: 700, currency: 'usd' });
@@ -136,126 +157,137 @@ t.test('after a crash during the redemption of a code it is credited once', asyn
     { owner: before, code: 'BEFORE', kind: 'silence-before' },
     { owner: after, code: 'AFTER', kind: 'silence-after' },
   ] as const;
-  await killDuring(
-    redemptions.map(({ owner, code, kind }) =>
+  return {
+    interrupted: redemptions.map(({ owner, code, kind }) =>
       interrupt(owner, kind, /createBalanceTransaction$/, owner.customer()!, () =>
         owner.request('redeem-code', { code }),
       ),
     ),
-  );
-  for (const { owner, code } of redemptions) {
-    t.match(
-      await owner.status(),
-      { credit_balance_cents: 700 },
-      `the credit of code ${code} is on the account`,
-    );
-    t.ok([200, 400].includes((await owner.request('redeem-code', { code })).status));
-    t.match(await owner.status(), { credit_balance_cents: 700 }, 'a repeated redemption adds no credit');
-  }
-});
+    check: async (t) => {
+      for (const { owner, code } of redemptions) {
+        t.match(
+          await owner.status(),
+          { credit_balance_cents: 700 },
+          `the credit of code ${code} is on the account`,
+        );
+        t.ok([200, 400].includes((await owner.request('redeem-code', { code })).status));
+        t.match(await owner.status(), { credit_balance_cents: 700 }, 'a repeated redemption adds no credit');
+      }
+    },
+  };
+}
 
-t.test('a canceled downgrade is canceled once, whether the crash came before or after Stripe', async (t) => {
+async function interruptCancellations(): Promise<Scenario> {
   const [before, after] = await subscribedPair('teams');
   for (const owner of [before, after]) await owner.call('downgrade', { tier: 'starter' });
   const cancel = (owner: OrganizationOwner, kind: FaultKind) =>
     interrupt(owner, kind, /^SubscriptionSchedules\.release$/, scheduleOf(owner), () =>
       owner.request('cancel-downgrade'),
     );
-  await killDuring([cancel(before, 'silence-before'), cancel(after, 'silence-after')]);
-  t.match(await before.status(), { pending_downgrade: { tier: 'starter' } }, 'the downgrade is pending');
-  t.match(await before.call('cancel-downgrade'), { pending_downgrade: null });
-  t.match(
-    await after.status(),
-    { subscription_tier: 'teams', pending_downgrade: null },
-    'the downgrade is canceled',
-  );
-  t.match(
-    await after.call('cancel-downgrade'),
-    { pending_downgrade: null },
-    'a repeated request is accepted',
-  );
-  for (const owner of [before, after]) {
-    t.equal(owner.subscription()!.schedule, null);
-    t.equal(paymentCount(owner), 1);
-  }
-});
+  return {
+    interrupted: [cancel(before, 'silence-before'), cancel(after, 'silence-after')],
+    check: async (t) => {
+      t.match(await before.status(), { pending_downgrade: { tier: 'starter' } }, 'the downgrade is pending');
+      t.match(await before.call('cancel-downgrade'), { pending_downgrade: null });
+      t.match(
+        await after.status(),
+        { subscription_tier: 'teams', pending_downgrade: null },
+        'the downgrade is canceled',
+      );
+      t.match(
+        await after.call('cancel-downgrade'),
+        { pending_downgrade: null },
+        'a repeated request is accepted',
+      );
+      for (const owner of [before, after]) {
+        t.equal(owner.subscription()!.schedule, null);
+        t.equal(paymentCount(owner), 1);
+      }
+    },
+  };
+}
 
-t.test('a crash during a pause neither loses nor doubles a payment', async (t) => {
-  const [pausing, paused] = await subscribedPair('starter');
-  const [creditCreated, creditExpired] = await subscribedPair('starter');
+/** The subscriptions of these organizations have been paid for some days. */
+async function interruptPauses([pausing, paused, creditCreated, creditExpired]: readonly [
+  OrganizationOwner,
+  OrganizationOwner,
+  OrganizationOwner,
+  OrganizationOwner,
+]): Promise<Scenario> {
   const owners = [pausing, paused, creditCreated, creditExpired];
-  await fixture.advanceTo('2027-03-21T12:00:00Z');
-  for (const owner of owners) await owner.signIn();
   const payments = new Map(owners.map((owner) => [owner, deductible(owner)]));
   const creditId: string = emulator.state
     .listObjects('billing.credit_grant')
     .find(({ customer }) => customer === creditExpired.customer())!.id;
-  const pause = (owner: OrganizationOwner) => () => owner.request('pause');
-  await killDuring([
-    interrupt(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing), pause(pausing)),
-    interrupt(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused), pause(paused)),
-    interrupt(
-      creditCreated,
-      'silence-after',
-      /CreditGrants\.create$/,
-      creditCreated.customer()!,
-      pause(creditCreated),
-    ),
-    interrupt(creditExpired, 'silence-after', /CreditGrants\.expire$/, creditId, pause(creditExpired)),
-  ]);
+  const cutPause = (owner: OrganizationOwner, kind: FaultKind, operation: RegExp, text: string) =>
+    interrupt(owner, kind, operation, text, () => owner.request('pause'));
+  return {
+    interrupted: [
+      cutPause(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing)),
+      cutPause(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused)),
+      cutPause(creditCreated, 'silence-after', /CreditGrants\.create$/, creditCreated.customer()!),
+      cutPause(creditExpired, 'silence-after', /CreditGrants\.expire$/, creditId),
+    ],
+    check: async (t) => {
+      t.match(await pausing.status(), { status: 'active', subscription_tier: 'starter' });
+      t.match(await paused.status(), {
+        status: 'paused',
+        subscription_tier: 'free',
+        rate_limits: limitsByTier.free,
+      });
+      const unused = Math.round((5_000 * 10.5) / 31);
+      const left = payments.get(paused)! - unused;
+      t.equal(deductible(paused), left, 'credit returned by a pause pays for no usage');
+      for (const owner of [pausing, creditCreated, creditExpired]) {
+        t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
+        t.equal(deductible(owner), payments.get(owner), 'credit withdrawn by a failed pause is returned');
+      }
+      for (const owner of owners) {
+        t.match(await owner.call('pause'), { status: 'paused', paused_tier: 'starter' });
+        t.equal(paymentCount(owner), 1);
+        const { credit_balance_cents: credit } = await owner.status();
+        t.equal(credit + deductible(owner), payments.get(owner), 'no payment is lost or doubled');
+      }
+    },
+  };
+}
 
-  t.match(await pausing.status(), { status: 'active', subscription_tier: 'starter' });
-  t.match(await paused.status(), {
-    status: 'paused',
-    subscription_tier: 'free',
-    rate_limits: limitsByTier.free,
-  });
-  const unused = Math.round((5_000 * 10.5) / 31);
-  t.equal(deductible(paused), payments.get(paused)! - unused, 'credit returned by a pause pays for no usage');
-  for (const owner of [pausing, creditCreated, creditExpired]) {
-    t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
-    t.equal(deductible(owner), payments.get(owner), 'credit withdrawn by a failed pause is returned');
-  }
-  for (const owner of owners) {
-    t.match(await owner.call('pause'), { status: 'paused', paused_tier: 'starter' });
-    t.equal(paymentCount(owner), 1);
-    const { credit_balance_cents: credit } = await owner.status();
-    t.equal(credit + deductible(owner), payments.get(owner), 'no payment is lost or doubled');
-  }
-});
-
-t.test('a subscription resumes once, whether the crash came before or after Stripe', async (t) => {
-  const [before, after] = await subscribedPair('starter');
-  for (const owner of [before, after]) await owner.call('pause');
-  await fixture.advanceTo('2027-03-22T12:00:00Z');
+/** The subscriptions of these organizations were paused some days ago. */
+async function interruptResumes([before, after]: readonly [
+  OrganizationOwner,
+  OrganizationOwner,
+]): Promise<Scenario> {
   const payments = new Map([before, after].map((owner) => [owner, paymentCount(owner)]));
-  for (const owner of [before, after]) await owner.signIn();
   const resume = (owner: OrganizationOwner, kind: FaultKind) =>
     interrupt(owner, kind, /^Subscriptions\.resume$/, subscriptionOf(owner), () =>
       owner.request('subscribe', { tier: 'starter' }),
     );
-  await killDuring([resume(before, 'silence-before'), resume(after, 'silence-after')]);
-  t.match(await before.status(), { status: 'paused', subscription_tier: 'free' });
-  t.match(await after.status(), {
-    status: 'active',
-    subscription_tier: 'starter',
-    rate_limits: limitsByTier.starter,
-  });
-  for (const owner of [before, after]) {
-    t.match(await owner.call('subscribe', { tier: 'starter' }), {
-      subscription_tier: 'starter',
-      pending_tier: null,
-    });
-    t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
-    t.equal(paymentCount(owner), payments.get(owner)!, 'unused payments pay for the rest of the month');
-  }
-  const [invoicesBefore, invoicesAfter] = [before, after].map((owner) =>
-    owner.invoices().map(({ total, status }) => [total, status]),
-  );
-  t.same(invoicesBefore, invoicesAfter, 'the invoices do not depend on the time of the crash');
-});
+  return {
+    interrupted: [resume(before, 'silence-before'), resume(after, 'silence-after')],
+    check: async (t) => {
+      t.match(await before.status(), { status: 'paused', subscription_tier: 'free' });
+      t.match(await after.status(), {
+        status: 'active',
+        subscription_tier: 'starter',
+        rate_limits: limitsByTier.starter,
+      });
+      for (const owner of [before, after]) {
+        t.match(await owner.call('subscribe', { tier: 'starter' }), {
+          subscription_tier: 'starter',
+          pending_tier: null,
+        });
+        t.match(await owner.status(), { status: 'active', subscription_tier: 'starter' });
+        t.equal(paymentCount(owner), payments.get(owner)!, 'unused payments pay for the rest of the month');
+      }
+      const [invoicesBefore, invoicesAfter] = [before, after].map((owner) =>
+        owner.invoices().map(({ total, status }) => [total, status]),
+      );
+      t.same(invoicesBefore, invoicesAfter, 'the invoices do not depend on the time of the crash');
+    },
+  };
+}
 
-t.test('after a crash while a card is removed, the other card pays', async (t) => {
+async function interruptCardRemovals(): Promise<Scenario> {
   const [before, after] = await subscribedPair('starter');
   const cards = new Map<OrganizationOwner, string>();
   for (const owner of [before, after]) {
@@ -264,44 +296,76 @@ t.test('after a crash while a card is removed, the other card pays', async (t) =
   }
   const remove = (owner: OrganizationOwner) => () =>
     owner.request('remove-payment-method', { payment_method_id: cards.get(owner) });
-  await killDuring([
-    interrupt(before, 'silence-after', /^Customers\.update$/, before.customer()!, remove(before)),
-    interrupt(after, 'silence-after', /^PaymentMethods\.detach$/, cards.get(after)!, remove(after)),
-  ]);
-  for (const owner of [before, after]) {
-    const { payment_methods: methods, payment_method: defaultCard } = await owner.status();
-    t.equal(defaultCard.brand, 'mastercard', 'the other card is the default');
-    t.equal(methods.length, owner === before ? 2 : 1);
-    t.equal((await remove(owner)()).status, 200, 'a repeated request succeeds');
-    t.equal((await owner.status()).payment_methods.length, 1);
-  }
-});
+  return {
+    interrupted: [
+      interrupt(before, 'silence-after', /^Customers\.update$/, before.customer()!, remove(before)),
+      interrupt(after, 'silence-after', /^PaymentMethods\.detach$/, cards.get(after)!, remove(after)),
+    ],
+    check: async (t) => {
+      for (const owner of [before, after]) {
+        const { payment_methods: methods, payment_method: defaultCard } = await owner.status();
+        t.equal(defaultCard.brand, 'mastercard', 'the other card is the default');
+        t.equal(methods.length, owner === before ? 2 : 1);
+        t.equal((await remove(owner)()).status, 200, 'a repeated request succeeds');
+        t.equal((await owner.status()).payment_methods.length, 1);
+      }
+    },
+  };
+}
 
-t.test(
-  'the deletion of an organization continues after a crash and ends its subscription once',
-  async (t) => {
-    const owners = await subscribedPair('starter');
-    const ended = new Map(owners.map((owner) => [owner, subscriptionOf(owner)]));
-    const remove = (owner: OrganizationOwner, kind: FaultKind) =>
-      interrupt(owner, kind, /^Subscriptions\.cancel$/, ended.get(owner)!, () =>
-        owner.user.call('organizations/delete-organization', { organization_id: owner.organizationId }),
-      );
-    await killDuring([remove(owners[0], 'silence-before'), remove(owners[1], 'silence-after')]);
-    const isRemoved = ({ organizationId }: OrganizationOwner) =>
-      server.fullLog
-        .split('\n')
-        .some((line) => line.includes(organizationId) && line.includes('organization removed'));
-    await waitUntil('the removal of both organizations', () => owners.every(isRemoved));
-    for (const owner of owners) {
-      t.ok(isRemoved(owner), 'the deletion continues');
-      const id = ended.get(owner)!;
-      const isCancellation = (one: { readonly operation: string; readonly ids: readonly string[] }) =>
-        one.operation === 'Subscriptions.cancel' && one.ids.includes(id);
-      t.equal(emulator.requests.filter(isCancellation).length, 1, 'the subscription is canceled once');
-      t.equal(emulator.state.listObjects('subscription').find((one) => one.id === id)?.status, 'canceled');
-      t.equal(owner.invoices().filter(({ status }) => status === 'open').length, 0);
-      t.equal(paymentCount(owner), 1);
-    }
-    fixture.checkNoInvalidRequests(t);
-  },
-);
+async function interruptDeletions(): Promise<Scenario> {
+  const owners = await subscribedPair('starter');
+  const ended = new Map(owners.map((owner) => [owner, subscriptionOf(owner)]));
+  const remove = (owner: OrganizationOwner, kind: FaultKind) =>
+    interrupt(owner, kind, /^Subscriptions\.cancel$/, ended.get(owner)!, () =>
+      owner.user.call('organizations/delete-organization', { organization_id: owner.organizationId }),
+    );
+  const isRemoved = ({ organizationId }: OrganizationOwner) =>
+    server.fullLog
+      .split('\n')
+      .some((line) => line.includes(organizationId) && line.includes('organization removed'));
+  return {
+    interrupted: [remove(owners[0], 'silence-before'), remove(owners[1], 'silence-after')],
+    check: async (t) => {
+      await waitUntil('the removal of both organizations', () => owners.every(isRemoved));
+      for (const owner of owners) {
+        t.ok(isRemoved(owner), 'the deletion continues');
+        const id = ended.get(owner)!;
+        const isCancellation = (one: { readonly operation: string; readonly ids: readonly string[] }) =>
+          one.operation === 'Subscriptions.cancel' && one.ids.includes(id);
+        t.equal(emulator.requests.filter(isCancellation).length, 1, 'the subscription is canceled once');
+        t.equal(emulator.state.listObjects('subscription').find((one) => one.id === id)?.status, 'canceled');
+        t.equal(owner.invoices().filter(({ status }) => status === 'open').length, 0);
+        t.equal(paymentCount(owner), 1);
+      }
+    },
+  };
+}
+
+const pausing = [...(await subscribedPair('starter')), ...(await subscribedPair('starter'))] as const;
+const resuming = await subscribedPair('starter');
+for (const owner of resuming) await owner.call('pause');
+await fixture.advanceTo('2027-03-21T12:00:00Z');
+for (const owner of [...pausing, ...resuming]) await owner.signIn();
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  'a crash during a pause neither loses nor doubles a payment': await interruptPauses(pausing),
+  'a subscription resumes once, whether the crash came before or after Stripe':
+    await interruptResumes(resuming),
+  'an interrupted downgrade leaves no schedule and can be repeated': await interruptDowngrade(),
+  'after a crash during an upgrade, a paid one applies and an unpaid one changes nothing':
+    await interruptUpgrades(),
+  'after a crash during a first subscription it is paid once': await interruptFirstSubscriptions(),
+  'after a crash during the redemption of a code it is credited once': await interruptRedemptions(),
+  'a canceled downgrade is canceled once, whether the crash came before or after Stripe':
+    await interruptCancellations(),
+  'after a crash while a card is removed, the other card pays': await interruptCardRemovals(),
+  'the deletion of an organization continues after a crash and ends its subscription once':
+    await interruptDeletions(),
+};
+
+await killDuring(Object.values(scenarios).flatMap(({ interrupted }) => interrupted));
+
+for (const [title, { check }] of Object.entries(scenarios)) t.test(title, check);
+
+t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
