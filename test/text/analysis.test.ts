@@ -96,10 +96,12 @@ t.test('joints, numbers, codes and long runs are cut the same', async (t) => {
 });
 
 t.test('more distinct words than the cache holds change nothing', async (t) => {
-  const words = Array.from({ length: 70_000 }, (_, i) => `w${i.toString(36)}`);
+  // Most words are numbers, which have one piece and no stems, so they fill the cache at little cost.
+  const words = Array.from({ length: 70_000 }, (_, i) => (i % 8 === 0 ? `w${i.toString(36)}` : String(i)));
   const rows = [0, 1, 2, 3].map((part) => ({
     text: words.slice(part * 17_500, (part + 1) * 17_500).join(' '),
     prefix: '',
   }));
-  t.ok(same([...rows, ...rows]));
+  // The first row follows words that are cached and words that no longer are.
+  t.ok(same([...rows, rows[0]!]));
 });
