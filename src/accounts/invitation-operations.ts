@@ -26,7 +26,7 @@ export interface InvitationOperationsOptions {
   readonly authorizer: MembershipAuthorizer;
   readonly mail: Mailer;
   readonly clock: Clock;
-  /** `https://host` of links in mails; never taken from a request. */
+  /** `https://host` of links in emails; never taken from a request. */
   readonly publicUrl: () => string;
 }
 

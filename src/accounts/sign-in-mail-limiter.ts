@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 
 interface TokenBucket {
-  /** Number of mails that may be sent now; refills continuously. */
+  /** Number of emails that may be sent now; refills continuously. */
   readonly tokens: number;
   /** Milliseconds of `Clock.monotonic()`. */
   readonly updatedAt: number;

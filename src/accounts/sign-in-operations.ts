@@ -74,7 +74,7 @@ export class SignInOperations {
     const { clock } = options;
     this.#mailLimiter = new SignInMailLimiter(clock);
     this.#requestRateByClient = new SlidingWindowLimiter(
-      'sign-in mails',
+      'sign-in emails',
       [{ ms: 60 * minuteMs, max: 20 }],
       clock,
     );
@@ -109,7 +109,7 @@ export class SignInOperations {
     const { address } = client;
     const clientKey = rateLimitAddress(address);
     this.#requestRateByClient.consume(clientKey);
-    // A repeated request keeps the token of the browser, so that the links of all its mails work without
+    // A repeated request keeps the token of the browser, so that the links of all its emails work without
     // confirmation.
     const previousToken = client.cookie('sign-in');
     const browserToken =

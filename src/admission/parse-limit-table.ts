@@ -201,7 +201,7 @@ export function renderParseLimits(): string {
 
 These limits apply to one file. A document that exceeds one has the \`index_status\` \`parsing_failed\` with the
 \`error_code\` in the column "effect"; other documents are not affected. parse-document returns the message with
-status 400, and 503 with \`x-should-retry: false\` when its time is over. A text in a request has at most
+status 400, and 503 with \`x-should-retry: false\` when its time limit is reached. A text in a request has at most
 ${formatNumber(limits.textPagesMax)} pages and ${formatNumber(parse.textUnitsMax)} characters; add-document returns 413 above that.
 [Configuration](configuration.md) has the defaults of the settings.
 

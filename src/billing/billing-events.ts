@@ -114,7 +114,7 @@ export class BillingEvents {
     if (webhookSecret === null)
       throw new AppError(
         'unavailable',
-        'Webhooks of Stripe are not configured: QUARRY_STRIPE_WEBHOOK_SECRET is not set.',
+        'Stripe webhooks are not configured: QUARRY_STRIPE_WEBHOOK_SECRET is not set.',
       );
     try {
       return stripe.webhooks.constructEvent(
@@ -136,7 +136,7 @@ export class BillingEvents {
     const organizationId = this.#organizationOf(event);
     const eventOperation = records.putEvent(event.id, clock.now());
     if (organizationId === undefined) {
-      logger.debug({ event: event.id, type: event.type }, 'Stripe event of an unknown customer ignored');
+      logger.debug({ event: event.id, type: event.type }, 'Stripe event for an unknown customer ignored');
       await store.write([eventOperation]);
       return;
     }

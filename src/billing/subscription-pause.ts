@@ -107,7 +107,7 @@ function checkPausable(subscription: SubscriptionCopy): void {
   if (subscription.isInvoiceDrafted)
     throw new AppError(
       'conflict',
-      'The invoice of the new month is being finalized, which takes about an hour. Try again after that.',
+      'The invoice for the new month is being finalized, which takes about an hour. Try again after that.',
     );
   if (subscription.pendingUpgrade !== null)
     throw new AppError(

@@ -188,7 +188,7 @@ function findConflicts(settings: Settings): string[] {
   }
   if (settings.mailUrl?.startsWith('smtp') === true && settings.baseUrl === null) {
     problems.push(
-      'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the public URL of the server, for the links in mails.',
+      'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the public URL of the server, for the links in emails.',
     );
   }
   problems.push(...findPaymentConflicts(settings));

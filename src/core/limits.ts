@@ -159,13 +159,13 @@ export const limits = {
   /** Bound given by OpenID Connect. */
   providerSubjectUnitsMax: 255,
   rateLimitKeysMax: 100_000,
-  /** Sign-in mails to one address: this many in a burst, then one per `signInMailRefillMs`. */
+  /** Sign-in emails to one address: this many in a burst, then one per `signInMailRefillMs`. */
   signInMailBurstMax: 5,
   signInMailRefillMs: 5 * 60_000,
-  /** Minimum time between two sign-in mails that one client causes to one address. */
+  /** Minimum time between two sign-in emails that one client causes to one address. */
   signInMailIntervalMsMin: 60_000,
   mailsWaitingMax: 1_000,
-  /** Maximum number of mails being sent: in total, and per organization or per recipient domain. */
+  /** Maximum number of emails being sent: in total, and per organization or per recipient domain. */
   mailsRunningMax: 8,
   mailsRunningPerKeyMax: 2,
   mailMsMax: 30_000,

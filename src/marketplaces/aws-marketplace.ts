@@ -227,7 +227,7 @@ function toAppError(error: unknown): AppError {
   if (name === 'ExpiredTokenException' || name === 'InvalidTokenException') {
     return new AppError(
       'bad_request',
-      'The token of AWS Marketplace is unknown or has expired. Start again at AWS Marketplace.',
+      'The AWS Marketplace token is unknown or has expired. Start again from AWS Marketplace.',
     );
   }
   if (name === 'ThrottlingException') {

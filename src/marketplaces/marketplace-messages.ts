@@ -37,7 +37,8 @@ export class MarketplaceMessages {
   async handleAws(text: string, address: string): Promise<void> {
     const { aws, lifecycle, checkMessageRate } = this.#options;
     const receiver = aws?.snsReceiver ?? null;
-    if (receiver === null) throw notConfiguredError('Messages of AWS Marketplace', 'QUARRY_AWS_TOPIC_ARNS');
+    if (receiver === null)
+      throw notConfiguredError('The webhook for AWS Marketplace messages', 'QUARRY_AWS_TOPIC_ARNS');
     checkMessageRate(address);
     const notification = await receiver.receive(text);
     if (notification === null) return;

@@ -72,7 +72,7 @@ export class SignUps {
     if (vercel === null) throw notConfiguredError('Vercel', 'QUARRY_VERCEL_CLIENT_ID');
     const next = vercel.api.parseNextUrl(callback.next);
     if (callback.code === '' || callback.code.length > limits.marketplaceTextUnitsMax) {
-      throw new AppError('bad_request', 'code is missing or not a code of Vercel.');
+      throw new AppError('bad_request', 'code is missing or is not a Vercel code.');
     }
     checkSignUpRate(address);
     const installationWithToken = await vercel.api.exchangeCode(callback.code);

@@ -155,7 +155,7 @@ function parseMessage(text: string): SnsMessage {
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new AppError('bad_request', 'The body is not a message of Amazon SNS.', { cause });
+    throw new AppError('bad_request', 'The body is not an Amazon SNS message.', { cause });
   }
   const fields = Object.entries(typeof parsed === 'object' && parsed !== null ? parsed : {});
   const strings = Object.fromEntries(fields.filter(([, value]) => typeof value === 'string'));
@@ -179,7 +179,7 @@ function unexpectedReplyError(cause: unknown): AppError {
 }
 
 function untrustedMessageError(invalidPart: string): AppError {
-  return new AppError('bad_request', 'This message is not from a topic of this server.', {
+  return new AppError('bad_request', 'This message is not from a topic that is configured on this server.', {
     privateDetails: { refused: invalidPart },
   });
 }

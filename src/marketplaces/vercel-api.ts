@@ -35,7 +35,7 @@ export class VercelRejectedError extends AppError {
   readonly isTokenError: boolean;
 
   constructor(path: string, status: number) {
-    super('bad_gateway', 'Vercel denied the request of this integration.', {
+    super('bad_gateway', 'Vercel denied the request from this integration.', {
       shouldRetry: false,
       privateDetails: { vercel: { what: path, status } },
     });
@@ -69,17 +69,14 @@ export class VercelApi {
       // URL parsers silently repair input that Vercel would not send.
       /^https:\/\/[^\\\s\p{Cc}]+$/u.test(input);
     if (isVercelUrl) return url.href;
-    throw new AppError('bad_request', 'next must be an https:// URL of Vercel.');
+    throw new AppError('bad_request', 'next must be an https:// Vercel URL.');
   }
 
   /** Errors: 400 for a code that is unknown, used or expired; 502 if Vercel replies unexpectedly. */
   async exchangeCode(code: string): Promise<VercelInstallation> {
     const reply = await this.#requestToken({ code, redirect_uri: this.#settings.redirectUri() });
     if (reply.status === 400 || reply.status === 403) {
-      throw new AppError(
-        'bad_request',
-        'This code of Vercel is unknown, already used or expired. Start again.',
-      );
+      throw new AppError('bad_request', 'This Vercel code is unknown, already used or expired. Start again.');
     }
     if (reply.status !== 200) throw unexpectedReplyError(new Error(`status ${reply.status}`));
     return parseInstallation(reply.text);

@@ -260,7 +260,7 @@ export class HttpEmbedder {
       throw invalidReplyError(`reply has vectors of ${width} dimensions, earlier replies had ${this.#width}`);
     const unitRows = rows.map((row) => toUnitPrefix(row, dimensions) ?? null);
     if (unitRows.some((row) => row === null))
-      throw invalidReplyError('reply has a vector without direction (zero, NaN or infinite)');
+      throw invalidReplyError('reply has a vector that cannot be normalized (zero, NaN or infinite)');
     this.#width = width;
     const usage = getField(reply, 'usage');
     const reportedTokens = getField(usage, 'prompt_tokens') ?? getField(usage, 'total_tokens');

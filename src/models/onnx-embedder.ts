@@ -66,7 +66,9 @@ export class OnnxEmbedder implements Embedder {
         );
         const vector = toUnitPrefix(pooledVector, this.dimensions);
         if (vector === undefined || vector.length !== this.dimensions)
-          throw new Error(`output "${output}" has a vector without direction (zero, NaN or infinite)`);
+          throw new Error(
+            `output "${output}" has a vector that cannot be normalized (zero, NaN or infinite)`,
+          );
         vectors.set(vector, position * this.dimensions);
       }
     }

@@ -155,7 +155,7 @@ export const MemberInfo = Component('MemberInfo', 'A member.', {
   email: Type.String(),
   name: Nullable(Type.String()),
   permission: OrganizationPermission,
-  joined_at: Timestamp('Time of joining the organization.'),
+  joined_at: Timestamp('Time when the user joined the organization.'),
   last_login_at: Timestamp('Time of the last sign-in.'),
 });
 export type MemberInfo = Static<typeof MemberInfo>;

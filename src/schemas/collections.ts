@@ -77,7 +77,8 @@ export const GetCollectionListResponse = Component(
     }),
     query_defaults: Type.Optional(
       Type.Array(Type.Object({ collection_name: Type.String(), query_defaults: QueryDefaults }), {
-        description: 'Query defaults by collection, only of collections that have some; absent if none has.',
+        description:
+          'Query defaults by collection; collections without defaults are omitted. Absent if no collection has defaults.',
       }),
     ),
   },

@@ -59,7 +59,7 @@ export const GetMarketplaceSignUpResponse = Component(
       description: 'Account at the marketplace: the AWS account, or the display name at Vercel.',
     }),
     account_id: Nullable(Type.String(), {
-      description: 'ID of the account assigned by the marketplace.',
+      description: 'Account ID assigned by the marketplace.',
     }),
     installation_id: Nullable(Type.String(), { description: 'ID of the Vercel installation.' }),
     expires_at: Timestamp('Expiry time.'),

@@ -13,7 +13,7 @@ export const SignInOptionsResponse = Component(
     github: Type.Boolean({ description: 'Sign-in with GitHub.' }),
     administrator: Type.Boolean({ description: 'Sign-in with the administrator password.' }),
     resend_seconds: Type.Integer({
-      description: 'Minimum interval between two mails to one address, in seconds.',
+      description: 'Minimum interval between two emails to one address, in seconds.',
     }),
   },
 );

@@ -22,7 +22,7 @@ export const modelSettings = {
   }),
   embeddingUrl: optionalSetting({
     pattern: serviceUrlPattern,
-    meaning: 'URL of an embedding service with the API of OpenAI, used instead of the built-in model',
+    meaning: 'URL of an OpenAI-compatible embedding service, used instead of the built-in model',
     allowed: serviceUrlAllowed,
     defaultMeaning: 'none',
   }),

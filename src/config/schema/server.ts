@@ -75,7 +75,7 @@ export const serverSettings = {
   }),
   mailFrom: textSetting('quarry@localhost', {
     pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-    meaning: 'Sender address of mails',
+    meaning: 'Sender address of outgoing email',
     allowed: 'an email address without a display name',
   }),
   googleClientId: optionalSetting({

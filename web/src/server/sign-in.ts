@@ -7,7 +7,7 @@ export interface SignInOptions {
   readonly google: boolean;
   readonly github: boolean;
   readonly administrator: boolean;
-  /** Minimum interval between two mails to the same address, in seconds. */
+  /** Minimum interval between two emails to the same address, in seconds. */
   readonly resend_seconds: number;
 }
 

@@ -9,12 +9,12 @@ import { convertHtmlToText } from '../web/html.ts';
 import { formatMailPage } from './mail.ts';
 import { readTnef, type TnefMessage } from './tnef.ts';
 
-/** Maximum depth of nested mails whose text is read; deeper ones are only listed as attachments. */
+/** Maximum depth of nested messages whose text is read; deeper ones are only listed as attachments. */
 const mailDepthMax = 10;
 
 /**
  * Converts a mail to one page: subject, sender, recipients and date, then the text part, else the HTML part,
- * else the content of Outlook's `winmail.dat`, then the attachment names; attached mails follow.
+ * else the content of Outlook's `winmail.dat`, then the attachment names; attached messages follow.
  */
 export async function* parseEml(
   bytes: Uint8Array,

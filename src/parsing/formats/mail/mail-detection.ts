@@ -3,7 +3,7 @@ import type { SourceFile } from '../../source-file.ts';
 /**
  * Whether the file is a mail: it starts with a block of header lines, and is either named `.eml` or has
  * headers that only a mail program writes. A mail saved with the `From ` line of a mailbox is also one,
- * unless other mails follow.
+ * unless other messages follow.
  */
 export function isMail(file: SourceFile, isNamed: boolean): boolean {
   const { head } = file;

@@ -41,7 +41,7 @@ export function JoinPage() {
   }
   return (
     <Page
-      title={invitations.length > 0 ? 'Invitation' : 'Invitation not valid'}
+      title={invitations.length > 0 ? 'Invitation' : 'Invalid invitation'}
       subtitle={`Signed in as ${user.email}`}
     >
       <Card>
