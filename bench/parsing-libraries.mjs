@@ -39,39 +39,54 @@ function report(title, rows) {
   for (const row of rows) console.log(row);
 }
 
-async function compareXml() {
-  const { XmlReader } = await own('src/parsing/xml-reader.js');
-  const { ZipArchive } = await own('src/parsing/zip.js');
-  const { SaxesParser } = await load('saxes');
-  const readOwn = (bytes) => {
-    const reader = new XmlReader(bytes, 'part', 256);
-    const tokens = [];
-    for (let token = reader.next(); token !== 'end'; token = reader.next())
-      tokens.push(token === 'text' ? reader.text : `${token} ${reader.name}`);
-    return tokens;
-  };
-  const readSaxes = (bytes) => {
-    const tokens = [];
-    const parser = new SaxesParser();
-    const local = (name) => name.slice(name.indexOf(':') + 1);
-    let depth = 0;
-    parser.on('error', (error) => {
-      throw error;
-    });
-    parser.on('opentag', ({ name }) => {
-      depth += 1;
-      tokens.push(`open ${local(name)}`);
-    });
-    parser.on('closetag', ({ name }) => {
-      depth -= 1;
-      tokens.push(`close ${local(name)}`);
-    });
-    for (const event of ['text', 'cdata']) parser.on(event, (text) => depth > 0 && tokens.push(text));
-    parser.write(new TextDecoder().decode(bytes)).close();
-    return tokens;
-  };
-  const merged = (tokens) => tokens.join('\u0001').replaceAll('\r\n', '\n').replaceAll('\r', '\n');
-  const parts = listDocuments(/\.(docx|pptx|xlsx|odt|odp|ods|epub)$/i).flatMap((bytes) => {
+const trickyXml = {
+  'ampersand in text': '<a>R&D</a>',
+  'entity of HTML': '<a>x&nbsp;y</a>',
+  'undeclared prefix': '<w:a><w:b/></w:a>',
+  'control character': '<a>x\u0001y</a>',
+  'attribute without quotes': '<a b=c>x</a>',
+  'attribute twice': '<a b="1" b="2">x</a>',
+  'text after the root': '<a>x</a>y',
+  'space before the declaration': ' <?xml version="1.0"?><a>x</a>',
+  'internal DTD with an entity': '<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>',
+  'crossed elements': '<a><b></a></b>',
+  truncated: '<a><b>x</b>',
+};
+
+const mergeTokens = (tokens) => tokens.join('\u0001').replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+
+function readOwnXml(XmlReader, bytes) {
+  const reader = new XmlReader(bytes, 'part', 256);
+  const tokens = [];
+  for (let token = reader.next(); token !== 'end'; token = reader.next())
+    tokens.push(token === 'text' ? reader.text : `${token} ${reader.name}`);
+  return tokens;
+}
+
+function readSaxesXml(SaxesParser, bytes) {
+  const tokens = [];
+  const parser = new SaxesParser();
+  const local = (name) => name.slice(name.indexOf(':') + 1);
+  let depth = 0;
+  parser.on('error', (error) => {
+    throw error;
+  });
+  parser.on('opentag', ({ name }) => {
+    depth += 1;
+    tokens.push(`open ${local(name)}`);
+  });
+  parser.on('closetag', ({ name }) => {
+    depth -= 1;
+    tokens.push(`close ${local(name)}`);
+  });
+  for (const event of ['text', 'cdata']) parser.on(event, (text) => depth > 0 && tokens.push(text));
+  parser.write(new TextDecoder().decode(bytes)).close();
+  return tokens;
+}
+
+/** Returns the XML parts of all documents that are zip archives. */
+function listXmlParts(ZipArchive) {
+  return listDocuments(/\.(docx|pptx|xlsx|odt|odp|ods|epub)$/i).flatMap((bytes) => {
     const archive = attempt(() => new ZipArchive(bytes, limits));
     if (isFailed(archive)) return [];
     const names = archive.listNames().filter((name) => /\.(xml|rels|opf)$/.test(name));
@@ -79,6 +94,15 @@ async function compareXml() {
       .map((name) => attempt(() => archive.read(name)))
       .filter((part) => part instanceof Uint8Array);
   });
+}
+
+async function compareXml() {
+  const { XmlReader } = await own('src/parsing/xml-reader.js');
+  const { ZipArchive } = await own('src/parsing/zip.js');
+  const { SaxesParser } = await load('saxes');
+  const readOwn = (bytes) => readOwnXml(XmlReader, bytes);
+  const readSaxes = (bytes) => readSaxesXml(SaxesParser, bytes);
+  const parts = listXmlParts(ZipArchive);
   let [same, onlyOwn, onlySaxes, bothFail, differ] = [0, 0, 0, 0, 0];
   const reasons = new Map();
   for (const part of parts) {
@@ -90,29 +114,16 @@ async function compareXml() {
     } else if (isFailed(a)) {
       onlySaxes += 1;
       reasons.set(`own ${a}`, (reasons.get(`own ${a}`) ?? 0) + 1);
-    } else if (merged(a) === merged(b)) same += 1;
+    } else if (mergeTokens(a) === mergeTokens(b)) same += 1;
     else differ += 1;
   }
   const good = parts.filter((part) => !isFailed(attempt(() => readSaxes(part))));
-  const tricky = {
-    'ampersand in text': '<a>R&D</a>',
-    'entity of HTML': '<a>x&nbsp;y</a>',
-    'undeclared prefix': '<w:a><w:b/></w:a>',
-    'control character': '<a>x\u0001y</a>',
-    'attribute without quotes': '<a b=c>x</a>',
-    'attribute twice': '<a b="1" b="2">x</a>',
-    'text after the root': '<a>x</a>y',
-    'space before the declaration': ' <?xml version="1.0"?><a>x</a>',
-    'internal DTD with an entity': '<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>',
-    'crossed elements': '<a><b></a></b>',
-    truncated: '<a><b>x</b>',
-  };
   report('XML', [
     `parts ${parts.length}, bytes ${parts.reduce((sum, part) => sum + part.length, 0)}`,
     `same ${same}, differ ${differ}, only own reads ${onlyOwn}, only saxes reads ${onlySaxes}, none ${bothFail}`,
     ...[...reasons].map(([reason, count]) => `  ${count} x ${reason}`),
     `ms: own ${time(() => good.forEach(readOwn))}, saxes ${time(() => good.forEach(readSaxes))}`,
-    ...Object.entries(tricky).map(([name, xml]) => {
+    ...Object.entries(trickyXml).map(([name, xml]) => {
       const shown = [readOwn, readSaxes].map((read) => JSON.stringify(attempt(() => read(Buffer.from(xml)))));
       return `  ${name}: own ${shown[0]} | saxes ${shown[1]}`;
     }),

@@ -13,7 +13,7 @@ import type { BoundaryInput, BoundaryOutput } from './boundary-task.ts';
 /** Measures the cost of calling the engine, independent of the amount of search work. */
 export const boundaryCase: BenchCase = {
   name: 'boundary',
-  summary: 'CPU of a call into the native engine and back, on the calling thread and by an engine thread',
+  summary: 'CPU of a call into the native engine and back, on the calling thread and on an engine thread',
   presets: {
     smoke: '--seconds 0.02 --rounds 2',
     usual: '--seconds 1 --rounds 5',

@@ -113,7 +113,7 @@ function performanceTargets({
       most: 1,
     },
     {
-      what: 'documents that ended as expected, %',
+      what: 'documents with the expected outcome, %',
       reached: mean(judgedFiles.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
       least: 100,
     },
@@ -195,7 +195,7 @@ function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
       textColumn('what', 'time for'),
       { key: 'limit', heading: 'limit', unit: 's', digits: 1 },
       countColumn('attempts', 'attempts'),
-      { key: 'seconds', heading: 'ended after', unit: 's', digits: 2 },
+      { key: 'seconds', heading: 'finished after', unit: 's', digits: 2 },
       { key: 'beyond', heading: 'beyond the limit, each', unit: 's', digits: 2 },
       textColumn('said', 'said'),
     ],

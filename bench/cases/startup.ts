@@ -195,7 +195,7 @@ function findingsOf(
           { key: 'kind', heading: 'from', unit: null, digits: 0 },
           { key: 'what', heading: 'state before the start', unit: null, digits: 0 },
           { key: 'ready', heading: 'ready', unit: 'ms', digits: 0 },
-          { key: 'answered', heading: 'first answer', unit: 'ms', digits: 0 },
+          { key: 'answered', heading: 'first reply', unit: 'ms', digits: 0 },
         ],
         rows: kinds.map((kind) => ({
           kind,
@@ -209,7 +209,7 @@ function findingsOf(
     charts: [
       {
         kind: 'bars',
-        title: 'From the start of the process to the first answer',
+        title: 'From the start of the process to the first reply',
         yLabel: 'ms',
         bars: kinds.map((kind) => ({ name: kind, value: median(kind, ({ answeredMs }) => answeredMs) })),
       },
@@ -221,13 +221,13 @@ function findingsOf(
     figures: [
       ...kinds.map(
         (kind): Figure => ({
-          name: `${kind}: first answer`,
+          name: `${kind}: first reply`,
           unit: 'ms',
           better: 'less',
           values: (found.get(kind) ?? []).map(({ answeredMs }) => answeredMs),
         }),
       ),
-      { name: 'index alone: first answer', unit: 'ms', better: 'less', values: index.readyMs },
+      { name: 'index alone: first reply', unit: 'ms', better: 'less', values: index.readyMs },
     ],
     measured: { ...Object.fromEntries(found), index },
   };
@@ -240,7 +240,7 @@ function indexTable({ vectors, dimensions, readyMs }: IndexStartTimes): ReportTa
       { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
       { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
       ...(['median', 'least', 'most'] as const).map((key) => ({
-        ...{ key, heading: `first answer, ${key}`, unit: 'ms', digits: 0 },
+        ...{ key, heading: `first reply, ${key}`, unit: 'ms', digits: 0 },
       })),
     ],
     rows: [{ vectors, dimensions, ...spreadOf(readyMs) }],

@@ -229,7 +229,7 @@ export class EngineWork {
 
   async #replace(rows: readonly number[]): Promise<void> {
     const { replace } = this.#engine;
-    assert(replace !== null, 'only engines that can replace rows are asked to');
+    assert(replace !== null, 'rows are replaced only in engines that support it');
     const { dimensions, tags } = this.#set;
     const vectors = new Float32Array(rows.length * dimensions);
     for (const [i, row] of rows.entries()) vectors.set(await this.#vectorOf(row), i * dimensions);

@@ -56,7 +56,7 @@ const numberColumn = (key: string, heading: string, unit: string | null, digits:
 
 /** `target`: a recall with the suffix of the number of results. Empty if no engine has a curve. */
 function recallTables(engines: readonly MeasuredEngine[], target: string): ReportTable[] {
-  const measured = engines.filter(({ modes }) => modes.some(({ name }) => name.startsWith('effort ')));
+  const measured = engines.filter(({ modes }) => modes.some(({ name }) => name.startsWith('ef ')));
   return measured.length === 0 ? [] : [recallTable(measured, target)];
 }
 
@@ -67,7 +67,7 @@ function recallTable(engines: readonly MeasuredEngine[], target: string): Report
     title: `Searches at recall ${target}`,
     columns: [
       textColumn('engine', 'engine'),
-      numberColumn('effort', 'ef', null, 0),
+      numberColumn('ef', 'ef', null, 0),
       numberColumn('recall', 'recall', null, 4),
       numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
       numberColumn('times', `${engines[0]?.name} relative to it`, null, 2),
@@ -77,13 +77,13 @@ function recallTable(engines: readonly MeasuredEngine[], target: string): Report
     ],
     rows: engines.map((engine): ReportRow => {
       const targetMode = findMode(engine, `recall ${target}`);
-      const mode = targetMode ?? findMode(engine, `effort ${bestPoint(engine.curve).ef}${suffix}`);
+      const mode = targetMode ?? findMode(engine, `ef ${bestPoint(engine.curve).ef}${suffix}`);
       const singleSearchMode = engine.synchronous
         ? mode
         : findMode(engine, `recall ${target}, one at a time`);
       return {
         engine: engine.name,
-        effort: mode?.ef ?? null,
+        ef: mode?.ef ?? null,
         recall: mode?.recall ?? null,
         perCpuSecond: medianOf(mode, perCpuSecond),
         // At different recalls the ratio would not be comparable.
@@ -109,7 +109,7 @@ function filterTable(filtering: readonly MeasuredEngine[], suffix: string): Repo
     columns: [
       textColumn('filter', 'filter'),
       textColumn('engine', 'engine'),
-      numberColumn('effort', 'ef', null, 0),
+      numberColumn('ef', 'ef', null, 0),
       numberColumn('recall', 'recall', null, 4),
       numberColumn('perCpuSecond', 'per second of CPU', 'searches', 0),
       numberColumn('times', `${own?.name} relative to it`, null, 2),
@@ -120,7 +120,7 @@ function filterTable(filtering: readonly MeasuredEngine[], suffix: string): Repo
         return {
           filter: name,
           engine: engine.name,
-          effort: mode?.ef ?? null,
+          ef: mode?.ef ?? null,
           recall: mode?.recall ?? null,
           perCpuSecond: medianOf(mode, perCpuSecond),
           times: ratioOfModes(findMode(own, `filter ${name}${suffix}`), mode),
@@ -176,7 +176,7 @@ function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
       title: 'Recall as the vectors are replaced',
       columns: [
         textColumn('engine', 'engine'),
-        numberColumn('effort', 'ef', null, 0),
+        numberColumn('ef', 'ef', null, 0),
         numberColumn('rounds', `times ${churnShare * 100} % replaced`, null, 0),
         numberColumn('recall0', 'as built', null, 4),
         ...Array.from({ length: rounds }, (_, i) =>
@@ -188,8 +188,8 @@ function churnTables(engines: readonly MeasuredEngine[]): ReportTable[] {
           `recall${round}`,
           churned.recalls[round] ?? null,
         ]);
-        const { ef: effort } = churned;
-        return { engine: name, effort, rounds: churnRounds(churned), ...Object.fromEntries(recalls) };
+        const { ef } = churned;
+        return { engine: name, ef, rounds: churnRounds(churned), ...Object.fromEntries(recalls) };
       }),
     },
   ];
@@ -224,7 +224,7 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
       series: engines.map((engine) => ({
         name: engine.name,
         points: engine.modes
-          .filter(({ name }) => /^effort \d+$/.test(name))
+          .filter(({ name }) => /^ef \d+$/.test(name))
           .toSorted((a, b) => a.recall - b.recall)
           .map((mode) => ({ x: mode.recall, y: medianOf(mode, perCpuSecond) })),
       })),
@@ -269,7 +269,7 @@ function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
   const once = (what: string, unit: string, better: Figure['better'], value: number | null) =>
     value === null ? [] : named(what, unit, better, [value]);
   // Points of the curve have other recalls in every run; only measurements at a target recall are comparable.
-  const modes = engine.modes.filter(({ name }) => !name.startsWith('effort '));
+  const modes = engine.modes.filter(({ name }) => !name.startsWith('ef '));
   return [
     // While rows are replaced, the CPU time includes the replacements.
     ...modes
@@ -342,13 +342,13 @@ const recallTolerance = 0.01;
 
 /** Returns notes for engines that were not measured at the target recalls. */
 function recallNotes({ name, curve, modes }: MeasuredEngine): string[] {
-  if (!modes.some(({ name: mode }) => mode.startsWith('effort '))) return [];
+  if (!modes.some(({ name: mode }) => mode.startsWith('ef '))) return [];
   return recallTargets.flatMap((target) => {
     const mode = modes.find((one) => one.name === `recall ${target}`);
     if (mode === undefined) {
-      const { ef: effort, recall } = bestPoint(curve);
+      const { ef, recall } = bestPoint(curve);
       return [
-        `NOT REACHED: recall ${target} by ${name}. Its best recall is ${formatNumber(recall, 4)} (ef ${effort}).`,
+        `NOT REACHED: recall ${target} by ${name}. Its best recall is ${formatNumber(recall, 4)} (ef ${ef}).`,
       ];
     }
     if (mode.recall <= target + recallTolerance) return [];

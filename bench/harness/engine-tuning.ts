@@ -82,7 +82,7 @@ async function tuneCurve(
   const curve = await measureRecallCurve(kind.efRange, recallAt);
   const base = { count, filter: null, inFlight, isReplacing: false, isLast: false };
   const modes: Mode[] = phases.includes('curve')
-    ? curve.map((tuned) => ({ ...base, ...tuned, name: `effort ${tuned.ef}${suffix}` }))
+    ? curve.map((tuned) => ({ ...base, ...tuned, name: `ef ${tuned.ef}${suffix}` }))
     : [];
   let baseline: TunedEf | null = null;
   for (const [i, target] of recallTargets.entries()) {

@@ -80,8 +80,8 @@ const shardCounts = [1, 8, 16, 32, 64];
 
 /** One line per flag: the parser and the help are generated from it. */
 const flags = {
-  full: switchFlag('the long form: larger collections, more rounds'),
-  smoke: switchFlag('every case in a second or two; the figures mean nothing'),
+  full: switchFlag('the full run: larger collections, more rounds'),
+  smoke: switchFlag('every case in a second or two; the figures are not meaningful'),
   documents: listFlag(
     { min: 1, max: 10_000_000, isInteger: true },
     '2000',

@@ -59,7 +59,7 @@ function buildGraph(steps: number): Uint8Array {
   );
   return encodeModel({
     name: 'slow',
-    documentation: 'a model that takes as long as it is told',
+    documentation: 'a model with a configured duration',
     constants: [
       { name: 'table', type: 'float', shape: [pieces.length, width], data: floats(pieces.length * width, 2) },
       { name: 'matrix', type: 'float', shape: [side, side], data: floats(side * side, Math.sqrt(12 / side)) },

@@ -181,7 +181,7 @@ function renderAxis(scale: AxisScale, label: string): string[] {
 }
 
 function styleOf(styles: Styles, { name }: { readonly name: string }): number {
-  return assertDefined(styles.get(name), 'every name of a chart has a look');
+  return assertDefined(styles.get(name), 'every name of a chart has a style');
 }
 
 function renderLegend(chart: Chart, styles: Styles): string[] {

@@ -232,7 +232,7 @@ function unitRows(block: Float32Array, dimensions: number): Float32Array {
     const row = block.subarray(at, at + dimensions);
     const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));
     if (!(length > 0))
-      throw new Error('A row of zeros or with a component that is not finite has no direction.');
+      throw new Error('A row of zeros, or with a component that is not finite, cannot be normalized.');
     for (let d = 0; d < dimensions; d++) row[d]! /= length;
   }
   return block;

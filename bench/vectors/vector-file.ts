@@ -20,7 +20,7 @@ const npyAlignment = 64;
 const floatBytes = 4;
 const dimensionsMax = 65_536;
 
-assert(endianness() === 'LE', 'vector files are read as they lie on disk, which is little-endian');
+assert(endianness() === 'LE', 'vector files are read in the byte order of the file, which is little-endian');
 
 /** Opens a vector file. Errors: Error if it has neither of the formats. */
 export async function openVectorFile(path: string): Promise<VectorFile> {
