@@ -64,7 +64,7 @@ void CompletionQueue::Drain(napi_env env, napi_value, void* context, void*) {
     try {
       completion(Napi::Env(env));
     } catch (const Napi::Error&) {
-      // The environment is being terminated; no JavaScript code awaits the promise any more.
+      // The environment is being terminated; no JavaScript code awaits the promise.
     }
     completion = nullptr;
   }

@@ -68,7 +68,7 @@ Status Collection::AppendDocument(Staging* staging) {
   }
   // The current shard changes only under the writer's lock.
   const std::shared_ptr<Shard> current = CurrentShard(staging->number_);
-  // Not while the compaction is deferred, possibly for long: then memory alone bounds the number of deleted
+  // Not while the compaction is deferred, possibly for a long time: then memory alone bounds the number of deleted
   // rows.
   if (writer.compacting && !writer.deferred && current->HasDead(kMostlyDeadMin, kMostlyDeadDivisor)) {
     return {StatusCode::kBusy, "at least half of the shard is deleted; retry after its compaction"};

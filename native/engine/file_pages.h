@@ -11,7 +11,7 @@ namespace quarry {
 size_t FilePageBytes();
 
 // Replaces the `length` bytes at `at` by the same bytes of the file at `offset`. The memory must not be
-// written any more; concurrent readers are unaffected. The file may be unlinked afterwards, but must not
+// written; concurrent readers are unaffected. The file may be unlinked afterwards, but must not
 // change or shrink. Returns false if the system does not support it, or if `offset`, `at` or `length` is not
 // a multiple of the page size; then the memory is unchanged.
 //

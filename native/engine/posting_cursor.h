@@ -11,7 +11,7 @@
 
 namespace quarry {
 
-// A list is a sequence of blocks; its tail counts as a block of their own. The cursor sees the list as
+// A list is a sequence of blocks; its tail counts as a separate block. The cursor sees the list as
 // of Open: later additions are invisible.
 class PostingCursor {
  public:

@@ -115,7 +115,7 @@ class SnapshotWriter {
     out->Add(levels_.data(), levels_.size());
     return {};
   }
-  // Adds rows of `width` bytes as they are in memory. `rowAt(row)` returns the address of a row.
+  // Adds rows of `width` bytes in their memory layout. `rowAt(row)` returns the address of a row.
   template <class RowAt>
   Status Copy(SectionWriter* out, size_t width, const RowAt& rowAt) const {
     const auto piece = static_cast<uint32_t>(kPieceBytes / width);

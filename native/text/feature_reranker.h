@@ -105,7 +105,7 @@ class FeatureReranker {
 
   Parameters parameters_;
   TokenDirections directions_;
-  std::vector<uint64_t> formsOfPieces_;                     // hashes; 0 for a piece that is no word
+  std::vector<uint64_t> formsOfPieces_;                     // hashes; 0 for a piece that is not a word
   std::vector<std::pair<uint64_t, int32_t>> piecesByStem_;  // ascending
 };
 

@@ -56,7 +56,7 @@ size_t CutAtZero(uint64_t* bytes) {
   return kept;
 }
 
-// Returns the length of the run of word parts at `from`; more than kUnitsMax if it is no short word.
+// Returns the length of the run of word parts at `from`; more than kUnitsMax if it is not a short word.
 size_t ReadShortWord(const uint8_t* from, ShortWord* word) {
   word->low = Load(from);
   word->high = 0;

@@ -41,7 +41,7 @@ enum class Form { kCanonical, kCompatible };
 const CharacterProperties& PropertiesOf(char32_t character);
 WordClass WordClassOf(char32_t character);
 
-// Returns the code point at `*at` and advances `*at`. A lone surrogate is returned as a character of its own.
+// Returns the code point at `*at` and advances `*at`. A lone surrogate is returned as a separate character.
 char32_t NextCharacter(std::u16string_view units, size_t* at);
 void AppendUnits(char32_t character, std::u16string* units);
 

@@ -104,7 +104,7 @@ class PlainTokenizer final : public Tokenizer {
 
  private:
   // Calls onWord(start, end, id) for every word in order, with the id of the piece that is the whole word, or -1
-  // if the word is no short ASCII word or no piece.
+  // if the word is not a short ASCII word or not a piece.
   template <class OnWord>
   void ForEachWord(std::u16string_view text, Scratch* scratch, OnWord onWord) const;
 

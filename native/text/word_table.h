@@ -25,7 +25,7 @@ class WordTable {
   // a to z and digits, are ignored.
   void Add(std::u32string_view piece, int32_t id);
 
-  // Returns -1 if the word is no piece.
+  // Returns -1 if the word is not a piece.
   int32_t Find(const ShortWord& word) const {
     if (slots_.empty()) return -1;
     for (size_t slot = Hash(word) & mask_;; slot = (slot + 1) & mask_) {
