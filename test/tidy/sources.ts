@@ -37,7 +37,7 @@ export const sources: SourceFile[] = files
     const text = readFileSync(join(projectRoot, path), 'utf8');
     return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true) };
   });
-export const native = files.filter((path) => /^native\/.*\.(cc|h)$/.test(path));
+export const native = files.filter((path) => /^(test\/)?native\/.*\.(cc|h)$/.test(path));
 
 export function visit(node: ts.Node, each: (node: ts.Node) => void): void {
   each(node);
