@@ -135,8 +135,8 @@ export class QueryServices {
     const pause = semaphore.acquire(principal.organizationId, caller);
     if (pause !== null) await pause;
     try {
-      const asked = pause === null ? search : { ...search, deadlineMs: this.#remainingMs(receivedAt) };
-      return await work(this.#options.search, asked);
+      const started = pause === null ? search : { ...search, deadlineMs: this.#remainingMs(receivedAt) };
+      return await work(this.#options.search, started);
     } finally {
       semaphore.release();
     }
@@ -167,8 +167,8 @@ export class QueryServices {
     const reranker = request.reranker === undefined ? rerankerDefault : request.reranker;
     if (reranker !== null) this.#checkReranker(reranker);
     const { queryDefaults } = collection;
-    const asked = queryDefaults === undefined ? request : { ...queryDefaults, ...request };
-    const { query, control } = parseQuery((request.query ?? '').toWellFormed(), asked);
+    const merged = queryDefaults === undefined ? request : { ...queryDefaults, ...request };
+    const { query, control } = parseQuery((request.query ?? '').toWellFormed(), merged);
     const isListing = request.query === null;
     if (isListing && (request.query_vector ?? null) !== null)
       throw new AppError('bad_request', 'query_vector requires a query, which may be empty.');
@@ -211,7 +211,7 @@ export class QueryServices {
     const { meter, counts, clock, defaultEmbeddingModel } = this.#options;
     const { organizationId } = call.principal;
     const { collectionId } = search.collection;
-    const asked = measureText(query);
+    const original = measureText(query);
     const timeTakenMs = clock.monotonic() - call.receivedAt;
     const queriedBytes = counts.get(collectionId).indexedBytes;
     const results = hits.length;
@@ -219,13 +219,13 @@ export class QueryServices {
       organizationId,
       collectionId,
       type,
-      queryBytes: asked.bytes,
+      queryBytes: original.bytes,
       queriedBytes,
-      queryTokens: asked.tokens,
+      queryTokens: original.tokens,
       results,
       timeTakenMs,
     });
-    const { bytes, tokens } = search.query === query ? asked : measureText(search.query);
+    const { bytes, tokens } = search.query === query ? original : measureText(search.query);
     if (models.embedded)
       meter.recordEmbed({
         organizationId,

@@ -126,11 +126,11 @@ export class ParserHost {
   }
 
   /** Retries in a fresh process while the total time of the document lasts. */
-  private async attemptUntilEnd(task: ParserTask, asked: AttemptInput): Promise<Attempt> {
+  private async attemptUntilEnd(task: ParserTask, input: AttemptInput): Promise<Attempt> {
     const { file, organizationId } = task;
-    const isCanceled = () => asked.signal?.aborted === true;
+    const isCanceled = () => input.signal?.aborted === true;
     const { size } = await stat(file);
-    const { fileBytesMax, totalMsMax } = asked.limits;
+    const { fileBytesMax, totalMsMax } = input.limits;
     let msLeft = totalMsMax;
     if (size > fileBytesMax) return tooLargeAttempt(size, fileBytesMax);
     for (let number = 1; ; number++) {
@@ -139,8 +139,8 @@ export class ParserHost {
         await this.killChild();
         return canceledAttempt;
       }
-      const parserAttempt = new ParserAttempt(child, asked, this.options.tools ?? null);
-      const request = asked.request(size, { ...asked.limits, totalMsMax: msLeft });
+      const parserAttempt = new ParserAttempt(child, input, this.options.tools ?? null);
+      const request = input.request(size, { ...input.limits, totalMsMax: msLeft });
       const attempt = await parserAttempt.run(file, request);
       msLeft -= parserAttempt.totalMs;
       if (attempt.kind === 'lost') await this.killChild();

@@ -63,13 +63,13 @@ const canceledReply: ToolReply = {
 export function handleToolCall(executor: ToolExecutor, message: unknown): boolean {
   if (!isToolCall(message)) return false;
   const { request, port } = message;
-  const callerGone = new AbortController();
-  port.once('close', () => callerGone.abort());
+  const cancellation = new AbortController();
+  port.once('close', () => cancellation.abort());
   void executor
-    .execute(request, callerGone.signal)
+    .execute(request, cancellation.signal)
     .then(async ({ reply, release }) => {
       port.postMessage({ reply } satisfies ToolChannelReply);
-      if (!callerGone.signal.aborted) await once(callerGone.signal, 'abort');
+      if (!cancellation.signal.aborted) await once(cancellation.signal, 'abort');
       await release();
     })
     .catch((error: unknown) => {
