@@ -25,7 +25,7 @@ import type { DocumentFile } from './parsing-files.ts';
 export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
   /** `text`, `no text`, or the code of the failure. */
   readonly outcome: string;
-  /** Error message for the user, or what was left out. */
+  /** Error message for the user, or a description of the omitted parts. */
   readonly reason: string;
   /** Whether the outcome matches the manifest; null without a manifest entry. */
   readonly asWanted: boolean | null;

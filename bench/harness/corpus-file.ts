@@ -39,7 +39,7 @@ export async function readCorpusFile(path: string, documentsMax: number | null):
   } finally {
     input.stream.destroy();
   }
-  // A reader that stopped at the limit ends the input early, which is no failure.
+  // A reader that stopped at the limit ends the input early, which is not a failure.
   if (records.length !== documentsMax) await input.completed();
   if (records.length === 0) throw new BenchUsageError(`${path} contains no document with text.`);
   return records;

@@ -85,7 +85,7 @@ export interface RunningEngine {
 
 /**
  * Builds every engine over the same vectors, each in its own process, and measures them in interleaved
- * rounds. An interruption ends the measurement early; the result then has what was measured of the engines
+ * rounds. An interruption ends the measurement early; the result then has the measurements of the engines
  * that were built. Errors: rejects if the run is interrupted before the first engine is built.
  */
 export async function measureEngines(context: BenchContext): Promise<EngineMeasurement> {
@@ -109,7 +109,7 @@ export async function measureEngines(context: BenchContext): Promise<EngineMeasu
   return { set, engines: measuredEngines(state), missing: state.missing, leftOut, complete };
 }
 
-/** What was measured so far. */
+/** Measurements so far. */
 interface EngineState {
   readonly running: RunningEngine[];
   readonly missing: UnavailableEngine[];

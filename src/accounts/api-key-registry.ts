@@ -201,7 +201,7 @@ export class ApiKeyRegistry {
 
   /**
    * Makes `secret` the operator's key of this organization, replacing the previous one. Idempotent. A key
-   * that was already issued to the organization stays as it is. Errors: 409 if it is the key of another
+   * that was already issued to the organization stays unchanged. Errors: 409 if it is the key of another
    * organization.
    */
   setOperatorKey(organizationId: string, secret: string): Promise<void> {

@@ -8,7 +8,7 @@ import { limits } from '../core/limits.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 import { type User, Users } from '../storage/users.ts';
 
-/** Address of the operator's user. Receives no mail, so no other person can prove to own it. */
+/** Address of the operator's user. Receives no mail, so no other person can prove ownership of it. */
 export const operatorEmail = 'operator@localhost';
 
 export interface UserAccountsOptions {

@@ -127,7 +127,7 @@ function createMailer(
 
 export type AccountComponents = ReturnType<typeof buildAccountComponents>;
 
-/** Limits of changes per user. Each change adds an entry to the audit log, which is kept for long. */
+/** Limits of changes per user. Each change adds an entry to the audit log, which is kept for a long time. */
 const changesMax = [
   { ms: 60_000, max: 240 },
   { ms: 3_600_000, max: 2_000 },

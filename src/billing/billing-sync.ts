@@ -71,7 +71,7 @@ const system: Actor = { actor: 'system', address: null };
 
 /**
  * Maintains the local copy of the Stripe state and the organization tier derived from it. Reading an
- * organization is one idempotent step: it reads everything anew, repairs what a crash left, and writes copy
+ * organization is one idempotent step: it reads everything again, repairs what a crash left, and writes copy
  * and tier. Operations on one organization run one at a time.
  */
 export class BillingSync {

@@ -80,7 +80,7 @@ export const requestedTransitions: RequestedTable = {
   },
 };
 
-/** Changes that Stripe makes by itself. The next read sees them. */
+/** Changes that Stripe makes on its own. The next read detects them. */
 export const stripeTransitions: StripeTable = {
   invoice_paid: {
     incomplete: { name: 'activate', to: ['active'] },

@@ -90,7 +90,7 @@ export class StripeCustomers {
 
   /**
    * Returns a payment method that belongs to this customer or to none. `customerId`: null if the organization
-   * is no customer. Changes nothing. Errors: 404 if it belongs to another customer or does not exist.
+   * is not a customer. Changes nothing. Errors: 404 if it belongs to another customer or does not exist.
    */
   async requireUsable(customerId: string | null, paymentMethodId: string): Promise<Stripe.PaymentMethod> {
     const method = await this.#retrieve(paymentMethodId);

@@ -33,7 +33,7 @@ const pollMs = 250;
 
 /**
  * Adds the documents of a set to a collection, runs its questions with each variant and deletes the
- * collection. A collection named by `collectionName` is kept; if it already exists, it is searched as it is.
+ * collection. A collection named by `collectionName` is kept; if it already exists, it is searched unchanged.
  * Errors: as the API calls.
  */
 export async function measureSet(
@@ -69,7 +69,7 @@ function temporaryName({ name: setName, documents }: JudgedSet): string {
   return `quarry-eval ${setName} ${hash.digest('hex').slice(0, 8)}`;
 }
 
-/** Returns false if the collection already exists and is to be searched as it is. */
+/** Returns false if the collection already exists and is to be searched unchanged. */
 async function createCollection(
   { api }: CommandContext,
   collection: string,

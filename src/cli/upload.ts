@@ -10,7 +10,7 @@ import type { DocumentMetadataJson } from '../schemas/wire.ts';
 import { type ApiClient, ApiResponseError, backOffMs } from './api-client.ts';
 import type { LocalFile } from './walk.ts';
 
-/** Milliseconds without a successful upload after which an unreachable or busy server is given up. */
+/** Milliseconds without a successful upload after which the client gives up on an unreachable or busy server. */
 const giveUpAfterMs = { unreachable: 60_000, busy: 900_000 } as const;
 
 /** Outcome of one upload. */

@@ -2,7 +2,7 @@ import { getPriority, platform, setPriority } from 'node:os';
 
 /**
  * Raises the niceness of a thread of this process, in units of nice(1); by default of the calling thread.
- * Never lowers it. Where the system does not permit the change, the niceness stays as it is.
+ * Never lowers it. Where the system does not permit the change, the niceness stays unchanged.
  */
 export function setNiceness(niceness: number, thread = 0): void {
   // On Linux the id is that of a thread; elsewhere the call would affect the whole process.

@@ -2,7 +2,7 @@ import { limits } from '../core/limits.ts';
 
 /** Maximum bytes that uWebSockets.js reads from a socket at a time. */
 const bufferBytes = 524_288;
-/** Chunks of fewer bytes are copied to memory of their own size instead of a pooled buffer. */
+/** Chunks of fewer bytes are copied to memory of exactly their size instead of a pooled buffer. */
 const chunkBytesMin = 65_536;
 /** Maximum number of free buffers kept for reuse. */
 const freeMax = limits.chunkBuffersFreeMax;

@@ -49,7 +49,7 @@ export class LargeBodyReader {
     try {
       const outcome = await this.#run({ ...task, parts, fileBytesMax }, parts);
       const prepared = { request: toRequest(outcome), memoryBytes: estimateMemoryBytes(outcome) };
-      // Receiving a request with many values takes milliseconds, so its use begins in a turn of its own.
+      // Receiving a request with many values takes milliseconds, so its use begins in a separate turn.
       await nextTurn();
       return prepared;
     } finally {

@@ -75,8 +75,8 @@ export class OpenIndexes {
   }
 
   /**
-   * Removes a collection immediately and deletes its files in the background. Running searches end by
-   * themselves.
+   * Removes a collection immediately and deletes its files in the background. Running searches end on
+   * their own.
    */
   remove(collectionId: string): void {
     const { reader, retired, logger } = this.#options;

@@ -246,7 +246,7 @@ export class Ingest {
 
   /**
    * Returns whether the memory is used up. Documents then wait in the store, and the lane checks again soon.
-   * Parsing continues: parsers run in processes of their own, and their results go to disk.
+   * Parsing continues: parsers run in separate processes, and their results go to disk.
    */
   #lacksMemory(lane: Lane): boolean {
     const { memory, clock, logger } = this.#options;
@@ -281,7 +281,7 @@ export class Ingest {
 
 /**
  * Returns the approximate memory for chunking, embedding and indexing a document. Parsing runs in processes
- * with a bound of their own.
+ * with a separate bound.
  */
 function estimateIndexingBytes({ textBytes, metadata, vectorBytes = 0 }: DocumentRecord): number {
   return limits.indexingBytesPerTextByte * textBytes + vectorBytes + countMetadataUnits(metadata);

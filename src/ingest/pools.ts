@@ -15,7 +15,7 @@ export const poolNames = ['parse', 'draw', 'chunk', 'embed', 'rerank', 'json'] a
 export type PoolName = (typeof poolNames)[number];
 
 /**
- * Worker file of each pool. Page images have a pool of their own, so that they never wait for long documents.
+ * Worker file of each pool. Page images have a separate pool, so that they never wait for long documents.
  */
 const workerFileByPool: Readonly<Record<PoolName, string>> = {
   parse: 'parse',

@@ -49,7 +49,7 @@ export class ModelCache<Model, T extends { close(): Promise<void> }> {
     for (const [key, opened] of this.#entries) {
       const isRemoved = await this.#options.isRemoved(opened.model);
       if (!isRemoved || opened.users > 0 || this.#entries.get(key) !== opened) continue;
-      // Deleted before the first await: a later caller opens the model anew, or learns that it is removed.
+      // Deleted before the first await: a later caller opens the model again, or learns that it is removed.
       this.#entries.delete(key);
       await (await opened.opening).close();
     }

@@ -190,7 +190,7 @@ function packedText(text: TextContent): TextContent {
 }
 
 /**
- * Returns the bytes in a buffer of their own; short ones are in a pooled buffer, which must not be
+ * Returns the bytes in a separate buffer; short ones are in a pooled buffer, which must not be
  * transferred.
  */
 function toTransferableBytes(bytes: Uint8Array): Uint8Array {

@@ -8,7 +8,7 @@ import { decodeVector } from './base64.ts';
 /** Text with all properties that are expensive to compute for a long one. */
 export interface TextContent {
   readonly type: Exclude<DocumentContent, APIBinaryDocument>['type'];
-  /** Packed by a worker; a text prepared on the main thread is short and stays as it is. */
+  /** Packed by a worker; a text prepared on the main thread is short and stays unchanged. */
   readonly pages: Texts;
   /** UTF-16 code units of each page. */
   readonly pageUnits: readonly number[];

@@ -279,7 +279,7 @@ export class ModelService {
     return { ranked: rankScores(scores, topN), chargedBytes, tokens, mode, timeTakenMs, inferenceMs };
   }
 
-  /** Runs `texts` in batches within the limits, so that no call occupies threads or memory for long. */
+  /** Runs `texts` in batches within the limits, so that no call occupies threads or memory for a long time. */
   async #runInBatches(
     admissionRequest: Parameters<ModelCallGate['admit']>[0],
     texts: readonly string[],

@@ -60,7 +60,7 @@ export class RenderedJson<Body> {
     }
   }
 
-  /** Returns the JSON in a buffer of its own. */
+  /** Returns the JSON in a separate buffer. */
   toBytes(): Buffer {
     const bytes = Buffer.allocUnsafeSlow(this.byteLength);
     this.copyTo(bytes);

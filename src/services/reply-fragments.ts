@@ -30,7 +30,7 @@ export class ReplyFragments {
     this.#documentUrls = documentUrls;
   }
 
-  /** Returns the parts of a document for the last used base URL from the cache, for another one anew. */
+  /** Returns the parts of a document for the last used base URL from the cache; another base URL rebuilds them. */
   ofDocument(version: VersionRecord, baseUrl: string): DocumentFragment {
     const cached = this.#documents.get(version);
     if (cached?.baseUrl === baseUrl) return cached;

@@ -43,7 +43,7 @@ function splitBlocks(pieces: readonly TextPiece[], depth: number): TextBlock[] {
   return [...blocks, ...splitBlocks(pending, depth + 1)];
 }
 
-/** Keeps rows as they are, except for tables that are side by side, which are read one after the other. */
+/** Keeps rows unchanged, except for tables that are side by side, which are read one after the other. */
 function separateTables(pieces: readonly TextPiece[], depth: number): TextBlock[] {
   const blocks: TextBlock[] = [];
   let pending: PieceRow[] = [];

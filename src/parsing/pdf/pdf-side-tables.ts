@@ -60,7 +60,7 @@ function areSeparateTables(a: TableSide, b: TableSide, drawnApart: boolean, widt
 }
 
 /**
- * Returns a table, or several tables separated by gaps of at least `gap`; null when the pieces are no table.
+ * Returns a table, or several tables separated by gaps of at least `gap`; null when the pieces are not a table.
  */
 function toTableSide(pieces: readonly TextPiece[], gap: number): TableSide | null {
   const rows = groupRows(pieces);

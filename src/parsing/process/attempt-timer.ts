@@ -41,7 +41,7 @@ export class AttemptTimer {
     return this.#totalMs;
   }
 
-  /** Starts the time without progress anew, also after a pause. */
+  /** Restarts the time without progress, also after a pause. */
   restartIdle(): void {
     this.#count();
     this.#idleMs = 0;

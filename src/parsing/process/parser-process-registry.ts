@@ -14,9 +14,9 @@ function isParserProcessNotice(value: unknown): value is ParserProcessNotice {
 }
 
 /**
- * Registry of parser processes in the main thread. A process exits by itself when its worker or the server is
+ * Registry of parser processes in the main thread. A process exits on its own when its worker or the server is
  * gone; this registry is the second safeguard. The owner of the pool passes it the workers' messages and
- * calls `killThread` when a worker is gone and `killAll` at shutdown.
+ * calls `killThread` when a worker has ended and `killAll` at shutdown.
  */
 export class ParserProcessRegistry {
   private readonly owners = new Map<number, number>();

@@ -15,7 +15,7 @@ interface Cell {
   readonly top: number;
 }
 
-/** Returns the cell shapes by row, from top to bottom and left to right; null when the group is no table. */
+/** Returns the cell shapes by row, from top to bottom and left to right; null when the group is not a table. */
 export function readTableRows(stream: Uint8Array, group: RecordHeader): RecordHeader[][] | null {
   const [frame, ...shapes] = [...readRecords(stream, group.start, group.end)].filter(
     (record) => record.type === type.shape,

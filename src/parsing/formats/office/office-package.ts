@@ -20,7 +20,7 @@ export interface Relationship {
 }
 
 /**
- * Returns null when the archive is no Office package. Errors: `corrupt` without a main part, `unsupported` for
+ * Returns null when the archive is not an Office package. Errors: `corrupt` without a main part, `unsupported` for
  * XLSB.
  */
 export function openOfficePackage(archive: ZipArchive, limits: ParseLimits): OfficePackage | null {

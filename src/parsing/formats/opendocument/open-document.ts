@@ -11,7 +11,7 @@ export interface OpenDocumentPackage {
   readonly type: string;
 }
 
-/** Returns null when the archive is no OpenDocument file. Errors: `encrypted`. */
+/** Returns null when the archive is not an OpenDocument file. Errors: `encrypted`. */
 export function openOpenDocument(archive: ZipArchive): OpenDocumentPackage | null {
   const manifest = readText(archive, 'META-INF/manifest.xml');
   const declared = readText(archive, 'mimetype').trim() || parseRootType(manifest);

@@ -3,7 +3,7 @@ import type { DocumentDetails } from '../../process/parse-task.ts';
 import type { ParseContext, TextFile } from '../format.ts';
 import { parsePlainText } from './plain-text.ts';
 
-/** Markdown is kept as it is. */
+/** Markdown is kept unchanged. */
 export function* parseMarkdown(
   decoded: DecodedText,
   context: ParseContext,

@@ -17,7 +17,7 @@ const cellElements = new Set(['td', 'th']);
 const rowElements = new Set(['tr', 'table']);
 /** Elements that make a row a layout container, whose lines remain lines. */
 const layoutElements = new Set(['table', 'pre']);
-/** Maximum UTF-16 code units of a heading; a longer or unclosed one is no heading. */
+/** Maximum UTF-16 code units of a heading; a longer or unclosed one is not a heading. */
 const headingUnitsMax = 500;
 /** Elements whose content is not page text. */
 const hiddenElements = new Set('script style noscript template svg iframe ix:header'.split(' '));
