@@ -22,7 +22,7 @@ t.test('every guarantee of the page names a test that exists', async (t) => {
   }
 });
 
-t.test('a title that only a comment mentions is not taken for a test', async (t) => {
+t.test('a title that only occurs in a comment is not a test', async (t) => {
   t.notOk(declares('// a title', 'a title'));
   t.ok(declares("t.test('a title', async () => {});", 'a title'));
 });

@@ -147,7 +147,7 @@ t.test('no file only re-exports', async (t) => {
   );
 });
 
-t.test('every source is reachable from an entry that is no test', async (t) => {
+t.test('every source is reachable from an entry that is not a test', async (t) => {
   const reached = new Set<string>();
   const waiting = sources.map((file) => file.path).filter(isEntry);
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {

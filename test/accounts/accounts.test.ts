@@ -88,7 +88,7 @@ t.test('a start without QUARRY_API_KEY keeps the earlier key, which can then be 
   t.equal(
     await statusOf(set.keys.revoke({ organizationId, keyId }, testActor)),
     409,
-    'not while the setting names it',
+    'the configured key cannot be deleted',
   );
   const unset = await runBootstrap(store);
   t.equal(unset.started.newKey, null);
@@ -103,7 +103,11 @@ t.test('QUARRY_API_KEY may be the key that the first start printed', async (t) =
   const printed = (await runBootstrap(store)).started.newKey ?? '';
   await runBootstrap(store, oldKey);
   const run = await runBootstrap(store, printed);
-  t.equal((await run.keys.list(run.started.organizationId)).length, 1, 'and the earlier setting is removed');
+  t.equal(
+    (await run.keys.list(run.started.organizationId)).length,
+    1,
+    'the key of the earlier setting is removed',
+  );
   t.ok(run.keys.findByDigest(hashKey(printed)));
 });
 
@@ -224,11 +228,15 @@ t.test('a key with an invalid expiry date is not issued', async (t) => {
   const { organizationId } = started;
   const keyInput = { organizationId, name: 'k', permission: 'all', createdBy: null } as const;
   const issue = (expiresAt: number) => statusOf(keys.issue({ ...keyInput, expiresAt }, testActor));
-  t.equal(await issue(Date.parse('2030-12-31T23:59:60Z')), 400, 'a leap second is no number');
+  t.equal(await issue(Date.parse('2030-12-31T23:59:60Z')), 400, 'a leap second does not parse to a number');
   t.equal(await issue(clock.now()), 400);
   t.equal(await issue(clock.now() + 1), 200);
   t.equal((await keys.list(organizationId)).length, 2);
-  t.equal(await statusOf(keys.issue({ ...keyInput, keysMax: 2 }, testActor)), 400, 'members issue fewer');
+  t.equal(
+    await statusOf(keys.issue({ ...keyInput, keysMax: 2 }, testActor)),
+    400,
+    'members can issue fewer keys',
+  );
   t.equal(await statusOf(keys.issue({ ...keyInput, keysMax: 3 }, testActor)), 200);
 });
 

@@ -97,17 +97,17 @@ t.test(
       'a nonce of another sign-in': await signIdToken({ nonce: 'replayed' }),
       'no nonce': await signIdToken({ nonce: undefined }),
       'another client': await signIdToken({ aud: 'somebody-else' }),
-      'another client beside this one, for whom it was made': await signIdToken({
+      'two audiences, authorized for another client': await signIdToken({
         aud: [clientId, 'x'],
         azp: 'x',
       }),
       'another issuer': await signIdToken({ iss: 'https://evil.example' }),
-      'out of time': await signIdToken({ exp: now - 3_600, iat: now - 7_200 }),
-      'no end': await signIdToken({ exp: undefined }),
+      expired: await signIdToken({ exp: now - 3_600, iat: now - 7_200 }),
+      'no expiry': await signIdToken({ exp: undefined }),
       'no subject': await signIdToken({ sub: undefined }),
-      'somebody else’s key': await signIdToken({}, foreignKeys.privateKey),
+      'an unknown signing key': await signIdToken({}, foreignKeys.privateKey),
       'no algorithm': `${part({ alg: 'none' })}.${payload}.`,
-      'the public key as a password': await withPublicKey,
+      'the public key as an HMAC secret': await withPublicKey,
       'a changed address': `${(await signIdToken()).split('.')[0]}.${part({ ...claims, email: 'eve@example.com' })}.${(await signIdToken()).split('.')[2]}`,
       'no token': '',
     };

@@ -71,7 +71,7 @@ t.test('a permanently rejected message is dropped and the next one sent', async 
   const { mail, noted } = await recordedMail(url);
   for (const to of ['gone@example.com', 'ada@example.com'])
     mail.enqueue({ to, subject: 'Hello', text: 'Hello.' });
-  await waitUntil('both ends', () => noted.length === 2);
+  await waitUntil('the log entries of both messages', () => noted.length === 2);
   await mail.close();
   noted.sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
   t.match(noted, [
@@ -100,7 +100,7 @@ t.test('shutdown does not wait for an unresponsive mail server and logs unsent m
     })),
   );
   t.equal(noted.length, receivers.length);
-  t.equal(sockets.length, limits.mailsRunningPerKeyMax, 'and does not call it again');
+  t.equal(sockets.length, limits.mailsRunningPerKeyMax, 'no further connection is opened');
   for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
   await mail.close();
 });
@@ -114,15 +114,15 @@ t.test('mail to an unresponsive domain delays no other mail and times out', asyn
     delays: (to) => (to.endsWith('@slow.example') ? new Promise((resolve) => held.push(resolve)) : undefined),
   });
   t.teardown(release);
-  // With this timeout, no attempt ends before the other mails are sent, however long that takes.
+  // With this timeout, no attempt ends before the other messages are sent, however long that takes.
   const patient = await recordedMail(url, 1_000);
   const post = (to: string, key?: string) =>
     patient.mail.enqueue({ to, subject: 'Hello', text: 'Hello.' }, key);
   for (let i = 0; i < 40; i += 1) post(`nobody${i}@slow.example`);
   for (let i = 0; i < 20; i += 1) post(`ada${i}@example.com`);
   post('bob@slow.example', '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10');
-  await waitUntil('the mails to the other domain arrive', () => mails().length === 20);
-  t.ok(held.length <= 8, 'few wait for the slow domain');
+  await waitUntil('the delivery of the messages to the other domain', () => mails().length === 20);
+  t.ok(held.length <= 8, 'few messages occupy the slow domain');
   release();
   await patient.mail.close();
   const { mail, noted } = await recordedMail(url, 1_000, 500);

@@ -39,7 +39,7 @@ t.test('an organization keeps an owner through 1,000 concurrent changes', async 
   const members = await memberships.listByOrganization(organizationId);
   for (const userId of people) {
     const isThere = members.some((member) => member.userId === userId);
-    t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both ends agree');
+    t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both directions agree');
   }
   await store.close();
 });
@@ -68,7 +68,7 @@ t.test('only an unmodified, unexpired invitation code of this server is accepted
       .setJti(invitation.invitationId)
       .setExpirationTime(how.exp ?? Math.floor(clock.now() / 1_000) + 1_000)
       .sign(how.key ?? secret);
-  t.ok(await invitations.verifyCode(await forged({})), 'the forgeries below fail for their own reason');
+  t.ok(await invitations.verifyCode(await forged({})), 'the unmodified code is valid');
   const [header, payload, signature] = code.split('.') as [string, string, string];
   const tampered = Buffer.from(
     JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), email: 'eve@example.com' }),
@@ -88,7 +88,7 @@ t.test('only an unmodified, unexpired invitation code of this server is accepted
   ];
   for (const each of worthless) t.equal(await invitations.verifyCode(each), null, each.slice(0, 60));
   await clock.advance(limits.invitationMsMax + 1_000);
-  t.equal(await invitations.verifyCode(code), null, 'too late');
+  t.equal(await invitations.verifyCode(code), null, 'expired');
   t.same(await invitations.listByEmail('bob@example.com'), []);
 });
 
@@ -117,17 +117,13 @@ t.test('an invitation is invalid once its sender lacks the permission to send it
   await invitations.invite({ organizationId, email, role: 'ADMIN', invitedBy: admin }, testActor);
   const isOpen = async () => {
     const isFound = invitations.find(organizationId, email) !== undefined;
-    t.equal(
-      (await invitations.listByOrganization(organizationId)).length === 1,
-      isFound,
-      'lists say the same',
-    );
+    t.equal((await invitations.listByOrganization(organizationId)).length === 1, isFound, 'the list agrees');
     t.equal((await invitations.listByEmail(email)).length === 1, isFound);
     return isFound;
   };
   t.ok(await isOpen());
   await memberships.changeRole(sender, 'MEMBER', testActor);
-  t.notOk(await isOpen(), 'a MEMBER invites no ADMIN');
+  t.notOk(await isOpen(), 'a MEMBER cannot invite an ADMIN');
   await memberships.changeRole(sender, 'OWNER', testActor);
   t.ok(await isOpen());
   const joining = {
@@ -142,7 +138,7 @@ t.test('an invitation is invalid once its sender lacks the permission to send it
   t.match(
     late,
     { status: 'rejected', reason: { name: 'ExpectationFailedError' } },
-    'not even at the same moment',
+    'a concurrent removal of the sender rejects the join',
   );
   t.notOk(await isOpen(), 'the invitation of a deleted user is invalid');
   await invitations.invite(
@@ -154,5 +150,5 @@ t.test('an invitation is invalid once its sender lacks the permission to send it
   let rows = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1a), lt: Uint8Array.of(0x1c) }))
     rows += key.byteLength;
-  t.equal(rows, 0, 'expired ones are deleted');
+  t.equal(rows, 0, 'expired invitations are deleted');
 });

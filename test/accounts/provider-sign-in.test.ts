@@ -15,7 +15,7 @@ t.test(
     store.trace = [];
     const begin = async (cookies: Partial<Record<CookieName, string>>, redirect_url = '/') => {
       const started = await providers.begin(visitor(cookies), { provider: 'google', redirect_url });
-      if (started.kind !== 'json') throw new Error('a program gets JSON');
+      if (started.kind !== 'json') throw new Error('an API client gets JSON');
       return { state: new URL(started.body.url).searchParams.get('state')!, flow: started.cookie!.value! };
     };
     const one = await begin({});
@@ -24,21 +24,21 @@ t.test(
     setIdentity({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
     const finish = (state: string, flow: string) =>
       statusOf(providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' }));
-    t.equal(await finish(one.state, two.flow), 200, 'the first tab is not spoiled by the second');
-    t.equal(await finish(one.state, two.flow), 400, 'each can be completed once');
+    t.equal(await finish(one.state, two.flow), 200, 'the second tab keeps the sign-in of the first');
+    t.equal(await finish(one.state, two.flow), 400, 'each sign-in can be completed once');
     t.equal(await finish(two.state, one.flow), 400, 'another browser');
-    t.equal(await finish(two.state, `${two.flow.slice(0, -8)}AAAAAAAA`), 400, 'a cookie that was changed');
+    t.equal(await finish(two.state, `${two.flow.slice(0, -8)}AAAAAAAA`), 400, 'a modified cookie');
     t.equal(await finish(two.state, two.flow), 200);
     let { flow } = two;
     for (let i = 0; i < 30; i += 1) {
       if (i === 20) flow = (await begin({ flow }, `/${'x'.repeat(limits.signInPathUnitsMax - 1)}`)).flow;
       else if (i < 20) ({ flow } = await begin({ flow }));
-      t.ok(flow.length <= limits.sealedCookieUnitsMax, 'a browser can store it');
+      t.ok(flow.length <= limits.sealedCookieUnitsMax, 'the cookie is within the size limit of browsers');
     }
     t.equal(
       await statusOf(begin({}, `/${'x'.repeat(limits.signInPathUnitsMax)}`)),
       400,
-      'no longer path is kept',
+      'a longer path is not stored',
     );
   },
 );
@@ -47,7 +47,7 @@ t.test('a completed sign-in keeps the cookie of those still pending', async (t) 
   const { providers, clock, setIdentity } = await buildSignIn();
   const begin = async (cookies: Partial<Record<CookieName, string>>) => {
     const started = await providers.begin(visitor(cookies), { provider: 'google' });
-    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    if (started.kind !== 'json') throw new Error('an API client gets JSON');
     return { state: new URL(started.body.url).searchParams.get('state')!, flow: started.cookie!.value! };
   };
   setIdentity({ issuer: 'https://i.example', subject: '1', email: 'ada@example.com', emailVerified: true });
@@ -57,14 +57,14 @@ t.test('a completed sign-in keeps the cookie of those still pending', async (t) 
     (await providers.finish(visitor({ flow }), { provider: 'google', state, code: 'x' })).earlierCookies;
   const [left] = (await finish(one.state, two.flow)) ?? [];
   t.match(left, { name: 'flow', maxAgeSeconds: limits.signInFlowMsMax / 1_000 });
-  t.ok(left!.value!.length < two.flow.length, 'without the completed one');
-  const gone = [{ name: 'flow', value: null, maxAgeSeconds: 0 }];
-  t.same(await finish(two.state, left!.value!), gone, 'the last one takes the cookie away');
+  t.ok(left!.value!.length < two.flow.length, 'the completed sign-in is removed');
+  const deletedCookie = [{ name: 'flow', value: null, maxAgeSeconds: 0 }];
+  t.same(await finish(two.state, left!.value!), deletedCookie, 'the last sign-in deletes the cookie');
   const old = await begin({});
   await clock.advance(limits.signInFlowMsMax / 2);
   const newer = await begin({ flow: old.flow });
   await clock.advance(limits.signInFlowMsMax / 2);
-  t.same(await finish(newer.state, newer.flow), gone, 'expired sign-ins are removed');
+  t.same(await finish(newer.state, newer.flow), deletedCookie, 'expired sign-ins are removed');
 });
 
 t.test('the largest cookies of all sign-ins fit into the header limit of the server', async (t) => {
@@ -92,7 +92,7 @@ t.test('the largest cookies of all sign-ins fit into the header limit of the ser
     cookies.flow = (await providers.begin(visitor(cookies), keyInput)).cookie!.value!;
   setIdentity({ issuer: `https://${'i'.repeat(200)}`, subject: 's'.repeat(255), email, emailVerified: true });
   const started = await providers.begin(visitor(), keyInput);
-  if (started.kind !== 'json') throw new Error('a program gets JSON');
+  if (started.kind !== 'json') throw new Error('an API client gets JSON');
   const state = new URL(started.body.url).searchParams.get('state')!;
   const back = { ...visitor({ flow: started.cookie!.value! }), wantsJson: false };
   const led = await providers.finish(back, { provider: 'google', state, code: 'x' });
@@ -127,27 +127,27 @@ t.test('a provider account is linked only after the second factor is verified', 
   setIdentity({ ...identity, email, emailVerified: true });
   const firstStep = async () => {
     const started = await providers.begin(visitor(), { provider: 'google' });
-    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    if (started.kind !== 'json') throw new Error('an API client gets JSON');
     const state = new URL(started.body.url).searchParams.get('state')!;
     const back = visitor({ flow: started.cookie!.value! });
     const outcome = await providers.finish(back, { provider: 'google', state, code: 'x' });
     if (outcome.kind !== 'json' || !('second_factor_token' in outcome.body))
-      throw new Error('the code is asked for');
+      throw new Error('the code is required');
     return outcome.body.second_factor_token;
   };
   const second_factor_token = await firstStep();
-  t.equal(linked(), undefined, 'not by the first step');
+  t.equal(linked(), undefined, 'the first step does not link the account');
   const wrong = secondStep.finish(visitor(), { code: '000000', second_factor_token });
   t.equal(await statusOf(wrong), 401);
-  t.equal(linked(), undefined, 'not by a wrong code');
+  t.equal(linked(), undefined, 'a wrong code does not link the account');
   await firstStep();
-  t.equal(linked(), undefined, 'not by coming again');
+  t.equal(linked(), undefined, 'a repeated first step does not link the account');
   await clock.advance(60_000);
   const code = oneTimeCode(secret, clock.now());
   t.equal(await statusOf(secondStep.finish(visitor(), { code, second_factor_token })), 200);
   t.equal(linked(), user.userId);
   await clock.advance(1);
-  t.match(mails.at(-1), /A new sign-in method/, 'and its owner is notified');
+  t.match(mails.at(-1), /A new sign-in method/, 'the owner is notified');
 });
 
 t.test('overlong account IDs of a provider are rejected', async (t) => {
@@ -160,7 +160,7 @@ t.test('overlong account IDs of a provider are rejected', async (t) => {
 t.test('a sign-in at a provider expires after ten minutes', async (t) => {
   const { providers, clock } = await buildSignIn();
   const started = await providers.begin(visitor(), { provider: 'google' });
-  if (started.kind !== 'json') throw new Error('a program gets JSON');
+  if (started.kind !== 'json') throw new Error('an API client gets JSON');
   const state = new URL(started.body.url).searchParams.get('state')!;
   await clock.advance(limits.signInFlowMsMax);
   const back = visitor({ flow: started.cookie!.value! });
@@ -191,7 +191,7 @@ t.test('an unverified provider address neither links an account nor signs in', a
     t.equal(await statusOf(arrive(identity)), 403, email);
   }
   t.equal(JSON.stringify(people.findByEmail('ada@example.com')), before);
-  t.equal(people.findByEmail('guest@example.com'), undefined, 'no user accepts the invitation');
+  t.equal(people.findByEmail('guest@example.com'), undefined, 'the invitation stays open');
   let links = 0;
   for await (const { key } of store.range({ gte: Uint8Array.of(0x1e), lt: Uint8Array.of(0x1f) }))
     links += key.length;

@@ -93,7 +93,7 @@ export async function buildSignIn() {
   const arrive = async (identity: ProviderIdentity) => {
     providerReply = identity;
     const started = await providers.begin(visitor(), { provider: 'google' });
-    if (started.kind !== 'json') throw new Error('a program gets JSON');
+    if (started.kind !== 'json') throw new Error('an API client gets JSON');
     const state = new URL(started.body.url).searchParams.get('state')!;
     const back = visitor({ flow: started.cookie!.value! });
     return userOf(await providers.finish(back, { provider: 'google', state, code: 'x' }));
@@ -116,8 +116,8 @@ export async function buildSignIn() {
 }
 
 export function userOf(outcome: AccountResponse<SignInReply>) {
-  if (outcome.kind !== 'json') throw new Error('a program gets JSON');
-  if (!('access_token' in outcome.body)) throw new Error('no second factor is asked for');
+  if (outcome.kind !== 'json') throw new Error('an API client gets JSON');
+  if (!('access_token' in outcome.body)) throw new Error('no second factor is required');
   return outcome.body.user;
 }
 

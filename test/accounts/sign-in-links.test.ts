@@ -21,7 +21,7 @@ t.test('a sign-in link is invalid after it expires, and when its secret is remov
   await clock.advance(limits.magicLinkMsMax - 1);
   t.equal(await statusOfLink(token), 200);
   await clock.advance(1);
-  t.equal(await statusOfLink(token), 400, 'too late');
+  t.equal(await statusOfLink(token), 400, 'expired');
   await clock.advance(60_001);
   await links.sweep(clock.now());
   t.equal(await statusOfLink(token), 400);

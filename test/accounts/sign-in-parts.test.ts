@@ -164,7 +164,7 @@ t.test('attempts are counted by key in each window, and the reply has the time t
     attempts.consume('a');
   }
   await clock.advance(60_000);
-  t.throws(() => attempts.consume('a'), { message: /57 minutes/ }, 'the hour is used up');
+  t.throws(() => attempts.consume('a'), { message: /57 minutes/ }, 'the hourly limit is reached');
   await clock.advance(57 * 60_000);
   attempts.consume('a');
 });

@@ -23,17 +23,17 @@ t.test(
         await clock.advance(60_000);
       }
     }
-    t.ok(refused > 0, 'delays start earlier');
+    t.ok(refused > 0, 'some attempts are delayed');
     const eleventh = await signIn
       .adminLogin(visitor(), { password: 'wrong' })
       .catch((error: AppError) => error);
     t.ok(
       eleventh instanceof AppError && eleventh.status === 429 && Number(eleventh.options.retryAfterMs) > 0,
     );
-    t.equal(await login(password), 429, 'the right one waits too');
+    t.equal(await login(password), 429, 'the right password is delayed too');
     await clock.advance(15 * 60_000);
     t.equal(await login(password), 200);
-    t.equal(await login('wrong'), 401, 'and is forgiven the wrong ones');
+    t.equal(await login('wrong'), 401, 'a success resets the failures');
   },
 );
 
@@ -42,7 +42,7 @@ t.test('concurrent wrong passwords are delayed like consecutive ones', async (t)
   const login = (enteredPassword: string) =>
     statusOf(signIn.adminLogin(visitor(), { password: enteredPassword }));
   const guesses = await Promise.all(Array.from({ length: 40 }, () => login('wrong')));
-  t.equal(guesses.filter((status) => status === 401).length, 3, 'the first three were looked at');
+  t.equal(guesses.filter((status) => status === 401).length, 3, 'the first three were checked');
   t.equal(guesses.filter((status) => status === 429).length, 37);
   await clock.advance(1_001);
   const right = await Promise.all([login(password), login(password)]);
@@ -56,12 +56,16 @@ t.test('failed passwords from one IP address do not lock out others', async (t) 
   const guesses: number[] = [];
   for (let i = 0; i < 30; i += 1) guesses.push(await from('192.0.2.66', 'wrong'));
   t.same([...new Set(guesses)], [401, 429]);
-  t.equal(await from('192.0.2.66', password), 429, 'also the right one, from there');
+  t.equal(await from('192.0.2.66', password), 429, 'the right password from that address is delayed too');
   const attempts = Array.from({ length: 60 }, (_, i) => from(`198.51.100.${i}`, 'wrong'));
-  t.equal(await from('203.0.113.7', password), 200, 'amid guesses of sixty addresses');
+  t.equal(
+    await from('203.0.113.7', password),
+    200,
+    'the right password is accepted during guesses from sixty addresses',
+  );
   t.same([...new Set(await Promise.all(attempts))], [401]);
   for (let i = 0; i < 30; i += 1) await from('2001:db8:0:1::1', 'wrong');
-  t.equal(await from('2001:db8:0:1::2', password), 429, 'one network of IPv6 is one address');
+  t.equal(await from('2001:db8:0:1::2', password), 429, 'an IPv6 network counts as one address');
   t.equal(await from('2001:db8:0:2::1', password), 200);
 });
 
@@ -83,10 +87,10 @@ t.test('a sign-in link request takes the same work and gets the same reply for e
   t.same(
     known.work.filter((line) => !line.startsWith(`write put ${0x61}`)),
     [],
-    'nothing but the audit log',
+    'only the audit log is written',
   );
   await clock.advance(1);
-  t.equal(mails.length, 2, 'both get mail, after the answer');
+  t.equal(mails.length, 2, 'both get mail, after the reply');
 });
 
 t.test('sign-in link requests by others neither lock a user out nor flood the mailbox', async (t) => {
@@ -104,10 +108,10 @@ t.test('sign-in link requests by others neither lock a user out nor flood the ma
     await clock.advance(60_000);
     if (minutes % 60 === 30) {
       t.equal(await statusOf(ask('192.0.2.99')), 200, 'the owner is never rejected');
-      t.equal(await works(linksOf().at(-1)!), 200, 'and finds a link in the mailbox that works');
+      t.equal(await works(linksOf().at(-1)!), 200, 'a link in the mailbox of the owner is valid');
     }
   }
-  t.ok(mails.length <= 5 + 12 * 24, `${mails.length} mails in a day`);
+  t.ok(mails.length <= 5 + 12 * 24, `${mails.length} messages in a day`);
 });
 
 t.test('an immediate repeated request sends one mail and keeps the cookie of the browser', async (t) => {
@@ -126,7 +130,11 @@ t.test('an immediate repeated request sends one mail and keeps the cookie of the
   for (const sentMail of mails) {
     const token = /token=(\S+)/.exec(sentMail)?.[1] ?? '';
     const back = { ...visitor({ 'sign-in': held }), wantsJson: false };
-    t.equal((await signIn.verifyMagicLink(back, { token })).kind, 'redirect', 'no question in this browser');
+    t.equal(
+      (await signIn.verifyMagicLink(back, { token })).kind,
+      'redirect',
+      'this browser needs no confirmation',
+    );
   }
   const planted = await signIn.sendMagicLink(visitor({ 'sign-in': 'planted' }), { email });
   t.not(planted.cookie?.value, 'planted');
@@ -146,11 +154,11 @@ t.test('clock jumps neither revive expired sign-ins nor cause endless waits', as
     !ring.hasExpired(ring.findByDigest(hashKey(secret))!);
   const day = 86_400_000;
   t.same([await isLink(at(0)), isKey(at(0))], [200, true]);
-  t.same([await isLink(at(day)), isKey(at(day))], [400, false], 'forward: both are over');
-  t.same([await isLink(at(-day)), isKey(at(-day))], [200, true], 'back: neither ends early');
+  t.same([await isLink(at(day)), isKey(at(day))], [400, false], 'forward: both have expired');
+  t.same([await isLink(at(-day)), isKey(at(-day))], [200, true], 'back: neither expires early');
   const used = links.verify(token);
   await store.write(links.consume(used));
-  t.equal(await isLink(at(-day)), 400, 'used links stay used, whatever the clock shows');
+  t.equal(await isLink(at(-day)), 400, 'used links stay used, regardless of the clock');
   // Lockouts use the monotonic clock, which no jump affects.
   for (let i = 0; i < 3; i += 1) await statusOf(signIn.adminLogin(visitor(), { password: 'wrong' }));
   t.equal(await statusOf(signIn.adminLogin(visitor(), { password })), 429);

@@ -15,7 +15,7 @@ t.test('signing in creates a user once, and a new session each time', async (t) 
   t.not(first.token, second.token);
   t.equal((await sessions.list(first.userId)).length, 2);
   const together = await Promise.all(Array.from({ length: 10 }, () => signIn('bob@example.com')));
-  t.equal(new Set(together.map(({ userId }) => userId)).size, 1, 'also concurrently');
+  t.equal(new Set(together.map(({ userId }) => userId)).size, 1, 'also for concurrent sign-ins');
   t.equal(people.findByEmail('bob@example.com')?.userId, together[0]?.userId);
 });
 
@@ -26,7 +26,7 @@ t.test('a session ends when idle, and at its maximum age regardless of use', asy
   t.ok(sessions.find(idle.token));
   await sessions.close();
   await clock.advance(limits.sessionIdleMsMax - 1);
-  t.ok(sessions.find(idle.token), 'it was used meanwhile');
+  t.ok(sessions.find(idle.token), 'the session was used meanwhile');
   await sessions.close();
   await clock.advance(limits.sessionIdleMsMax);
   t.equal(sessions.find(idle.token), undefined);
@@ -69,7 +69,7 @@ t.test('sessions end immediately, one or all, and users cannot end those of othe
 t.test('the store contains no usable credential', async (t) => {
   const { store, signIn, links, invitations, organizations } = await buildUsers();
   const ada = await signIn('ada@example.com');
-  const browser = 'what the browser of Ada holds';
+  const browser = 'the browser token of Ada';
   const token = links.issue({ email: 'ada@example.com', redirect: '/', browserToken: browser });
   await store.write(
     links.consume(links.verify(links.issue({ email: null, redirect: '/', browserToken: null }))),
@@ -105,7 +105,7 @@ t.test(
     t.same(
       [0, 4, 5].map((i) => sessions.find(tokens[i]!) !== undefined),
       [false, false, true],
-      'those that were used longest ago end',
+      'the least recently used sessions end',
     );
     t.equal((await sessions.list(ada)).length, limits.sessionsPerUserMax);
     const opened = sessions.create(null, visitor);
@@ -113,7 +113,7 @@ t.test(
     t.ok(sessions.find(opened.token));
     await sessions.endAdministratorSessions();
     t.equal(sessions.find(opened.token), undefined);
-    t.equal((await sessions.list(userId)).length, 1, 'and no others');
+    t.equal((await sessions.list(userId)).length, 1, 'no other sessions end');
   },
 );
 
@@ -128,7 +128,7 @@ t.test('with invitation-only sign-up, only invited addresses become users', asyn
   t.same([await arrive('eve@example.com'), await arrive('bob@example.com')], [403, 200]);
   t.equal(people.findByEmail('eve@example.com'), undefined);
   invited.clear();
-  t.equal(await arrive('bob@example.com'), 200, 'existing users remain');
+  t.equal(await arrive('bob@example.com'), 200, 'existing users can still sign in');
 });
 
 t.test('names are trimmed and free of control characters, and avatar URLs are validated', async (t) => {

@@ -37,7 +37,7 @@ t.test('a search covers all users', async (t) => {
   for (const search of [last, last.toUpperCase(), 'zoe l']) {
     const { found, replies } = await find(search, 100);
     t.same(found, [last], search);
-    t.equal(replies, 3, 'a part of the list with each reply');
+    t.equal(replies, 3, 'each reply covers a part of the list');
   }
   const expected = Array.from({ length: many }, (_, i) => `user-${i}@example.com`);
   const nines = expected.filter((email) => email.includes('99'));

@@ -39,7 +39,7 @@ t.test('when one organization uses its share, permits remain for the others', as
   t.ok(ask('guest') && ask('guest') && ask('another'));
   t.notOk(ask('crowd'));
   for (let i = 0; i < 1_000; i += 1) ask(`guest ${i % 20}`);
-  t.ok(acquired() <= 80 + 10 + 23, 'which has an end, too');
+  t.ok(acquired() <= 80 + 10 + 23, 'the reserve is bounded too');
 });
 
 t.test('released permits are no longer counted', async (t) => {

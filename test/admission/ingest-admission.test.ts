@@ -135,12 +135,12 @@ t.test('a queue that one organization fills still accepts a few documents of oth
     return true;
   };
   t.equal(add('crowd'), false);
-  t.ok(add('one') && add('one'), 'others come in');
+  t.ok(add('one') && add('one'), 'documents of others are accepted');
   t.ok(add('another'));
   t.equal(add('crowd'), false);
   for (let i = 0; i < 1_000; i += 1) add(`guest ${i % 300}`);
-  t.ok(sum() <= 80 + 10 + depths.size, 'but the queue has an end');
+  t.ok(sum() <= 80 + 10 + depths.size, 'the queue is bounded');
   depths.clear();
   depths.set('crowd', 79);
-  t.ok(add('crowd'), 'when there is room, anybody comes in');
+  t.ok(add('crowd'), 'with free capacity every organization is accepted');
 });

@@ -16,7 +16,7 @@ const sources = readdirSync(join(projectRoot, 'src'), { recursive: true, encodin
   .map((path) => ({ path, text: readFileSync(join(projectRoot, 'src', path), 'utf8') }));
 
 t.test('the page of the documentation matches the table', async (t) => {
-  t.equal(readFileSync(page, 'utf8'), renderLimitsPage(), 'LIMITS_PAGE=write writes it anew');
+  t.equal(readFileSync(page, 'utf8'), renderLimitsPage(), 'LIMITS_PAGE=write updates the page');
 });
 
 t.test('the symbol named in each row enforces the limit', async (t) => {

@@ -51,7 +51,7 @@ function build(organization: OrganizationLimits, options: { running?: number; wa
 
 async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
   const error = await promise.then(
-    () => new Error('it was admitted'),
+    () => new Error('the call was admitted'),
     (reason: unknown) => reason,
   );
   if (error instanceof AppError) return error;
@@ -120,7 +120,7 @@ t.test('a slow call waits for the refill that it needs, then starts', async (t) 
   await time.advance(1);
   t.equal(await stateOf(waiting), 'slow');
   t.equal(admission.slowQueueDepth, 0);
-  t.equal(time.timers, 0, 'no timer is left behind');
+  t.equal(time.timers, 0, 'no timer remains');
 });
 
 t.test('the number of concurrent slow calls is bounded; the next starts when one ends', async (t) => {
@@ -134,8 +134,8 @@ t.test('the number of concurrent slow calls is bounded; the next starts when one
   first.release();
   first.release();
   t.equal(await stateOf(third), 'slow');
-  t.equal(await stateOf(fourth), 'waiting', 'leaving twice makes room once');
-  t.equal((await admission.admit(call(10))).mode, 'fast', 'fast calls pass them all');
+  t.equal(await stateOf(fourth), 'waiting', 'a second release has no effect');
+  t.equal((await admission.admit(call(10))).mode, 'fast', 'fast calls overtake slow calls');
 });
 
 t.test('a call that would wait more than 40 seconds gets 429 and is not charged', async (t) => {
@@ -153,7 +153,7 @@ t.test('a call that would wait more than 40 seconds gets 429 and is not charged'
 });
 
 t.test(
-  'a started slow call without a thread for 40 seconds gets 429; one with a thread continues',
+  'a started slow call that waits 40 seconds for a thread gets 429; one with a thread continues',
   async (t) => {
     const { time, admission, call } = build(small);
     const starved = await admission.admit(call(4_000, { latency: 'slow' }));
@@ -162,7 +162,7 @@ t.test(
     t.equal((await refused).status, 429);
     starved.release();
     const served = await admission.admit(call(4_000, { latency: 'slow' }));
-    t.equal(await served.awaitFirstBatch(Promise.resolve(7)), 7, 'and the starved one was charged nothing');
+    t.equal(await served.awaitFirstBatch(Promise.resolve(7)), 7, 'the rejected call is not charged');
     t.equal(time.timers, 0);
   },
 );
@@ -179,14 +179,14 @@ t.test('the memory of waiting calls is bounded', async (t) => {
   t.equal(await stateOf(other), 'waiting');
 });
 
-t.test('a caller that disconnects while waiting frees its place and bytes', async (t) => {
+t.test('a caller that disconnects while waiting releases its place and bytes', async (t) => {
   const { time, admission, call } = build(small);
   (await admission.admit(call(4_000, { latency: 'slow' }))).release();
-  const gone = new AbortController();
-  const waiting = admission.admit(call(3_000 - 1_000, { latency: 'slow', signal: gone.signal }));
+  const disconnect = new AbortController();
+  const waiting = admission.admit(call(3_000 - 1_000, { latency: 'slow', signal: disconnect.signal }));
   await flushPromises();
-  gone.abort(new AppError('unavailable', 'The client went away.'));
-  t.equal((await refusalOf(waiting)).message, 'The client went away.');
+  disconnect.abort(new AppError('unavailable', 'The client disconnected.'));
+  t.equal((await refusalOf(waiting)).message, 'The client disconnected.');
   t.equal(admission.slowQueueDepth, 0);
   t.equal(time.timers, 0);
   const next = admission.admit(call(1_000, { latency: 'slow' }));

@@ -36,20 +36,20 @@ t.test('a thousand queries of one organization do not delay one query of another
   for (let i = 0; i < 1_000; i += 1) void ask('crowd');
   void ask('guest');
   await end(2);
-  t.same(started.slice(4), ['crowd', 'guest'], 'it is the second to begin');
+  t.same(started.slice(4), ['crowd', 'guest'], 'the query is the second to start');
   for (let i = 0; i < 3; i += 1) void ask('guest');
   void ask('third');
   await end(6);
   const order = ['third', 'crowd', 'guest', 'crowd', 'guest', 'crowd'];
-  t.same(started.slice(6), order, 'the one that had no turn goes first, then they take turns');
+  t.same(started.slice(6), order, 'the organization without a turn goes first, then they alternate');
   await end(995);
   t.equal(semaphore.waiting, 0);
-  t.equal(started.length, 1_005, 'all of them start');
+  t.equal(started.length, 1_005, 'all calls start');
   await end(2);
   t.equal(semaphore.running, 0);
 });
 
-t.test('a canceled waiter takes no permit and delays no other', async (t) => {
+t.test('a canceled waiter acquires no permit and delays no other caller', async (t) => {
   const { semaphore, started, ask, end } = build(1);
   void ask('a');
   const controller = new AbortController();

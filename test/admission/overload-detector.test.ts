@@ -66,10 +66,10 @@ t.test('a single burst above the queue size loses no queue slot', async (t) => {
   for (let i = 0; i < waitingMax + 50; i += 1) void ask('client');
   await run(3_000);
   t.equal(answered('client').length, waitingMax + 1);
-  t.equal(refused('client').length, 49, 'only those without a place were refused');
+  t.equal(refused('client').length, 49, 'only queries beyond the queue were rejected');
   await run(500, () => void ask('client'));
   t.equal(refused('client').length, 49);
-  t.equal(overload.size, 0, 'nothing of it is kept');
+  t.equal(overload.size, 0, 'no state remains');
 });
 
 t.test(
@@ -86,14 +86,14 @@ t.test(
     const before = [answered('large').length, answered('small').length, refused('large').length] as const;
     await run(10_000, flood);
     const [large, small] = [answered('large').slice(before[0]), answered('small').slice(before[1])];
-    t.ok(Math.max(...large, ...small) <= serviceMs, 'what starts has hardly waited');
+    t.ok(Math.max(...large, ...small) <= serviceMs, 'started queries hardly waited');
     t.ok(Math.max(...answered('sparse')) <= 3 * serviceMs);
     const recent = refused('large').slice(before[2]);
     t.ok(recent.length > 10_000);
     t.ok(Math.max(...recent.map(({ waited }) => waited)) <= 2 * serviceMs);
     t.ok(Math.abs(large.length - small.length) <= 2, `${large.length} and ${small.length}`);
     t.ok(large.length + small.length >= 1_890, 'the server is never idle');
-    t.same(refused('sparse'), [], 'an organization within its share is never refused');
+    t.same(refused('sparse'), [], 'an organization within its share is never rejected');
   },
 );
 
@@ -108,6 +108,6 @@ t.test('an overload ends when requests arrive no faster than they are processed'
   for (let i = 0; i < 200; i += 1) void ask('client');
   await run(1_500);
   await flushPromises();
-  t.equal(answered('client').length, before + 200, 'a burst is served again');
+  t.equal(answered('client').length, before + 200, 'a burst is accepted again');
   t.equal(refused('client').length, refusedBefore);
 });

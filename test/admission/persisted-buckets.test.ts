@@ -54,7 +54,7 @@ t.test('a clock that moves back while the server is stopped fills no bucket', as
     await next.persistedBuckets.close();
   }
   const later = start(store, begin + 15_000);
-  t.ok(later.fits(100), 'time that passed counts from what was written last');
+  t.ok(later.fits(100), 'elapsed time counts from the last written state');
 });
 
 t.test('an amount that is refunded before the write is not charged after the start', async (t) => {

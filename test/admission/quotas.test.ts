@@ -47,9 +47,9 @@ t.test('requests and queries are counted before the body is read, each by its ow
   t.throws(() => quotas.admit(principal, 'get-status'), limitIs('requests'));
   t.doesNotThrow(() => quotas.admit({ kind: 'administrator' }, 'get-organization'));
   await clock.advance(15_000);
-  t.doesNotThrow(() => quotas.admit(principal, 'top-pages'), 'a quarter comes back');
+  t.doesNotThrow(() => quotas.admit(principal, 'top-pages'), 'a quarter is refilled');
   t.throws(() => quotas.admit(principal, 'top-pages'), limitIs('queries'));
-  t.doesNotThrow(() => quotas.admit(principal, 'get-status'), 'a refused query counts as nothing');
+  t.doesNotThrow(() => quotas.admit(principal, 'get-status'), 'a rejected query is not counted');
 });
 
 t.test('a file that is parsed and not stored counts like an added one', async (t) => {
@@ -57,7 +57,11 @@ t.test('a file that is parsed and not stored counts like an added one', async (t
   quotas.admit(principal, 'parse-document');
   quotas.consumeDocumentBytes(organizationId, 1_000);
   t.throws(() => quotas.consumeDocumentBytes(organizationId, 1), limitIs('document-bytes'));
-  t.throws(() => quotas.admit(principal, 'parse-document'), limitIs('document-bytes'), 'before its body');
+  t.throws(
+    () => quotas.admit(principal, 'parse-document'),
+    limitIs('document-bytes'),
+    'rejected before the body is read',
+  );
   t.throws(() => quotas.admit(principal, 'add-document'), limitIs('document-bytes'));
   await clock.advance(15_000);
   t.doesNotThrow(() => quotas.admit(principal, 'parse-document'));
@@ -93,7 +97,7 @@ t.test('concurrent writes never reserve the same space', async (t) => {
   large?.end(false);
   large?.end(false);
   (await next)?.end(false);
-  t.ok(await add(1_000), 'what was not written takes no room, and is given back once');
+  t.ok(await add(1_000), 'an unwritten reservation uses no space and is returned once');
 });
 
 t.test('waiting writes get space in order of arrival, and a full store rejects at once', async (t) => {
@@ -120,7 +124,11 @@ t.test('writes that reduce the size are always accepted', async (t) => {
 t.test('bytes of documents are refunded with time or when the write fails', async (t) => {
   const { add, quotas, clock } = build({ documentBytesPerMinute: 400 });
   const first = await add(400);
-  t.throws(() => quotas.admit(principal, 'put-document'), limitIs('document-bytes'), 'before its body');
+  t.throws(
+    () => quotas.admit(principal, 'put-document'),
+    limitIs('document-bytes'),
+    'rejected before the body is read',
+  );
   await t.rejects(add(1), limitIs('document-bytes'));
   first?.end(false);
   (await add(400))?.end(true);

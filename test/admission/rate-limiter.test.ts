@@ -67,7 +67,7 @@ t.test('the reported wait equals the required wait', async (t) => {
     const refusal = limiter.consumeFast(charge(bytes));
     t.equal(refusal?.waitMs, Math.ceil(bytes / 100) * 15_000 - 7_000, `${bytes} bytes`);
     await time.advance((refusal?.waitMs ?? 0) - 1);
-    t.not(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes do not fit a moment earlier`);
+    t.not(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes do not fit one refill earlier`);
     await time.advance(1);
     t.equal(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes fit then`);
   }
@@ -110,7 +110,7 @@ t.test('only rerank counts requests, and a fast call needs both of its buckets',
   const rerank = (bytes: number) => limiter.consumeFast(charge(bytes, { kind: 'rerank' }));
   for (let i = 0; i < 7; i += 1) t.equal(rerank(1), null);
   t.match(rerank(394), { limit: 'rerank-bytes-fast' });
-  t.equal(rerank(1), null, 'the refused call took no request');
+  t.equal(rerank(1), null, 'the rejected call used no request');
   t.match(rerank(1), { limit: 'rerank-requests', allowancePerMinute: 8, waitMs: 15_000 });
   t.match(limiter.reserveSlow(charge(1, { kind: 'rerank' }), 0), { waitMs: 0 }, 'slow counts bytes only');
 });
@@ -125,7 +125,7 @@ t.test('slow calls are reserved in order of arrival and rejected if they would w
   t.match(reserve(800), { waitMs: 30_000 });
   t.match(reserve(1), { limit: 'embed-bytes-slow', waitMs: 45_000 });
   await time.advance(5_000);
-  t.match(reserve(1), { waitMs: 40_000 }, 'forty seconds are not too long');
+  t.match(reserve(1), { waitMs: 40_000 }, 'a wait of forty seconds is accepted');
 });
 
 t.test('the refund of a slow call that never ran can be used once', async (t) => {
@@ -133,17 +133,17 @@ t.test('the refund of a slow call that never ran can be used once', async (t) =>
   const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
   const release = (answer: SlowCallReservation | LimitExceeded) => {
     if (!isRefusal(answer)) answer.release();
-    else t.fail('it was reserved');
+    else t.fail('the call was reserved');
   };
   const started = reserve(4_000);
   const waiting = reserve(1_000);
   t.match(waiting, { waitMs: 15_000 });
   release(waiting);
   release(waiting);
-  t.match(reserve(1_000), { waitMs: 15_000 }, 'the place of the one that left is free, once');
+  t.match(reserve(1_000), { waitMs: 15_000 }, 'the place of the released call is free once');
   t.match(reserve(1), { waitMs: 30_000 });
   release(started);
-  t.match(reserve(4_000), { limit: 'embed-bytes-slow' }, 'those that wait are still served first');
+  t.match(reserve(4_000), { limit: 'embed-bytes-slow' }, 'waiting calls are still served first');
   t.match(reserve(1_999), { waitMs: 30_000 });
 });
 
@@ -162,7 +162,7 @@ t.test('without a limit every call fits', async (t) => {
     t.equal(limiter.consumeFast(charge(5_000_000, { limits: unlimited, kind: 'rerank' })), null);
     t.match(limiter.reserveSlow(charge(5_000_000, { limits: unlimited }), 0), { waitMs: 0 });
   }
-  t.equal(limiter.size, 0, 'and costs no memory');
+  t.equal(limiter.size, 0, 'no bucket is created');
 });
 
 t.test('a changed allowance keeps the remaining share, so repeated changes gain nothing', async (t) => {

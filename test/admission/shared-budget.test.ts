@@ -16,7 +16,7 @@ t.test('one owner gets half, and each further owner can reserve some', async (t)
   t.equal(budget.used, 1_050);
   budget.release('a', 600);
   t.equal(budget.used, 450);
-  t.equal(takeAll(budget, 'd'), 375, 'what was given back is shared again');
+  t.equal(takeAll(budget, 'd'), 375, 'returned capacity is shared again');
 });
 
 t.test('owners with small reservations do not reduce the share of others', async (t) => {

@@ -22,26 +22,29 @@ t.test('the uploads of one organization leave slots for others', async (t) => {
   t.same(ended, []);
 });
 
-t.test('when all shares are used, the most idle upload of the largest holder is ended', async (t) => {
-  const { limiter, startUpload, ended, passes: advance } = build(4);
-  const slow = [startUpload('slow'), startUpload('slow'), startUpload('slow'), startUpload('slow')];
-  t.doesNotThrow(() => startUpload('guest'), 'each organization has one of the reserve');
-  t.throws(() => startUpload('guest'), /Too many concurrent uploads/, 'bytes arrived just now');
-  advance(500);
-  slow[0]?.touch();
-  advance(700);
-  t.doesNotThrow(() => startUpload('guest'));
-  t.same(ended, ['slow: The upload was idle']);
-  t.throws(
-    () => startUpload('slow'),
-    /Too many concurrent uploads/,
-    'who holds more gets nothing of who holds less',
-  );
-  t.equal(limiter.running, 5);
-  slow[1]?.release();
-  slow[1]?.release();
-  t.equal(limiter.running, 5, 'it had given way already, and a release counts once');
-});
+t.test(
+  'when all shares are used, the most idle upload of the organization with the most uploads is ended',
+  async (t) => {
+    const { limiter, startUpload, ended, passes: advance } = build(4);
+    const slow = [startUpload('slow'), startUpload('slow'), startUpload('slow'), startUpload('slow')];
+    t.doesNotThrow(() => startUpload('guest'), 'each organization has one of the reserve');
+    t.throws(() => startUpload('guest'), /Too many concurrent uploads/, 'the upload is active');
+    advance(500);
+    slow[0]?.touch();
+    advance(700);
+    t.doesNotThrow(() => startUpload('guest'));
+    t.same(ended, ['slow: The upload was idle']);
+    t.throws(
+      () => startUpload('slow'),
+      /Too many concurrent uploads/,
+      'an organization with more uploads does not displace one with fewer',
+    );
+    t.equal(limiter.running, 5);
+    slow[1]?.release();
+    slow[1]?.release();
+    t.equal(limiter.running, 5, 'the ended upload was already released, and a release counts once');
+  },
+);
 
 t.test('ended uploads are no longer counted', async (t) => {
   const { limiter, startUpload } = build(2);

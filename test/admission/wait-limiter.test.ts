@@ -8,5 +8,5 @@ t.test('an organization whose requests all wait leaves capacity for those of oth
   t.ok(waits.tryAcquire('guest'));
   waits.release('guest');
   for (let i = 0; i < 16; i += 1) waits.release('crowd');
-  t.ok(waits.tryAcquire('crowd'), 'ended uploads are no longer counted');
+  t.ok(waits.tryAcquire('crowd'), 'ended requests are no longer counted');
 });

@@ -38,10 +38,10 @@ function build() {
 
 t.test('pages have no gap, also with many entries of one millisecond', async (t) => {
   const { clock, record, all } = build();
-  for (let moment = 0; moment < 4; moment += 1) {
-    for (let i = 0; i < 10; i += 1) await record(ours, `${moment}.${i}`);
+  for (let group = 0; group < 4; group += 1) {
+    for (let i = 0; i < 10; i += 1) await record(ours, `${group}.${i}`);
     await record(theirs, 'elsewhere');
-    await record(null, 'of no organisation');
+    await record(null, 'without an organization');
     await clock.advance(1);
   }
   const found = await all(ours);
@@ -67,7 +67,7 @@ t.test('entries beyond their retention are deleted for all organizations, and no
   await audit.deleteOlderThan(10 * day, { now: clock.now(), signal });
   for (const whose of [ours, theirs, null]) t.match(await all(whose), [{ action: 'new' }]);
   await audit.deleteOlderThan(Number.MAX_SAFE_INTEGER, { now: clock.now(), signal });
-  t.equal((await all(null)).length, 1, 'a time before all times takes nothing');
+  t.equal((await all(null)).length, 1, 'a time before all entries deletes nothing');
 });
 
 t.test('the entries of an organization are deleted with it', async (t) => {
@@ -97,20 +97,20 @@ t.test('denied requests are recorded once a minute, so they cannot fill the disk
   denyAccess(ours, '192.0.2.1', 'delete-document');
   denyAccess(ours, '192.0.2.2');
   await deniedAccessLog.close();
-  t.equal((await all(ours)).length, 3, 'another operation and another address are something else');
+  t.equal((await all(ours)).length, 3, 'another operation or address is a separate entry');
   await clock.advance(60_000);
   denyAccess(ours, '192.0.2.1');
   await deniedAccessLog.close();
-  t.equal((await all(ours)).length, 4, 'the next minute again');
+  t.equal((await all(ours)).length, 4, 'recorded again in the next minute');
   for (let i = 0; i < 3 * limits.deniedAuditEntriesPerMinuteMax; i += 1)
     denyAccess(null, `10.0.${i >> 8}.${i & 255}`);
   denyAccess(theirs, '192.0.2.1');
   await deniedAccessLog.close();
   t.equal((await all(null)).length, limits.deniedAuditEntriesPerMinuteMax);
-  t.equal((await all(theirs)).length, 1, 'a flood elsewhere hides nothing here');
+  t.equal((await all(theirs)).length, 1, 'a flood at one organization hides nothing of another');
 });
 
-t.test('requests are denied also when the store takes no writes', async (t) => {
+t.test('requests are denied even when the store accepts no writes', async (t) => {
   const { store, audit, clock } = build();
   const deniedAccessLog = new DeniedAccessLog({ audit, clock, logger: silentLogger });
   await store.close();
@@ -122,5 +122,5 @@ t.test('requests are denied also when the store takes no writes', async (t) => {
     target: null,
   });
   await deniedAccessLog.close();
-  t.pass('and nothing is thrown at anybody');
+  t.pass('no error reaches a caller');
 });

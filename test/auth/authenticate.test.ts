@@ -100,14 +100,14 @@ t.test('a missing, malformed or unknown key is rejected with 401 and a hint', as
   for (const header of headers) t.equal(statusOf(header), 401, String(header));
   try {
     authenticator.authenticate(credentials({}), 'read');
-    t.fail('it must throw');
+    t.fail('an error is expected');
   } catch (error) {
     t.match(error, { options: { headers: { 'www-authenticate': 'Bearer' } }, message: /Bearer <API key>/ });
   }
   const words = (requiredAccess: RequiredAccess) => () =>
     authenticator.authenticate(bearer('nonsense'), requiredAccess);
   t.throws(words('read'), { message: /Invalid API key/ });
-  t.throws(words('user'), { message: /expired session.*Sign in again/ }, 'people have no key');
+  t.throws(words('user'), { message: /expired session.*Sign in again/ }, 'users have no key');
 });
 
 t.test('a key with a wrong checksum costs no lookup', async (t) => {
@@ -118,7 +118,7 @@ t.test('a key with a wrong checksum costs no lookup', async (t) => {
     t.equal(statusOf(`Bearer ${token}`), 401);
   t.equal(store.reads, 0);
   t.equal(statusOf(`Bearer ${generateKey(systemRandom)}`), 401);
-  t.ok(store.reads > 0, 'a well-formed one is looked up');
+  t.ok(store.reads > 0, 'a well-formed key is looked up');
 });
 
 t.test('public operations need no credentials', async (t) => {
@@ -137,7 +137,11 @@ t.test(
     t.equal(off.statusOf(`Bearer ${adminKey}`), 401);
     const on = await build();
     t.equal(on.statusOf(undefined, 'administrator'), 401);
-    t.equal(on.statusOf(`Bearer ${on.secret}`, 'administrator'), 200, 'the table of permissions answers 403');
+    t.equal(
+      on.statusOf(`Bearer ${on.secret}`, 'administrator'),
+      200,
+      'authentication succeeds; authorization returns the 403',
+    );
   },
 );
 
@@ -185,7 +189,7 @@ t.test('a key expires within a second of its expiry time, and its last use is re
   t.equal(keys.lastUsedAt(short.key), null);
   keys.recordUse(short.key);
   await keys.flushUses();
-  t.equal(keys.lastUsedAt(short.key), null, 'a late use record leaves nothing behind');
+  t.equal(keys.lastUsedAt(short.key), null, 'a late use record creates no row');
 });
 
 t.test('the key cache is bounded and contains no invalid keys', async (t) => {

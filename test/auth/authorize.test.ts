@@ -6,7 +6,7 @@ import type { Principal } from '../../src/schemas/principal.ts';
 
 const ids = { organizationId: 'o', keyId: 'k', zdr: false };
 const callers: Readonly<Record<string, Principal | null>> = {
-  nobody: null,
+  anonymous: null,
   readOnly: { kind: 'organization', permission: 'read_only', ...ids },
   all: { kind: 'organization', permission: 'all', ...ids },
   administrator: { kind: 'administrator' },
@@ -135,7 +135,7 @@ function routeOf(operation: string): Route {
 
 t.test('each caller can call exactly the operations that its key allows', async (t) => {
   const operations = new Set(routes.map(({ operation }) => operation));
-  t.same([...operations].sort(), Object.keys(expected).sort(), 'no operation is missing here');
+  t.same([...operations].sort(), Object.keys(expected).sort(), 'the table lists every operation');
   for (const route of routes) {
     Object.entries(callers).forEach(([name, principal], i) => {
       const refusal = authorize(principal, route);

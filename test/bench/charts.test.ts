@@ -53,7 +53,7 @@ t.test('the picture is one well-formed SVG whose coordinates are numbers inside 
   }
 });
 
-t.test('titles, axes with their units, series and values can be read, in light and dark', async (t) => {
+t.test('titles, axes with units, series and values are readable in light and dark', async (t) => {
   const svg = svgCharts('Title & more', charts);
   const { words } = parseXml(svg);
   const expected = [
@@ -64,13 +64,13 @@ t.test('titles, axes with their units, series and values can be read, in light a
   t.match(svg, /prefers-color-scheme: dark/);
 });
 
-t.test('a gap stays a gap', async (t) => {
+t.test('a missing value is a gap in the line', async (t) => {
   const { elements } = parseXml(svgCharts('x', charts));
   t.equal(elements.filter(({ name }) => name === 'circle').length, 2, 'two points of the first series');
   t.equal(
     elements.filter(({ name, attributes }) => name === 'rect' && attributes.width === '8').length,
     3 + 1,
-    'three points of the second, and its legend',
+    'three points of the second series, and its legend',
   );
   const lines = elements.filter(
     ({ name, attributes }) => name === 'path' && /line/.test(attributes.class ?? ''),
@@ -95,44 +95,47 @@ function seriesStylesOf(svg: string): Map<string, string>[] {
     });
 }
 
-t.test('a name looks the same in every chart of a page, and different names of a chart do not', async (t) => {
-  const lines = (names: readonly string[]): Chart => ({
-    ...{ kind: 'lines', title: names.join(), x: shards, y: shards },
-    series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
-  });
-  const engines = 'quarry,hnswlib-node,hnswlib (native),usearch,sqlite-vec,lancedb'.split(',');
-  const page: readonly Chart[] = [
-    lines(engines),
-    lines(engines.filter((name) => name !== 'usearch')),
-    { ...{ kind: 'bars', title: 'Memory', yLabel: '' }, bars: [{ name: 'lancedb', value: 1 }] },
-    lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
-  ];
-  const svg = svgCharts('x', page);
-  const styles = seriesStylesOf(svg);
-  t.same([...styles[0]!.keys()], engines);
-  for (const chart of [styles[0]!, styles[1]!, styles[3]!]) {
-    t.equal(new Set(chart.values()).size, chart.size, [...chart].join(' '));
-    for (const [name, style] of chart) {
-      t.equal(style, styles.find((one) => one.has(name))?.get(name), name);
+t.test(
+  'a name has the same style in every chart of a page, and different names of a chart have different styles',
+  async (t) => {
+    const lines = (names: readonly string[]): Chart => ({
+      ...{ kind: 'lines', title: names.join(), x: shards, y: shards },
+      series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
+    });
+    const engines = 'quarry,hnswlib-node,hnswlib (native),usearch,sqlite-vec,lancedb'.split(',');
+    const page: readonly Chart[] = [
+      lines(engines),
+      lines(engines.filter((name) => name !== 'usearch')),
+      { ...{ kind: 'bars', title: 'Memory', yLabel: '' }, bars: [{ name: 'lancedb', value: 1 }] },
+      lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
+    ];
+    const svg = svgCharts('x', page);
+    const styles = seriesStylesOf(svg);
+    t.same([...styles[0]!.keys()], engines);
+    for (const chart of [styles[0]!, styles[1]!, styles[3]!]) {
+      t.equal(new Set(chart.values()).size, chart.size, [...chart].join(' '));
+      for (const [name, style] of chart) {
+        t.equal(style, styles.find((one) => one.has(name))?.get(name), name);
+      }
     }
-  }
-  const bar = /<rect class="f(\d)"[^>]*height="[^8][^>]*>/.exec(svg.split('>Memory<')[1] ?? '')?.[1];
-  t.equal(`s${bar}`, styles[0]!.get('lancedb'), 'bars too');
-  t.ok(!new Set(styles[0]!.values()).has(styles[3]!.get('p50')!), 'an unused line style is taken first');
-  const html = htmlReport('Page', [
-    { report: { ...report, charts: [lines(['p50', 'p90'])] }, comparison: null },
-    { report: { ...report, case: 'engine', charts: page }, comparison: null },
-  ]);
-  const [first, ...others] = seriesStylesOf(html);
-  t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also from one case of the page to the next');
-  t.equal(
-    assignStyles([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size,
-    20,
-    'more names than looks',
-  );
-});
+    const bar = /<rect class="f(\d)"[^>]*height="[^8][^>]*>/.exec(svg.split('>Memory<')[1] ?? '')?.[1];
+    t.equal(`s${bar}`, styles[0]!.get('lancedb'), 'bars have the same styles');
+    t.ok(!new Set(styles[0]!.values()).has(styles[3]!.get('p50')!), 'unused line styles are assigned first');
+    const html = htmlReport('Page', [
+      { report: { ...report, charts: [lines(['p50', 'p90'])] }, comparison: null },
+      { report: { ...report, case: 'engine', charts: page }, comparison: null },
+    ]);
+    const [first, ...others] = seriesStylesOf(html);
+    t.equal(others.at(-1)!.get('p90'), first!.get('p90'), 'also across the cases of the page');
+    t.equal(
+      assignStyles([lines(Array.from({ length: 20 }, (_, i) => `${i}`))]).size,
+      20,
+      'more names than styles',
+    );
+  },
+);
 
-t.test('a legend has room for long names and for many, above the plot', async (t) => {
+t.test('a legend has space for long and many names above the plot', async (t) => {
   const names = [50, 100].flatMap((rate) =>
     [1, 8, 32].flatMap((clients) => [1_000, 10_000].map((size) => `${size} d, ${clients} c, ${rate}/s`)),
   );
@@ -153,10 +156,14 @@ t.test('a legend has room for long names and for many, above the plot', async (t
   );
   const [, plotTop = 0] = shifts.filter((shift) => !Number.isNaN(shift));
   t.ok(Math.max(...places.map(([, y]) => y!)) < 96 + plotTop, 'the last row ends where the plot begins');
-  t.equal(Number(elements[0]?.attributes.height), 2 * (360 + plotTop), 'and the picture is as much higher');
+  t.equal(
+    Number(elements[0]?.attributes.height),
+    2 * (360 + plotTop),
+    'the height of the picture grows by the same amount',
+  );
 });
 
-t.test('an axis of recalls spreads the top and has a place for those that miss nothing', async (t) => {
+t.test('a recall axis spreads values near 1 and includes 1', async (t) => {
   const { ticks, position: share } = createScale(
     { label: '', scale: 'recall' },
     [0.62, 0.97, 0.9991, 1],
@@ -180,7 +187,7 @@ t.test('an axis of recalls spreads the top and has a place for those that miss n
   t.same(createScale({ label: '', scale: 'recall' }, [0, 0], false).position(0), 0);
 });
 
-t.test('linear ticks are round and reach from the least value to the largest', async (t) => {
+t.test('linear ticks are round numbers and cover the smallest to the largest value', async (t) => {
   t.same(linearTicks(0, 0), [0, 1]);
   t.same(linearTicks(0, 10), [0, 2, 4, 6, 8, 10]);
   t.same(linearTicks(0, 0.31), [0, 0.1, 0.2, 0.3, 0.4]);
@@ -194,13 +201,16 @@ t.test('linear ticks are round and reach from the least value to the largest', a
   }
 });
 
-t.test('a logarithmic axis keeps distances of ratios and has its ticks around the values', async (t) => {
-  const { ticks, position: share } = createScale({ label: '', scale: 'logarithmic' }, [300, 60_000], true);
-  t.same(
-    ticks.map(({ label }) => label),
-    ['200', '500', '1,000', '2,000', '5,000', '10,000', '20,000', '50,000', '100,000'],
-  );
-  t.equal(share(200), 0);
-  t.equal(share(100_000), 1);
-  t.ok(Math.abs(share(2_000) - share(200) - (share(20_000) - share(2_000))) < 1e-9);
-});
+t.test(
+  'a logarithmic axis has equal distances for equal ratios, and its ticks cover the values',
+  async (t) => {
+    const { ticks, position: share } = createScale({ label: '', scale: 'logarithmic' }, [300, 60_000], true);
+    t.same(
+      ticks.map(({ label }) => label),
+      ['200', '500', '1,000', '2,000', '5,000', '10,000', '20,000', '50,000', '100,000'],
+    );
+    t.equal(share(200), 0);
+    t.equal(share(100_000), 1);
+    t.ok(Math.abs(share(2_000) - share(200) - (share(20_000) - share(2_000))) < 1e-9);
+  },
+);

@@ -41,8 +41,8 @@ const recall = (value: number): Figure => ({
 const verdicts: readonly (readonly [what: string, before: Figure, after: Figure, verdict: string])[] = [
   ['half the speed', speed([100, 104, 98]), speed([50, 52, 49]), 'worse'],
   ['twice the speed', speed([50, 52, 49]), speed([100, 104, 98]), 'better'],
-  ['a longer wait', latency([1, 1.1, 1.2]), latency([2, 2.1, 2.2]), 'worse'],
-  ['a shorter wait', latency([2, 2.1, 2.2]), latency([1, 1.1, 1.2]), 'better'],
+  ['a higher latency', latency([1, 1.1, 1.2]), latency([2, 2.1, 2.2]), 'worse'],
+  ['a lower latency', latency([2, 2.1, 2.2]), latency([1, 1.1, 1.2]), 'better'],
   ['rounds that overlap', speed([100, 60, 110]), speed([70, 72, 65]), 'same'],
   ['a difference of 3 %', speed([100, 100.1, 99.9]), speed([97, 97.1, 96.9]), 'same'],
   ['one value each, 10 % apart', speed([100]), speed([90]), 'same'],
@@ -70,7 +70,7 @@ t.test('a figure is worse or better only beyond the noise of its rounds', async 
 const verdictsOf = (before: Report, after: Report) =>
   compareReports(before, after).changes.map(({ name, verdict }) => [name, verdict]);
 
-t.test('a figure that is lost is a regression, one that is new is none', async (t) => {
+t.test('a lost figure is a regression, a new figure is not', async (t) => {
   const [before, after] = [report([speed([1, 1])]), report([latency([1, 1])])];
   t.same(verdictsOf(before, after), [
     ['speed', 'lost'],
@@ -106,7 +106,7 @@ t.test('differences of machine, settings and client are reported; the output fol
   t.same(compareReports(kernels('avx512'), kernels('avx2')).warnings, [
     'machine: kernels differs: was avx512, is avx2',
   ]);
-  t.same(compareReports(before, kernels('avx2')).warnings, [], 'an older report does not say');
+  t.same(compareReports(before, kernels('avx2')).warnings, [], 'an older report does not name the client');
   const client = (name: string) => report([], { conditions: { client: name } });
   t.same(compareReports(client('wrk 4.1.0'), client('own')).warnings, [
     'client differs: was wrk 4.1.0, is own',

@@ -11,7 +11,7 @@ function shareOf(words: readonly string[], known: ReadonlySet<string>): number {
   return words.filter((word) => known.has(word)).length / words.length;
 }
 
-t.test('the same seed generates the same corpus, another seed another one', async (t) => {
+t.test('the same seed generates the same corpus, and another seed a different one', async (t) => {
   const [one, twin, other] = [new Corpus(options), new Corpus(options), new Corpus({ ...options, seed: 2 })];
   t.same(one.document(7), twin.document(7));
   t.equal(one.question(7), twin.question(7));
@@ -19,7 +19,7 @@ t.test('the same seed generates the same corpus, another seed another one', asyn
   t.not(one.question(7), other.question(7));
 });
 
-t.test('every document has a path of its own and about the length that was asked for', async (t) => {
+t.test('every document has its own path and about the requested length', async (t) => {
   const corpus = new Corpus(options);
   const documents = Array.from({ length: options.documents }, (_, i) => corpus.document(i));
   t.equal(new Set(documents.map(({ path }) => path)).size, options.documents);

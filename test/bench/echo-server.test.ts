@@ -3,11 +3,11 @@ import { startEchoServer } from '../../bench/harness/reference-servers.ts';
 
 for (const http of ['node', 'uws'] as const) {
   t.test(
-    `the echo server on ${http} parses the request and replies with JSON of the size asked for`,
+    `the echo server on ${http} parses the request and replies with JSON of the requested size`,
     async (t) => {
       const server = await startEchoServer(http);
       if (server === null) {
-        t.equal(http, 'uws', 'only the library can be missing');
+        t.equal(http, 'uws', 'only a missing library is accepted');
         return;
       }
       t.teardown(() => server.stop());

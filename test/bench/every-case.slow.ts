@@ -16,7 +16,7 @@ const casesWithTargets = 'boundary engine ingest lexical parsing pipeline server
 /** Output folder of the run of all cases, used by later tests. */
 const smokeFolder = t.testdir();
 
-t.test('every case runs in its small form and reports its measurements', async (t) => {
+t.test('every case runs with --smoke and reports its measurements', async (t) => {
   const folder = smokeFolder;
   const ended = await runBench(['all', '--smoke', '--out', folder]);
   t.equal(ended.code, 0, ended.err);
@@ -24,11 +24,11 @@ t.test('every case runs in its small form and reports its measurements', async (
   const names = [...page.matchAll(/<section id="(\w+)">/g)].map(([, name]) => name ?? '');
   const listed = /Cases:\n([\s\S]*?)\n\n/.exec((await runBench(['--help'])).out)?.[1] ?? '';
   const cases = [...listed.matchAll(/^ {2}(\w+)/gm)].flatMap(([, name = '']) => (name === 'all' ? [] : name));
-  t.same(names.toSorted(), cases.toSorted(), 'every case that the help lists');
+  t.same(names.toSorted(), cases.toSorted(), 'the case runs all cases that the help lists');
   t.same(
     caseNames.filter((name) => !names.includes(name)),
     [],
-    'none is gone',
+    'no case is missing',
   );
   for (const name of names) {
     const report = await readReport(folder, name);
@@ -50,7 +50,7 @@ t.test('every case runs in its small form and reports its measurements', async (
       const verdicts = report.tables[0]?.rows.map(({ verdict }) => String(verdict)) ?? [];
       t.ok(
         verdicts.some((verdict) => verdict.startsWith('not judged: the target is for ')),
-        `${name} judges nothing by a run that is too small`,
+        `${name} judges no target in a small run`,
       );
       if (name !== 'parsing')
         t.same(
@@ -61,7 +61,7 @@ t.test('every case runs in its small form and reports its measurements', async (
     }
     t.ok(
       report.method.length > 0 && report.notes.length > 0,
-      `${name} says how it measured and how to read it`,
+      `${name} explains how it measured and how to read the report`,
     );
   }
 });
@@ -78,9 +78,9 @@ t.test(
     t.same(
       targets?.rows.slice(1).map(({ verdict }) => verdict),
       ['not measured', 'not measured', 'not measured'],
-      'a target for shard counts that did not run is neither reached nor missed',
+      'a target for shard counts that were not measured is neither reached nor missed',
     );
-    t.ok(Number(ingest?.rows[0]?.median) > 0, 'documents went in');
+    t.ok(Number(ingest?.rows[0]?.median) > 0, 'documents were added');
     const rows = load?.rows ?? [];
     t.same(
       rows.map((row) => row.shards),
@@ -95,11 +95,11 @@ t.test(
       t.equal(row.strategy, 'scan', 'forty documents are scanned');
       t.ok(Number(row.agreement) > 50, `${row.agreement} % of the documents are the same`);
     }
-    t.equal(rows[0]?.throughputRatio, 1, 'the peer is once as fast as itself');
+    t.equal(rows[0]?.throughputRatio, 1, 'the ratio of the peer to itself is 1');
     const notes = report.notes.join('\n');
     t.match(notes, /generator's ceiling: [\d,]+ requests\/s/);
     t.match(notes, /Closed loop: /);
-    t.notMatch(notes, /Open loop|late \(p99\)/, 'what was not run is not spoken of');
+    t.notMatch(notes, /Open loop|late \(p99\)/, 'the notes mention only measured phases');
   },
 );
 
@@ -109,10 +109,10 @@ t.test('in the case "engine", Quarry and its peers find the results of exact sea
   t.ok(filtered.length >= 12, 'six filters, two engines');
   for (const { engine, filter, recall } of filtered)
     t.ok(Number(recall) > 0.9, `${engine}, ${filter}: ${recall}`);
-  t.match(report.method.join('\n'), /quarry \([\d.]+, kernels \w+\)/, 'which kernels ran');
+  t.match(report.method.join('\n'), /quarry \([\d.]+, kernels \w+\)/, 'the kernels are reported');
   const replaced = report.tables.find(({ title }) => title === 'Recall as the vectors are replaced');
   for (const { engine, rounds, recall0, recall3 } of replaced?.rows ?? []) {
-    t.equal(rounds, 3, `${engine} did as many rounds as the others`);
+    t.equal(rounds, 3, `${engine} ran as many rounds as the others`);
     t.ok(Number(recall3) > Number(recall0) - 0.05, `${engine}: ${recall0}, then ${recall3}`);
   }
   t.equal(replaced?.rows.length, 2);

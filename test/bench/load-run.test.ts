@@ -40,34 +40,37 @@ function latenciesOf({ latencies }: LoadOutcome): LatencyHistogram {
   return histogram;
 }
 
-t.test('a closed loop keeps one request under way on each connection and asks in turn', async (t) => {
-  const requestedUrls: number[] = [];
-  let running = 0;
-  let runningMost = 0;
-  const port = await startHttpServer(t, (request, response) => {
-    requestedUrls.push(Number(request.url?.slice(1)));
-    running += 1;
-    runningMost = Math.max(runningMost, running);
-    setTimeout(() => {
-      running -= 1;
-      response.end('answer');
-    }, 1);
-  });
-  const outcome = await runLoad({ port, requests: requests(5) }, { ...job, from: 2 });
-  t.equal(runningMost, job.connections);
-  t.equal(outcome.sent, requestedUrls.length);
-  // Three connections send their requests concurrently, so the order is not deterministic.
-  t.same(
-    requestedUrls.toSorted((a, b) => a - b),
-    requestedUrls.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
-    'each question as often as its turn came',
-  );
-  t.ok(outcome.replies > 0 && outcome.replies <= outcome.sent);
-  t.ok(outcome.latencies.values > 0);
-  t.equal(outcome.abandoned, 0);
-  t.equal(outcome.refused, 0);
-  t.ok(outcome.windowMs >= job.measureMs - 1);
-});
+t.test(
+  'a closed loop keeps one request in flight on each connection and sends the questions in turn',
+  async (t) => {
+    const requestedUrls: number[] = [];
+    let running = 0;
+    let runningMost = 0;
+    const port = await startHttpServer(t, (request, response) => {
+      requestedUrls.push(Number(request.url?.slice(1)));
+      running += 1;
+      runningMost = Math.max(runningMost, running);
+      setTimeout(() => {
+        running -= 1;
+        response.end('answer');
+      }, 1);
+    });
+    const outcome = await runLoad({ port, requests: requests(5) }, { ...job, from: 2 });
+    t.equal(runningMost, job.connections);
+    t.equal(outcome.sent, requestedUrls.length);
+    // Three connections send their requests concurrently, so the order is not deterministic.
+    t.same(
+      requestedUrls.toSorted((a, b) => a - b),
+      requestedUrls.map((_, i) => (2 + i) % 5).toSorted((a, b) => a - b),
+      'each question is sent equally often',
+    );
+    t.ok(outcome.replies > 0 && outcome.replies <= outcome.sent);
+    t.ok(outcome.latencies.values > 0);
+    t.equal(outcome.abandoned, 0);
+    t.equal(outcome.refused, 0);
+    t.ok(outcome.windowMs >= job.measureMs - 1);
+  },
+);
 
 t.test('an open loop adds a stall of the server to the latency of every waiting request', async (t) => {
   const stallMs = 400;
@@ -95,7 +98,7 @@ t.test('an open loop adds a stall of the server to the latency of every waiting 
     Math.abs(latencies.values - open.windowMs / everyMs) <= 3,
     `${latencies.values} were due in ${open.windowMs} ms, stall or not`,
   );
-  t.equal(open.lateness.values, latencies.values, 'whatever was due has a latency');
+  t.equal(open.lateness.values, latencies.values, 'every due request has a latency');
   const closed = await stalledFor(null);
   t.ok((latenciesOf(closed).mostMs ?? 0) >= stallMs - 5, 'the maximum of a closed loop shows the stall too');
 });
@@ -110,7 +113,7 @@ t.test('rejected requests are counted with the first error text, and not as thro
   t.match(outcome.firstRefusal, /429 Too Many Requests\ntoo much/);
 });
 
-t.test('a server that goes away ends the run with a sentence', async (t) => {
+t.test('a server that stops ends the run with an error message', async (t) => {
   let served = 0;
   const port = await startHttpServer(t, (_, response) => {
     served += 1;
@@ -126,7 +129,7 @@ interface IngestRequest {
   readonly documents?: readonly object[];
 }
 
-t.test('collections take documents in turns of a seeded order: none always goes first', async (t) => {
+t.test('collections are filled in a seeded order in which none is always first', async (t) => {
   const plans = [1, 8, 16].map((shards) => ({ name: `of ${shards}`, shards, documents: 4 * 256 }));
   const orderOf = async (seed: number) => {
     const requestedUrls: string[] = [];

@@ -22,7 +22,7 @@ t.test('a case without flags runs with the defaults that the help shows', async 
   t.match(help, /--shards <list> .*\[1,8,16,32,64\]/);
 });
 
-t.test('no case, or --help, asks for help', async (t) => {
+t.test('help is shown without a case and with --help', async (t) => {
   t.same(readCommandLine([]).positionals, []);
   t.equal(readCommandLine(['--help']).help, true);
   t.equal(readCommandLine(['shards', '-h']).help, true);
@@ -35,7 +35,7 @@ t.test('flags override the presets of a case, and presets override defaults', as
   t.same({ documents, rounds, seed }, { documents: [40], rounds: 9, seed: 1 });
 });
 
-t.test('flags are read as they are meant', async (t) => {
+t.test('each flag is parsed to its value', async (t) => {
   const line =
     'shards --documents 40 --words 50 --questions 7 --seed 3 --shards 8,64 --results 5 --connections 2,16';
   const { optionsFor } = readCommandLine(
@@ -114,7 +114,7 @@ t.test('an invalid value is rejected with the allowed values', async (t) => {
   }
 });
 
-t.test('the examples of bench/README.md can be typed as they stand', async (t) => {
+t.test('the examples of bench/README.md are valid commands', async (t) => {
   const page = await readFile(join(projectRoot, 'bench', 'README.md'), 'utf8');
   const lines = [...page.matchAll(/^npm run bench -- (.*?)(?: +#.*)?$/gm)].map(([, line = '']) => line);
   t.ok(lines.length > 8);
@@ -127,7 +127,7 @@ t.test('the examples of bench/README.md can be typed as they stand', async (t) =
   }
 });
 
-t.test('a report names no file or folder of the machine', async (t) => {
+t.test('a report contains no path of the machine', async (t) => {
   const line = words('parsing --dir /srv/papers --rounds=2 --out=/tmp/x --seed 3 --keep');
   const shown = 'parsing --dir <folder> --rounds=2 --out <folder> --seed 3 --keep';
   t.equal(redactArguments(line).join(' '), shown);

@@ -9,7 +9,7 @@ import {
   targetTable,
 } from '../../bench/report/performance-targets.ts';
 
-t.test('a target is reached, missed or not measured, as the figure beside it says', async (t) => {
+t.test('a target is reached, missed or not measured, in agreement with the figure beside it', async (t) => {
   const table = targetTable(
     [
       { what: 'fast', reached: 5, least: 5 },
@@ -17,9 +17,9 @@ t.test('a target is reached, missed or not measured, as the figure beside it say
       { what: 'small', reached: 1, most: 1 },
       { what: 'large', reached: 1.1, most: 1 },
       { what: 'unknown', reached: null, most: 1 },
-      { what: 'a little too much', reached: 0.010_04, most: 0.01 },
-      { what: 'a little too little', reached: 0.949_99, least: 0.95 },
-      { what: 'beyond what is shown of a third', reached: 0.333_36, most: 1 / 3 },
+      { what: 'slightly too much', reached: 0.010_04, most: 0.01 },
+      { what: 'slightly too little', reached: 0.949_99, least: 0.95 },
+      { what: 'below the shown digits of a third', reached: 0.333_36, most: 1 / 3 },
       { what: 'nearly 3', reached: 2.999, most: 3 },
       { what: 'no target', reached: 7 },
     ],
@@ -32,12 +32,12 @@ t.test('a target is reached, missed or not measured, as the figure beside it say
       ...['n/a <= 1 not measured', '0.01004 <= 0.01 MISSED', '0.94999 >= 0.95 MISSED'],
       ...['0.3334 <= 0.333 MISSED', '3.00 <= 3 reached', '7.00'],
     ],
-    'no figure is rounded to the other side of its bound',
+    'no figure is rounded across its bound',
   );
 });
 
 t.test(
-  'a run under other conditions than those of a target shows its figure and is not judged',
+  'a run whose conditions differ from those of a target shows its figure and is not judged',
   async (t) => {
     const verdictsFor = listUnmetConditions([
       ['10,000 documents', false],

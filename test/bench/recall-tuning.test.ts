@@ -5,7 +5,7 @@ const efValues = { min: 10, max: 1_000 };
 /** Recall is 0.9 at ef 50 and 0.99 at ef 500. */
 const rising = async (ef: number) => 1 - 5 / ef;
 
-t.test('the lowest efSearch that reaches a recall is found to a few percent', async (t) => {
+t.test('the lowest efSearch that reaches a recall is found within a few percent', async (t) => {
   const curve = await measureRecallCurve(efValues, rising);
   t.equal(curve[0]?.ef, 10);
   const found = await findEf(0.9, curve, efValues, rising);
@@ -25,7 +25,7 @@ t.test('a recall that only the highest efSearch reaches is found', async (t) => 
   t.ok((await findEf(enough, curve, efValues, rising)) !== null);
 });
 
-t.test('the curve ends where there is enough, and an exact engine has one point', async (t) => {
+t.test('the curve ends at a sufficient recall, and an exact engine has one point', async (t) => {
   const curve = await measureRecallCurve(efValues, rising, 0.8);
   t.ok((curve.at(-1)?.recall ?? 0) >= 0.8 && (curve.at(-2)?.recall ?? 1) < 0.8);
   const exact = await measureRecallCurve(null, async () => 1);

@@ -45,32 +45,35 @@ function shardsMeasurement(
   };
 }
 
-t.test('lines of two rates have two names, and every shard count shows its search strategy', async (t) => {
-  const options = readCommandLine([]).optionsFor(shardsCase.presets.full);
-  const { charts, tables, notes } = toShardsFindings(shardsMeasurement([50, 100], 0.2), options);
-  for (const chart of charts) {
-    const names = chart.kind === 'lines' ? chart.series.map(({ name }) => name) : [];
-    t.equal(new Set(names).size, names.length, `${chart.title}: ${names.join('; ')}`);
-  }
-  const [throughput] = charts;
-  t.same(throughput?.kind === 'lines' && throughput.series.map(({ name }) => name), [
-    '10000 d, 8 c, 50/s',
-    '10000 d, 8 c, 100/s',
-  ]);
-  t.same(
-    tables.at(-1)?.rows.map(({ shards, strategy }) => [shards, strategy]),
-    [
-      [1, 'graph'],
-      [64, 'scan 96.9 %, graph 3.1 %'],
-    ],
-  );
-  t.same(
-    tables[0]?.rows.map(({ what, verdict }) => [/\d+ shards/.exec(String(what))?.[0], verdict]),
-    [...[8, 16, 32].map((shards) => [`${shards} shards`, 'not measured']), ['64 shards', 'reached']],
-    '--full is what the target is for',
-  );
-  t.match(notes.join('\n'), /HTTP is in both sides of every ratio/);
-});
+t.test(
+  'lines of two rates have different names, and every shard count shows its search strategy',
+  async (t) => {
+    const options = readCommandLine([]).optionsFor(shardsCase.presets.full);
+    const { charts, tables, notes } = toShardsFindings(shardsMeasurement([50, 100], 0.2), options);
+    for (const chart of charts) {
+      const names = chart.kind === 'lines' ? chart.series.map(({ name }) => name) : [];
+      t.equal(new Set(names).size, names.length, `${chart.title}: ${names.join('; ')}`);
+    }
+    const [throughput] = charts;
+    t.same(throughput?.kind === 'lines' && throughput.series.map(({ name }) => name), [
+      '10000 d, 8 c, 50/s',
+      '10000 d, 8 c, 100/s',
+    ]);
+    t.same(
+      tables.at(-1)?.rows.map(({ shards, strategy }) => [shards, strategy]),
+      [
+        [1, 'graph'],
+        [64, 'scan 96.9 %, graph 3.1 %'],
+      ],
+    );
+    t.same(
+      tables[0]?.rows.map(({ what, verdict }) => [/\d+ shards/.exec(String(what))?.[0], verdict]),
+      [...[8, 16, 32].map((shards) => [`${shards} shards`, 'not measured']), ['64 shards', 'reached']],
+      'the target applies to --full',
+    );
+    t.match(notes.join('\n'), /HTTP is in both sides of every ratio/);
+  },
+);
 
 t.test('a report states the delay of the generator for an open loop only', async (t) => {
   const notesOf = (rates: readonly (number | null)[], latenessMs: number | null) =>

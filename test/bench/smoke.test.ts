@@ -9,7 +9,7 @@ import { writeJudgedFolder } from './judged-folder.ts';
 // Other tests may be using the machine.
 t.setTimeout(testFileMsMax);
 
-t.test('a canary that got four times slower is called a regression', async (t) => {
+t.test('a canary that is four times slower is reported as a regression', async (t) => {
   const folder = t.testdir();
   const first = await runBench(['canary', '--smoke', '--out', join(folder, 'a')]);
   t.equal(first.code, 0, first.err);
@@ -24,7 +24,7 @@ t.test('a canary that got four times slower is called a regression', async (t) =
     '--out',
     join(folder, 'b'),
   ]);
-  t.equal(slower.code, 4, 'the exit code says so');
+  t.equal(slower.code, 4, 'the exit code reports the regression');
   t.match(slower.out, /\| REGRESSION \| canary: CPU time per MiB/);
   t.match(await readFile(join(folder, 'b', 'canary.html'), 'utf8'), /REGRESSION/);
   const again = await runBench([
@@ -32,10 +32,10 @@ t.test('a canary that got four times slower is called a regression', async (t) =
     join(folder, 'b', 'canary.json'),
     join(folder, 'b', 'canary.json'),
   ]);
-  t.equal(again.code, 0, 'a run is no worse than itself');
+  t.equal(again.code, 0, 'a run is not a regression of itself');
   const page = join(folder, 'a', 'canary.html');
   const rendered = await readFile(page, 'utf8');
-  await writeFile(page, 'as it looked then');
+  await writeFile(page, 'an earlier rendering');
   t.equal((await runBench(['render', old])).code, 0);
   t.equal(await readFile(page, 'utf8'), rendered, 'the figures are rendered again without another run');
   t.match(await runBench(['render', join(folder, 'b', 'canary.json')]), { code: 2, err: /earlier run/ });
@@ -56,7 +56,11 @@ t.test('help lists the cases; an unknown case names the known ones and changes n
   t.match(help.out, /Cases:\n {2}engine [\s\S]*\n {2}shards /);
   const peers = await runBench(['peers']);
   t.equal(peers.code, 0);
-  t.match(peers.out, /^quarry +\d.*\nhnswlib-node +hnswlib-node 3\.0\.0\n/, 'which engines are there');
+  t.match(
+    peers.out,
+    /^quarry +\d.*\nhnswlib-node +hnswlib-node 3\.0\.0\n/,
+    'the available engines are listed',
+  );
   t.match(peers.out, /\nquarry \(avx2\) +(\d.*kernels avx2|not available: .*avx2)\n/);
   const unknown = await runBench(['shard']);
   t.equal(unknown.code, 2);
@@ -89,7 +93,7 @@ t.test('an interrupted engine run writes the results so far', async (t) => {
   const { tables, complete } = await readReport(folder, 'engine');
   t.equal(complete, false);
   const built = tables.find(({ title }) => title.startsWith('Building'));
-  t.ok(Number(built?.rows[0]?.rate) > 0, 'the build is not lost');
+  t.ok(Number(built?.rows[0]?.rate) > 0, 'the measurements of the build are kept');
   t.match(await readFile(join(folder, 'engine.md'), 'utf8'), /INCOMPLETE/);
 });
 
@@ -145,7 +149,7 @@ t.test('with a slow model the report shows the share of the cores that the model
 });
 
 t.test(
-  'custom vectors are measured, the last ones held out as questions, and a missing peer is named',
+  'vectors of a file are measured, the last ones are held out as questions, and a missing peer is named',
   async (t) => {
     const folder = t.testdir();
     const own = join(folder, 'own.npy');
@@ -163,12 +167,19 @@ t.test(
     t.match(limited.report.title, / 200 vectors of 12 dimensions/);
     t.match(limited.said, /only the first 200 vectors of the file are used, 1080 are not/);
     t.match(limited.report.method.join('\n'), /NOT USED of the file: its further 1,080 rows/);
-    t.match(limited.report.notes.join('\n'), /NOT SELECTED .*hnswlib-node/, 'engines left out are named');
+    t.match(
+      limited.report.notes.join('\n'),
+      /NOT SELECTED .*hnswlib-node/,
+      'engines that were not selected are named',
+    );
     const { report, said: output } = await measured('--engines quarry,pgvector');
-    t.match(report.title, / 1,280 vectors of 12 dimensions/, 'all rows, whatever the size of the run');
+    t.match(report.title, / 1,280 vectors of 12 dimensions/, 'all rows, regardless of the size of the run');
     t.notMatch(output, /are not/);
     t.match(report.notes.join('\n'), /NOT MEASURED: pgvector/);
     const found = report.tables.find(({ title }) => title === 'Searches at recall 0.95')?.rows[0];
-    t.ok(Number(found?.recall) >= 0.95, `rows that are not of length 1 are scaled: recall ${found?.recall}`);
+    t.ok(
+      Number(found?.recall) >= 0.95,
+      `rows of other lengths are scaled to length 1: recall ${found?.recall}`,
+    );
   },
 );

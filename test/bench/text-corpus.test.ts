@@ -46,10 +46,10 @@ t.test('--judged reads the documents and the judged queries of a folder', async 
   t.equal(corpus.documents, 6, '--limit takes the first documents');
   t.match(corpus.document(0), { path: 'd0', text: /^About rivers of region 0\nA report on/ });
   t.equal(corpus.question(0), 'what is known of rivers of region 0');
-  t.equal(corpus.question(5), corpus.question(0), 'five of eight questions, in turn');
+  t.equal(corpus.question(5), corpus.question(0), 'five of eight questions, evenly spaced');
   t.same([context.options.documents, context.options.questions], [[6], 5]);
   t.match(source.description, /6 documents .* 5 different questions/);
-  t.notMatch(source.description, folder, 'the report names no folder');
+  t.notMatch(source.description, folder, 'the report contains no path');
   t.equal((await open(['--judged', folder])).corpus.documents, 8, 'empty documents are skipped');
 });
 
@@ -114,7 +114,7 @@ t.test('without the command xz, the error names it and the remedy', async (t) =>
   await t.rejects(readCorpusFile(path, null), /command "xz" is not installed\. Install it .*\.jsonl file/);
 });
 
-t.test('documents that are added repeatedly have a path of their own each time', async (t) => {
+t.test('documents that are added repeatedly have a different path each time', async (t) => {
   const folder = t.testdir();
   await writeJudgedFolder(folder, 4);
   const { corpus } = await open(['--judged', folder]);

@@ -23,7 +23,7 @@ t.test('generated vectors have length 1, lie in clusters and follow from the see
   for (const difficulty of difficulties) {
     const all = joined(generatedVectors(1, difficulty), 100);
     t.equal(all.length, size.rows * size.dimensions);
-    t.ok(equal(joined(generatedVectors(1, difficulty), 7), all), 'whatever the size of the blocks');
+    t.ok(equal(joined(generatedVectors(1, difficulty), 7), all), 'regardless of the block size');
     t.notOk(equal(joined(generatedVectors(2, difficulty), 100), all));
     const row = (i: number) => all.subarray(i * size.dimensions, (i + 1) * size.dimensions);
     const product = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
@@ -31,10 +31,10 @@ t.test('generated vectors have length 1, lie in clusters and follow from the see
     const others = Array.from({ length: size.rows - 1 }, (_, i) => product(row(0), row(i + 1))).sort(
       (a, b) => b - a,
     );
-    t.ok(others[5]! > others[250]! + 0.3, 'some are near, most are far');
+    t.ok(others[5]! > others[250]! + 0.3, 'some vectors are near, most are far');
     const question = generatedVectors(1, difficulty).questions(3);
     const known = Array.from({ length: size.rows }, (_, i) => equal(row(i), question.subarray(0, 24)));
-    t.notOk(known.includes(true), 'a question is no row');
+    t.notOk(known.includes(true), 'no question equals a row');
   }
 });
 
@@ -68,32 +68,32 @@ t.test('random streams are independent, regardless of their keys', async (t) => 
   for (let i = 0; i < 10; i++) t.equal(one(), again());
 });
 
-t.test('of equally near rows any is right, whichever an engine finds', async (t) => {
+t.test('any of several equally near rows counts as correct', async (t) => {
   const list = (rows: number[], scores: number[]) => ({
     rows: Int32Array.from(rows),
     scores: Float64Array.from(scores),
   });
-  const unknown = () => Promise.reject(new Error('the list of right answers is enough'));
+  const unknown = () => Promise.reject(new Error('the list of correct answers suffices'));
   const hits = (exact: ReturnType<typeof list>, returned: number[], similarityOf: SimilarityOf = unknown) =>
     countHits(exact, returned, { count: 3, similarityOf });
   const tied = list([7, 8, 1, 2, 5], [0.9, 0.8, 0.7, 0.7, 0.6]);
   t.same(await hits(tied, [7, 8, 1]), { found: 3, expected: 3 });
   t.same(await hits(tied, [2, 8, 7]), { found: 3, expected: 3 }, 'row 2 is as near as row 1');
-  t.same(await hits(tied, [1, 2, 8]), { found: 3, expected: 3 }, 'both are, too');
-  t.same(await hits(tied, [7, 7, 5]), { found: 1, expected: 3 }, 'a row counts once, a farther one not');
-  t.same(await hits(tied, [99, 7, 5, 8, 1]), { found: 1, expected: 3 }, 'no more count than were asked for');
+  t.same(await hits(tied, [1, 2, 8]), { found: 3, expected: 3 }, 'both rows count');
+  t.same(
+    await hits(tied, [7, 7, 5]),
+    { found: 1, expected: 3 },
+    'a row counts once, and a farther row does not count',
+  );
+  t.same(await hits(tied, [99, 7, 5, 8, 1]), { found: 1, expected: 3 }, 'no more rows count than requested');
   const few = list([7, 8, -1, -1], [0.9, 0.8, ...Array(2).fill(Number.NEGATIVE_INFINITY)]);
-  t.same(await hits(few, [8, 3]), { found: 1, expected: 2 }, 'fewer match than were asked for');
+  t.same(await hits(few, [8, 3]), { found: 1, expected: 2 }, 'fewer rows match than requested');
   const deep = list([7, 8, 1], [0.9, 0.7, 0.7]);
   const similarityOf = async (row: number) => (row === 40 ? 0.7 : row === 41 ? 0.69 : null);
-  t.same(
-    await hits(deep, [40, 41, 42], similarityOf),
-    { found: 1, expected: 3 },
-    'ties that the list does not hold',
-  );
+  t.same(await hits(deep, [40, 41, 42], similarityOf), { found: 1, expected: 3 }, 'ties beyond the list');
 });
 
-t.test('all rows of a file are used up to a gigabyte, or as many as are asked for', async (t) => {
+t.test('all rows of a file are used up to a gigabyte, or the requested number', async (t) => {
   const folder = t.testdir();
   const small = join(folder, 'small.npy');
   await writeVectorFile(small, { rows: 300, dimensions: 2 }, [new Float32Array(600)]);
@@ -118,7 +118,7 @@ t.test('all rows of a file are used up to a gigabyte, or as many as are asked fo
   });
 });
 
-t.test('files of vectors are read as they were written: .npy and .fvecs', async (t) => {
+t.test('vectors read from .npy and .fvecs files equal the written ones', async (t) => {
   const folder = t.testdir();
   const values = Float32Array.from({ length: 30 }, (_, i) => i / 7);
   const npy = join(folder, 'a.npy');
@@ -148,7 +148,7 @@ t.test('files of vectors are read as they were written: .npy and .fvecs', async 
 });
 
 t.test(
-  'tags have their share, and the exact answers of every filter are those of a plain sort',
+  'tags match their share of rows, and the exact answers of every filter equal those of a plain sort',
   async (t) => {
     const vectorsPath = join(t.testdir(), 'v.npy');
     const vectors = generatedVectors(3);
@@ -159,7 +159,7 @@ t.test(
     await file.close();
     const matching = (bit: number) => tags.reduce((sum, tag) => sum + ((tag >> bit) & 1), 0);
     t.ok(Math.abs(matching(0) - 250) < 60);
-    t.equal(matching(4), 50, 'a correlated tenth is a tenth exactly');
+    t.equal(matching(4), 50, 'a correlated tenth is exactly a tenth');
     const questions = vectors.questions(4);
     const answers = await exactSearch({ vectorsPath, tags, questions, depth: 10, blockRows: 64 }, () => {});
     const { dimensions } = size;

@@ -26,7 +26,7 @@ async function serve(status: number) {
 }
 
 t.test(
-  'wrk asks all questions in turn and tells throughput and quantiles',
+  'wrk sends all questions in turn and reports throughput and quantiles',
   { skip: !installed },
   async (t) => {
     const { server, requestedBodies, port } = await serve(200);
@@ -41,7 +41,7 @@ t.test(
   },
 );
 
-t.test('replies that are no answers end the run', { skip: !installed }, async (t) => {
+t.test('error replies end the run', { skip: !installed }, async (t) => {
   const { server, port } = await serve(500);
   await t.rejects(runWrk({ ...job, port, bodies, serverPid: process.pid }), /errors in/);
   server.close();

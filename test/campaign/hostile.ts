@@ -15,7 +15,7 @@ const uploadsAtOnce = 4;
 const requestsAtOnce = 8;
 const bodiesPerOperation = 12;
 const aliveMsMax = 60_000;
-const callers = ['all', 'OWNER', 'administrator', 'nobody'] as const;
+const callers = ['all', 'OWNER', 'administrator', 'anonymous'] as const;
 /** Excluded: these operations delete state that the other requests need. */
 const destructive = /logout$|^delete_any_organization$|^delete_organization$/;
 

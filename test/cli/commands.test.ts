@@ -44,7 +44,7 @@ t.test(
   },
 );
 
-t.test('a busy server is asked again, and a 422 names the field', async (t) => {
+t.test('a request to a busy server is retried, and a 422 names the field', async (t) => {
   const { server, variables } = await openFakeServer(t);
   let calls = 0;
   server.intercept = () => {
@@ -58,7 +58,7 @@ t.test('a busy server is asked again, and a 422 names the field', async (t) => {
   t.match(ended.err, /body\.k: must be an integer/);
 });
 
-t.test('help names every command, gives examples and exit codes, and exits with 0', async (t) => {
+t.test('help lists every command, examples and exit codes, and exits with 0', async (t) => {
   const help = await runQuarry(['--help']);
   t.equal(help.code, 0);
   for (const word of [
@@ -81,13 +81,13 @@ t.test('help names every command, gives examples and exit codes, and exits with 
   t.match(ingest.out, /--key, --api-key <value>/);
 });
 
-t.test('an unknown command is refused with the nearest one', async (t) => {
+t.test('an unknown command is rejected with the nearest name', async (t) => {
   const ended = await runQuarry(['serach', 'q']);
   t.equal(ended.code, 2);
   t.match(ended.err, /unknown command 'serach'[\s\S]*Did you mean search\?/);
 });
 
-t.test('config masks secrets and says where each value comes from; version needs no server', async (t) => {
+t.test('config masks secrets and shows the source of each value; version needs no server', async (t) => {
   const variables = { QUARRY_API_KEY: 'secret-secret-secret', QUARRY_PORT: '9000' };
   const printed = await runQuarry(['config', '--host', '0.0.0.0'], { variables });
   t.match(printed.out, /QUARRY_PORT = 9000 {2}\[variable\]/);
@@ -100,7 +100,7 @@ t.test('config masks secrets and says where each value comes from; version needs
     t.match((await runQuarry([word])).out, /^quarry \d+\.\d+\.\d+, node \d+/);
 });
 
-t.test('a wrong setting stops serve before anything starts, with exit code 2', async (t) => {
+t.test('an invalid setting ends serve before anything starts, with exit code 2', async (t) => {
   const ended = await runQuarry(['serve', '--port', '70000'], { variables: { QUARRY_PROT: '1' } });
   t.equal(ended.code, 2);
   t.match(ended.err, /QUARRY_PROT is not a setting\. Did you mean QUARRY_PORT\?/);

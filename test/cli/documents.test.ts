@@ -4,24 +4,21 @@ import t from 'tap';
 import { openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 
-t.test(
-  'collections are listed, added with their shards, and deleted only when that is confirmed',
-  async (t) => {
-    const { server, variables } = await openFakeServer(t);
-    t.equal((await runQuarry(['collections', 'add', 'archive', '--shards', '16'], { variables })).code, 0);
-    t.same(server.bodies('collections/add-collection'), [{ collection_name: 'archive', num_shards: 16 }]);
-    t.equal((await runQuarry(['collections', 'list'], { variables })).out, 'archive\n');
-    const unconfirmed = await runQuarry(['collections', 'delete', 'archive'], { variables });
-    t.equal(unconfirmed.code, 2);
-    t.match(unconfirmed.err, /Use --yes/);
-    t.ok(server.collections.has('archive'));
-    t.equal((await runQuarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
-    t.notOk(server.collections.has('archive'));
-    const missing = await runQuarry(['collections', 'delete', 'archive', '-y'], { variables });
-    t.equal(missing.code, 1);
-    t.match(missing.err, /^quarry: The collection "x" does not exist\.\n$/);
-  },
-);
+t.test('collections are listed, added with their shards, and deleted only after confirmation', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  t.equal((await runQuarry(['collections', 'add', 'archive', '--shards', '16'], { variables })).code, 0);
+  t.same(server.bodies('collections/add-collection'), [{ collection_name: 'archive', num_shards: 16 }]);
+  t.equal((await runQuarry(['collections', 'list'], { variables })).out, 'archive\n');
+  const unconfirmed = await runQuarry(['collections', 'delete', 'archive'], { variables });
+  t.equal(unconfirmed.code, 2);
+  t.match(unconfirmed.err, /Use --yes/);
+  t.ok(server.collections.has('archive'));
+  t.equal((await runQuarry(['collections', 'delete', 'archive', '--yes'], { variables })).code, 0);
+  t.notOk(server.collections.has('archive'));
+  const missing = await runQuarry(['collections', 'delete', 'archive', '-y'], { variables });
+  t.equal(missing.code, 1);
+  t.match(missing.err, /^quarry: The collection "x" does not exist\.\n$/);
+});
 
 function addDocument(status: string, error: string | null = null) {
   return { bytes: Buffer.from('12345'), metadata: { a: 'b' }, status, error };
@@ -42,7 +39,7 @@ t.test('documents are listed with their status, and --failed shows the reasons',
   t.match(JSON.parse(failed.out), { path: 'b.bin', error: 'no kind' });
 });
 
-t.test('a document shows its facts, its text, or is saved raw without the key', async (t) => {
+t.test('a document is shown with its properties or its text, or saved raw without the key', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set('default', new Map([['a.txt', addDocument('indexed')]]));
   t.match(
@@ -63,7 +60,7 @@ t.test('a document shows its facts, its text, or is saved raw without the key', 
   t.match(again.err, /already exists/);
 });
 
-t.test('deleting more than 64 documents takes several requests, and missing ones are told', async (t) => {
+t.test('deleting more than 64 documents takes several requests, and missing ones are reported', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const paths = Array.from({ length: 100 }, (_, index) => `${index}.txt`);
   server.collections.set('default', new Map(paths.slice(1).map((path) => [path, addDocument('indexed')])));
@@ -77,7 +74,7 @@ t.test('deleting more than 64 documents takes several requests, and missing ones
   );
 });
 
-t.test('update replaces metadata, and retry asks for the step that failed', async (t) => {
+t.test('update replaces metadata, and retry requests the failed step', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set(
     'default',

@@ -16,31 +16,28 @@ function client(server: FakeServer): Record<string, string> {
   return { QUARRY_URL: server.url, QUARRY_API_KEY: key };
 }
 
-t.test(
-  'a folder becomes a collection whose paths are relative to it, and the bytes arrive as they are',
-  async (t) => {
-    const server = await open(t);
-    const bytes = Buffer.from([0, 1, 2, 255, 254, 10, 13]);
-    const folder = t.testdir({ docs: { 'a.txt': 'alpha', 'ünter wegs': { 'b c%.pdf': bytes } } });
-    const ended = await runQuarry(['ingest', join(folder, 'docs'), '-c', 'hand/book'], {
-      variables: client(server),
-    });
-    t.equal(ended.code, 0, ended.err);
-    const documents = server.collections.get('hand/book');
-    t.same([...(documents?.keys() ?? [])].sort(), ['a.txt', 'ünter wegs/b c%.pdf']);
-    t.ok(documents?.get('ünter wegs/b c%.pdf')?.bytes.equals(bytes));
-    for (const request of server.uploads()) {
-      t.equal(request.method, 'PUT');
-      t.match(request.url, /\?overwrite=true$/);
-      t.equal(request.headers.authorization, `Bearer ${key}`);
-      t.ok(Number(request.headers['content-length']) > 0, 'the length is known before the body');
-    }
-    t.match(ended.out, /2 uploaded, 0 unchanged/);
-    t.match(ended.out, /2 of 2 documents searchable/);
-  },
-);
+t.test('a folder becomes a collection with relative paths, and the bytes are unchanged', async (t) => {
+  const server = await open(t);
+  const bytes = Buffer.from([0, 1, 2, 255, 254, 10, 13]);
+  const folder = t.testdir({ docs: { 'a.txt': 'alpha', 'ünter wegs': { 'b c%.pdf': bytes } } });
+  const ended = await runQuarry(['ingest', join(folder, 'docs'), '-c', 'hand/book'], {
+    variables: client(server),
+  });
+  t.equal(ended.code, 0, ended.err);
+  const documents = server.collections.get('hand/book');
+  t.same([...(documents?.keys() ?? [])].sort(), ['a.txt', 'ünter wegs/b c%.pdf']);
+  t.ok(documents?.get('ünter wegs/b c%.pdf')?.bytes.equals(bytes));
+  for (const request of server.uploads()) {
+    t.equal(request.method, 'PUT');
+    t.match(request.url, /\?overwrite=true$/);
+    t.equal(request.headers.authorization, `Bearer ${key}`);
+    t.ok(Number(request.headers['content-length']) > 0, 'the length is sent before the body');
+  }
+  t.match(ended.out, /2 uploaded, 0 unchanged/);
+  t.match(ended.out, /2 of 2 documents searchable/);
+});
 
-t.test('a collection may have a name that means something in an address', async (t) => {
+t.test('a collection name may contain reserved characters of URLs', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'alpha' });
   for (const name of ['.', '..']) {
@@ -50,7 +47,7 @@ t.test('a collection may have a name that means something in an address', async 
   }
 });
 
-t.test('a second run uploads only what changed, by content and not by time', async (t) => {
+t.test('a second run uploads only files with changed content, regardless of their times', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'same.txt': 'same', 'changed.txt': 'one' });
   await runQuarry(['ingest', folder], { variables: client(server) });
@@ -72,7 +69,7 @@ t.test('a second run uploads only what changed, by content and not by time', asy
   });
 });
 
-t.test('metadata that a document has survives an upload of its new content', async (t) => {
+t.test('existing metadata of a document survives an upload of new content', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'old' });
   const metadata = { author: 'Ada', 'list:topics': ['é', 'x'] };
@@ -86,7 +83,7 @@ t.test('metadata that a document has survives an upload of its new content', asy
   t.same(document?.metadata, metadata);
 });
 
-t.test('hidden files stay out unless asked for, and a loop of links ends', async (t) => {
+t.test('hidden files are skipped by default, and a loop of links ends', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ '.secret': 's', '.git': { config: 'c' }, sub: { 'a.txt': 'a' } });
   symlinkSync('..', join(folder, 'sub', 'loop'));
@@ -102,26 +99,29 @@ t.test('hidden files stay out unless asked for, and a loop of links ends', async
   ]);
 });
 
-t.test('429 and 503 are waited out as long as the server says, and every file arrives once', async (t) => {
-  const server = await open(t);
-  const folder = t.testdir({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
-  let rejections = 0;
-  server.intercept = (request) => {
-    if (request.method !== 'PUT' || rejections >= 4) return null;
-    rejections += 1;
-    return {
-      status: rejections % 2 === 0 ? 429 : 503,
-      headers: { 'retry-after-ms': '20' },
-      body: { detail: 'full' },
+t.test(
+  'after 429 and 503 the client waits as long as the server specifies, and every file arrives once',
+  async (t) => {
+    const server = await open(t);
+    const folder = t.testdir({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    let rejections = 0;
+    server.intercept = (request) => {
+      if (request.method !== 'PUT' || rejections >= 4) return null;
+      rejections += 1;
+      return {
+        status: rejections % 2 === 0 ? 429 : 503,
+        headers: { 'retry-after-ms': '20' },
+        body: { detail: 'full' },
+      };
     };
-  };
-  const ended = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
-  t.equal(ended.code, 0, ended.err);
-  t.match(JSON.parse(ended.out), { added: 3, overwritten: 0, refused: [] });
-  t.equal(rejections, 4);
-});
+    const ended = await runQuarry(['ingest', folder, '--json'], { variables: client(server) });
+    t.equal(ended.code, 0, ended.err);
+    t.match(JSON.parse(ended.out), { added: 3, overwritten: 0, refused: [] });
+    t.equal(rejections, 4);
+  },
+);
 
-t.test('a refused file is named with its reason, the others arrive, and the exit code is 1', async (t) => {
+t.test('a rejected file is named with its reason, the others arrive, and the exit code is 1', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'big.pdf': 'big', 'fine.txt': 'fine' });
   server.intercept = (request) =>
@@ -135,7 +135,7 @@ t.test('a refused file is named with its reason, the others arrive, and the exit
   t.equal(server.uploads().length, 2, 'a permanent error is not retried');
 });
 
-t.test('a 429 that says not to retry is not retried', async (t) => {
+t.test('a 429 with x-should-retry: false is not retried', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
   server.intercept = (request) =>
@@ -147,7 +147,7 @@ t.test('a 429 that says not to retry is not retried', async (t) => {
   t.equal(server.uploads().length, 1);
 });
 
-t.test('documents that failed are summed up by reason; only --strict makes that exit code 1', async (t) => {
+t.test('failed documents are summarized by reason; only with --strict is the exit code 1', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.bin': '1', 'b.bin': '2', 'c.txt': 'c' });
   const ended = await runQuarry(['ingest', folder], { variables: client(server) });
@@ -157,7 +157,7 @@ t.test('documents that failed are summed up by reason; only --strict makes that 
   t.equal(server.uploads().length, 3, 'an unchanged file that failed is not sent again');
 });
 
-t.test('it waits until documents are indexed, and --no-wait does not', async (t) => {
+t.test('ingest waits until documents are indexed, unless --no-wait is set', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
   let polls = 0;
@@ -176,7 +176,7 @@ t.test('it waits until documents are indexed, and --no-wait does not', async (t)
   t.ok(polls >= 3);
 });
 
-t.test('a wrong key ends the run at once with the sentence of the server', async (t) => {
+t.test('an invalid key ends the run at once with the error message of the server', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
   server.intercept = () => ({ status: 401, body: { detail: 'The API key is not known.' } });
@@ -185,7 +185,7 @@ t.test('a wrong key ends the run at once with the sentence of the server', async
   t.match(ended.err, /The API key is not known\. Set an API key with --key or QUARRY_API_KEY\./);
 });
 
-t.test('no server is exit code 3, with the address and what to do', async (t) => {
+t.test('without a server the exit code is 3, and the error names the address and the remedy', async (t) => {
   const server = await FakeServer.listen();
   const url = server.url;
   await server.close();
@@ -195,7 +195,7 @@ t.test('no server is exit code 3, with the address and what to do', async (t) =>
   t.ok(ended.err.includes(`Cannot connect to a Quarry server at ${url} (ECONNREFUSED).`), ended.err);
 });
 
-t.test('wrong usage is exit code 2 and sends nothing', async (t) => {
+t.test('invalid usage has exit code 2 and sends nothing', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ one: { 'a.txt': '1' }, two: { 'a.txt': '2' }, empty: {} });
   const cases: [string[], RegExp][] = [
@@ -216,7 +216,7 @@ t.test('wrong usage is exit code 2 and sends nothing', async (t) => {
   t.equal(server.requests.length, 0);
 });
 
-t.test('Ctrl-C stops cleanly with 130 and says how to go on', async (t) => {
+t.test('Ctrl-C stops cleanly with exit code 130 and explains how to continue', async (t) => {
   const server = await open(t);
   const files: Record<string, string> = {};
   for (let index = 0; index < 50; index++) files[`${index}.txt`] = String(index);
@@ -239,7 +239,7 @@ t.test('Ctrl-C stops cleanly with 130 and says how to go on', async (t) => {
   t.match(ended.err, /interrupted; uploaded files are kept/);
 });
 
-t.test('more documents than fit one page of the list are all known', async (t) => {
+t.test('documents beyond the first page of the list are recognized', async (t) => {
   const server = await open(t);
   const folder = t.testdir({});
   mkdirSync(join(folder, 'many'));

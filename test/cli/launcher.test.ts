@@ -150,7 +150,7 @@ t.test('a fresh clone installs, builds and runs the command; the next start only
   const folder = freshClone(t);
   const first = await ended(start(folder, ['search', 'a b']));
   t.equal(first.code, 0, first.err);
-  t.equal(first.out, 'handed over: search a b\n', 'progress does not mix with what a command prints');
+  t.equal(first.out, 'handed over: search a b\n', 'progress is not mixed with the output of a command');
   t.same(runSteps(folder), everything);
   t.match(first.err, /quarry: installing packages \(npm ci\): done in \d+ s/);
   const second = await ended(start(folder, ['status']));
@@ -188,14 +188,18 @@ t.test('only stale steps run again', async (t) => {
     ['a page of the dashboard', () => writeFileSync(join(folder, 'web', 'index.html'), 'new'), ['vite']],
     ['a picture of the dashboard', () => writeFileSync(join(folder, 'web', 'picture.png'), 'new'), []],
     [
-      'a module that server and dashboard share',
+      'a module shared by server and dashboard',
       () => writeFileSync(join(folder, 'src', 'search', 'filter.ts'), '1;'),
       ['rolldown', 'vite'],
     ],
-    ['a lost dashboard', () => rmSync(join(folder, 'dist', 'web'), { recursive: true }), ['vite']],
-    ['a lost addon', () => rmSync(join(folder, 'build', 'Release', 'quarry.node')), everything.slice(1, 3)],
-    ['a lost dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['rolldown', 'vite']],
-    ['lost packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
+    ['a missing dashboard', () => rmSync(join(folder, 'dist', 'web'), { recursive: true }), ['vite']],
+    [
+      'a missing addon',
+      () => rmSync(join(folder, 'build', 'Release', 'quarry.node')),
+      everything.slice(1, 3),
+    ],
+    ['a missing dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['rolldown', 'vite']],
+    ['missing packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
     ['touching without a change', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), []],
   ];
   for (const [what, change, expected] of cases) {

@@ -18,7 +18,7 @@ const snippet = {
   },
 };
 
-t.test('search prints ranked snippets that fit 80 columns and carry no control characters', async (t) => {
+t.test('search prints ranked snippets that fit 80 columns, without control characters', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.fixedReplies.set('queries/top-snippets', { results: [snippet, { ...snippet, page_span: [0, 1] }] });
   const ended = await runQuarry(['search', 'how', 'long?', '-c', 'handbook', '-k', '2'], { variables });
@@ -33,7 +33,7 @@ t.test('search prints ranked snippets that fit 80 columns and carry no control c
   t.notOk(ended.out.includes('\u001b'));
 });
 
-t.test('every flag of search reaches the operation it belongs to', async (t) => {
+t.test('every flag of search is sent to its operation', async (t) => {
   const { server, variables } = await openFakeServer(t);
   for (const name of ['snippets', 'pages', 'documents'])
     server.fixedReplies.set(`queries/top-${name}`, { results: [] });
@@ -60,7 +60,7 @@ t.test('every flag of search reaches the operation it belongs to', async (t) => 
   }
 });
 
-t.test('search --json prints the reply as it is, and --explain shows scores and times', async (t) => {
+t.test('search --json prints the unchanged reply, and --explain shows scores and times', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const explain = {
     shards: [{ shard: 0, strategy: 'graph', candidates: 64, ms: 0.42 }],
@@ -90,7 +90,7 @@ t.test('search --json prints the reply as it is, and --explain shows scores and 
   t.notOk(printed.includes('\u001b'));
 });
 
-t.test('search refuses flags that contradict each other and filters that are not JSON', async (t) => {
+t.test('search rejects contradictory flags and filters that are not JSON', async (t) => {
   const { server, variables } = await openFakeServer(t);
   for (const flags of [
     ['--pages', '--documents'],
@@ -111,7 +111,7 @@ t.test('search refuses flags that contradict each other and filters that are not
   t.equal(server.requests.length, 0);
 });
 
-t.test('what an answer had to do without is said beside it', async (t) => {
+t.test('warnings of a reply are printed beside the results', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const warnings = [
     'The results are from lexical search only, because the embedding model \u001b[31m"mine" is unavailable.',
@@ -127,8 +127,8 @@ t.test('what an answer had to do without is said beside it', async (t) => {
   server.fixedReplies.set('status/get-status', {
     num_documents: 1,
     num_indexed_bytes: 0,
-    waiting_for: ['Mine is away.'],
+    waiting_for: ['Mine is unavailable.'],
   });
   const status = await runQuarry(['status', '-c', 'one'], { variables });
-  t.match(status.out, /Documents of one are waiting\. Mine is away\./);
+  t.match(status.out, /Documents of one are waiting\. Mine is unavailable\./);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { adminKey, openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 
-t.test('usage with a restricted key shows what the key may read, and says what is missing', async (t) => {
+t.test('usage with a restricted key shows the readable counters and names the missing ones', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const none = { count: 0, bytes: 0, billable_units: 0 };
   const counters = { docs: none, ocr: none, indexed: none, queries: none };
@@ -19,7 +19,7 @@ t.test('usage with a restricted key shows what the key may read, and says what i
   }
 });
 
-t.test('status shows each collection as a line', async (t) => {
+t.test('status shows one line per collection', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const failed = { bytes: Buffer.from('x'), metadata: {}, status: 'parsing_failed', error: 'broken' };
   server.collections.set('one', new Map([['a', failed]]));
@@ -31,10 +31,10 @@ t.test('status shows each collection as a line', async (t) => {
   );
   const json = JSON.parse((await runQuarry(['status', '-c', 'one', '--json'], { variables })).out);
   t.match(json, { collections: [{ name: 'one', num_documents: 1, num_failed_documents: 1 }] });
-  t.notOk('memory' in json, 'one collection is not the whole server');
+  t.notOk('memory' in json, 'the memory of the server is not shown for one collection');
 });
 
-t.test('status shows the memory of the server to those who may see it', async (t) => {
+t.test('status shows the memory of the server to authorized callers', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const figures = `# HELP quarry_index_bytes Bytes.
 quarry_index_bytes{part="codes"} 384000000

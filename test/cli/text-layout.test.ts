@@ -34,11 +34,11 @@ t.test('bytes and times are formatted with readable units', async (t) => {
   t.equal(pluralize(0, 'file'), '0 files');
 });
 
-t.test('text of a document cannot move the cursor or reverse the line', async (t) => {
+t.test('document text cannot move the cursor or reverse the line', async (t) => {
   t.equal(toPrintable('a\u001b[2Jb\u202ec\r\nd\u0007'), 'a[2Jbc d');
 });
 
-t.test('wrapped lines fit, lose no letter, and count wide letters twice', async (t) => {
+t.test('wrapped lines fit, are complete, and count wide characters twice', async (t) => {
   const texts = ['one two three', '', 'x'.repeat(100), '検索エンジン'.repeat(9), `a ${'é'.repeat(30)} b`];
   for (const text of texts) {
     const lines = wrap(text, 13);
@@ -49,7 +49,7 @@ t.test('wrapped lines fit, lose no letter, and count wide letters twice', async 
   t.equal(displayWidth('e\u0301'), 1);
 });
 
-t.test('columns of a table line up, numbers to the right', async (t) => {
+t.test('table columns are aligned, numbers to the right', async (t) => {
   t.same(
     formatTable(
       ['Name', '>Count'],
@@ -85,7 +85,7 @@ t.test('progress redraws one line on a terminal and prints few plain lines elsew
       progress.update({ done, total: 100, label: `${done}/100 files` });
     }
     progress.finish('100 files');
-    progress.finish('once only');
+    progress.finish('printed once');
     t.equal(lines.at(-1), isInteractive ? '\r\x1b[K100 files\n' : '100 files\n');
     t.equal(lines.length, isInteractive ? 102 : 3);
     t.match(

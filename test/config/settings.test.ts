@@ -25,7 +25,7 @@ function problems(values: Partial<SettingSources>): string[] {
   return [];
 }
 
-t.test('without any setting the documented defaults hold', async (t) => {
+t.test('without any setting the documented defaults apply', async (t) => {
   const { settings, origins, file } = loadSettings(sources());
   t.match(settings, {
     port: 8720,
@@ -51,21 +51,24 @@ t.test('without any setting the documented defaults hold', async (t) => {
   t.equal(file, null);
 });
 
-t.test('flags win over variables, variables over the file, the file over defaults', async (t) => {
-  const folder = t.testdir({
-    'quarry.json': JSON.stringify({ port: 1, host: 'file', http: 'node', trustProxy: true }),
-  });
-  const { settings, origins, file } = loadSettings(
-    sources({
-      flags: { port: '3' },
-      variables: { QUARRY_PORT: '2', QUARRY_HOST: 'variable', QUARRY_CONFIG: 'quarry.json' },
-      workingFolder: folder,
-    }),
-  );
-  t.match(settings, { port: 3, host: 'variable', http: 'node', trustProxy: true });
-  t.match(origins, { port: 'flag', host: 'variable', http: 'file', trustProxy: 'file', data: 'default' });
-  t.equal(file, join(folder, 'quarry.json'));
-});
+t.test(
+  'flags override variables, variables override the file, and the file overrides defaults',
+  async (t) => {
+    const folder = t.testdir({
+      'quarry.json': JSON.stringify({ port: 1, host: 'file', http: 'node', trustProxy: true }),
+    });
+    const { settings, origins, file } = loadSettings(
+      sources({
+        flags: { port: '3' },
+        variables: { QUARRY_PORT: '2', QUARRY_HOST: 'variable', QUARRY_CONFIG: 'quarry.json' },
+        workingFolder: folder,
+      }),
+    );
+    t.match(settings, { port: 3, host: 'variable', http: 'node', trustProxy: true });
+    t.match(origins, { port: 'flag', host: 'variable', http: 'file', trustProxy: 'file', data: 'default' });
+    t.equal(file, join(folder, 'quarry.json'));
+  },
+);
 
 t.test('every default is a value that the setting allows, on machines of any size', async (t) => {
   for (const size of [{ cores: 1, memoryBytes: 1 }, machine, { cores: 4096, memoryBytes: 4e12 }]) {
@@ -96,7 +99,7 @@ t.test('every setting describes its meaning and its allowed values, and secrets 
   t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');
   for (const name of settingNames.filter((each) => /(key|secret|hash)$/i.test(each)))
     t.equal(findSetting(name).secret, true, name);
-  t.equal(findSetting('mailUrl').secret, true, 'it may hold a password');
+  t.equal(findSetting('mailUrl').secret, true, 'the value may contain a password');
 });
 
 /** An invalid value for each type of setting, and its error message. */
@@ -213,7 +216,7 @@ t.test('empty variables count as absent, and variables of other programs are ign
   t.equal(origins.apiKey, 'default');
 });
 
-t.test('bytes may carry a unit, switches may stand alone, addresses lose their last slash', async (t) => {
+t.test('bytes accept units, switches need no value, and trailing slashes of URLs are removed', async (t) => {
   const { settings } = loadSettings(
     sources({
       flags: { trustProxy: true, uploadBytesMax: '1.5 GB' },
@@ -233,7 +236,7 @@ t.test('bytes may carry a unit, switches may stand alone, addresses lose their l
   });
 });
 
-t.test('the nearest name is offered only when it is near', async (t) => {
+t.test('a similar name is suggested only within a small edit distance', async (t) => {
   t.equal(findNearestName('prot', ['port', 'host']), 'port');
   t.equal(findNearestName('something-else', ['port', 'host']), null);
   t.equal(describeAllowedValues('port'), 'a whole number from 0 to 65535');

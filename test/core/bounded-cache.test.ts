@@ -16,11 +16,11 @@ t.test('the total cost stays within the bound: the oldest unused value is evicte
   cache.set('d', 'D', 4);
   t.same(cachedKeys(cache), ['a', 'd'], 'once');
   cache.set('e', 'E', 4);
-  t.same(cachedKeys(cache), ['d', 'e'], 'for its use in the meantime, and not for ever');
+  t.same(cachedKeys(cache), ['d', 'e'], 'a use delays the eviction only once');
   t.end();
 });
 
-t.test('a peek does not protect from eviction', (t) => {
+t.test('a peek does not protect a value from eviction', (t) => {
   const cache = new BoundedCache<string>(8);
   cache.set('a', 'A', 4);
   cache.set('b', 'B', 4);
@@ -31,7 +31,7 @@ t.test('a peek does not protect from eviction', (t) => {
   t.end();
 });
 
-t.test('a value that grows evicts others, and itself above the bound', (t) => {
+t.test('a growing value evicts others, and itself above the bound', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 2);
   cache.set('b', 'B', 2);
@@ -40,10 +40,10 @@ t.test('a value that grows evicts others, and itself above the bound', (t) => {
   cache.addCost('b', 4);
   t.same([cachedKeys(cache), cache.cost], [['a'], 2], 'outgrown');
   cache.addCost('b', 100);
-  t.equal(cache.cost, 2, 'what is gone does not grow');
+  t.equal(cache.cost, 2, 'an evicted value does not grow');
   cache.set('c', 'C', 7);
   cache.addCost('c', 2);
-  t.same([cachedKeys(cache), cache.cost], [['c'], 9], 'the older one makes room');
+  t.same([cachedKeys(cache), cache.cost], [['c'], 9], 'the older value is evicted');
   t.end();
 });
 
@@ -51,7 +51,7 @@ t.test('a value above the bound is not cached and evicts no other', (t) => {
   const cache = new BoundedCache<string>(10);
   cache.set('a', 'A', 10);
   cache.set('a', 'larger', 11);
-  t.same([cachedKeys(cache), cache.cost], [[], 0], 'not even what it replaced');
+  t.same([cachedKeys(cache), cache.cost], [[], 0], 'the replaced value is evicted too');
   cache.set('b', 'B', 10);
   cache.set('c', 'C', 11);
   t.same(cachedKeys(cache), ['b']);
@@ -88,7 +88,7 @@ t.test('after any sequence of operations the cost is the sum of the cached value
       costs.set(key, cost);
     }
     const sum = cachedKeys(cache).reduce((total, each) => total + costs.get(each)!, 0);
-    if (cache.cost !== sum || sum > 50) t.fail(`step ${step}: ${cache.cost} is kept, ${sum} counted`);
+    if (cache.cost !== sum || sum > 50) t.fail(`step ${step}: ${cache.cost} is cached, ${sum} counted`);
   }
   t.equal(cache.costMax, 50);
   t.end();

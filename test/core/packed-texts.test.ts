@@ -8,7 +8,7 @@ import {
   unpackTexts,
 } from '../../src/core/packed-texts.ts';
 
-t.test('texts are unpacked as they were packed', async (t) => {
+t.test('unpacked texts equal the packed ones', async (t) => {
   for (const texts of [[], [''], ['a', '', 'é😀', 'x'.repeat(100_000)]]) {
     const packed = packTexts(texts);
     t.same(unpackTexts(packed), texts);

@@ -4,7 +4,7 @@ import { readProcessMemoryBytes } from '../../src/core/process-memory.ts';
 const status =
   'Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  200 kB\nRssFile:\t  600 kB\nRssShmem:\t  100 kB\nVmSwap:\t   50 kB\n';
 
-t.test('memory counts anonymous pages, swapped out or not', async (t) => {
+t.test('memory counts anonymous pages, resident or swapped out', async (t) => {
   const cases: readonly (readonly [kernelStatus: () => string, expected: number])[] = [
     [() => status, 350 * 1_024],
     [() => status.replace('VmSwap', 'Other'), 900],

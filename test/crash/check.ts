@@ -90,7 +90,7 @@ export class ModelCheck {
       const settledState = states.find((state) => matchesState(state, info));
       if (settledState === undefined) {
         const expected = states.map((state) => state && { marker: state.marker, metadata: state.metadata });
-        this.#mismatches.fail(`${collection.name} ${path} is in no state it may be in`, {
+        this.#mismatches.fail(`${collection.name} ${path} is in an invalid state`, {
           kind: states.some((state) => state !== null) ? 'lost' : 'resurrected',
           expected,
           info,
@@ -109,7 +109,7 @@ export class ModelCheck {
     }
     for (const path of infos.keys())
       if (!collection.paths.has(path))
-        this.#mismatches.fail(`${collection.name} ${path} came out of nothing`, { kind: 'resurrected' });
+        this.#mismatches.fail(`${collection.name} ${path} was never added`, { kind: 'resurrected' });
     await this.#checkContents(collection, infos);
     await this.#checkListing(collection);
     await this.#checkCounts(collection, infos);
@@ -210,7 +210,7 @@ export class ModelCheck {
     const top = await this.#server.call('queries/top-documents', documents);
     const paths = (top.body.results as DocumentInfoReply[]).map((result) => result.path);
     if (paths[0] !== path || new Set(paths).size !== paths.length)
-      this.#mismatches.fail(`${collection.name} ${path} is not the best document for its own word`, {
+      this.#mismatches.fail(`${collection.name} ${path} is not the best document for its unique word`, {
         kind: 'search',
         paths,
       });
@@ -223,7 +223,7 @@ export class ModelCheck {
     this.#fileUrls.set(key, token);
     const reply = await this.#server.request(`/v1/documents/get-document${token}`, {});
     if (reply.status !== 200 || Buffer.compare(reply.body, documentState.raw) !== 0)
-      this.#mismatches.fail(`the file of ${key} is not what was uploaded (${reply.status})`, {
+      this.#mismatches.fail(`the file of ${key} differs from the upload (${reply.status})`, {
         kind: 'lost',
       });
   }
@@ -250,7 +250,7 @@ export class ModelCheck {
         ? []
         : [entry(path, documentState.metadata)],
     );
-    const message = `${collection.name}: search knows exactly what is indexed`;
+    const message = `${collection.name}: search finds exactly the indexed documents`;
     this.#mismatches.same(actual.sort(), expected.sort(), message, { kind: 'search' });
   }
 

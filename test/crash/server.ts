@@ -134,7 +134,7 @@ export class ServerProcess {
     try {
       return await Promise.race([this.#fetch(address, options), this.#rejectWhenGone()]);
     } catch (cause) {
-      throw new ServerGoneError(`no answer from ${address.pathname}`, { cause });
+      throw new ServerGoneError(`no reply from ${address.pathname}`, { cause });
     }
   }
 }

@@ -34,6 +34,6 @@ export function codeBlocks(page: string): CodeBlock[] {
       open = { indent: indent.length, language, skipReason, line: index + 1, lines: [] };
     }
   }
-  if (open !== null) throw new Error(`the block of line ${open.line} does not end`);
+  if (open !== null) throw new Error(`the block of line ${open.line} is not closed`);
   return blocks;
 }

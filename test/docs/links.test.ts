@@ -33,7 +33,7 @@ function textOf(page: string): string {
     .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()]/g, ''));
 }
 
-t.test('every link between pages leads somewhere', async (t) => {
+t.test('the target of every link between pages exists', async (t) => {
   t.ok(pages.length > 20);
   for (const page of pages)
     for (const [, address = ''] of textOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {

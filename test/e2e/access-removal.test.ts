@@ -30,7 +30,7 @@ async function whileCalling(
     }
   };
   const callers = Array.from({ length: 8 }, caller);
-  await waitUntil('a call that is answered', () => counts.before > 0);
+  await waitUntil('a reply to the call', () => counts.before > 0);
   const { status } = await end();
   endedAt = performance.now();
   await Promise.all(callers);
@@ -45,7 +45,7 @@ t.test('an ended session is rejected on every connection, also during requests',
   const list = () => post('/v1/collections/get-collection-list', {}, asAnn);
   const counts = await whileCalling(list, 401, () => ann.call('auth/logout'));
   t.match(counts, refusedSince);
-  t.ok(counts.before > 0, 'it worked until then');
+  t.ok(counts.before > 0, 'the session was valid before');
 });
 
 t.test('a lower role, a removal and a deleted key take effect immediately', async (t) => {
@@ -115,7 +115,7 @@ t.test('on a full disk users can still sign in and revoke access, and nothing el
   const linkReply = await post('/api/auth/magic-link/send', { email: late.email });
   t.match(linkReply, { status: 200 });
   const cookie = linkReply.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const mailed = await waitFor('a second mail', async () => {
+  const mailed = await waitFor('a second message', async () => {
     const newest = await late.link();
     return newest === used ? null : newest;
   });
@@ -125,9 +125,9 @@ t.test('on a full disk users can still sign in and revoke access, and nothing el
   const operator =
     /https:\S+verify\?token=\S+/.exec(server.printedText)?.[0].replace(publicBase, server.url) ?? '';
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
-  t.match(await sendRequest(operator, asProgram), { status: 200 }, 'the operator gets in');
+  t.match(await sendRequest(operator, asProgram), { status: 200 }, 'the operator can sign in');
   t.match(await post('/api/admin/login', { password: 'wrong' }), { status: 401 });
-  t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator gets in');
+  t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator can sign in');
   const gone = { organization_id, api_key_id: leaked.id };
   const once = { 'idempotency-key': 'end it' };
   t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });

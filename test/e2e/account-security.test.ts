@@ -40,7 +40,7 @@ t.test('a stored reply is returned only with the role that the request requires'
   t.match(await change(), { status: 200 }, 'an admin gets the stored reply');
   const repeated = await add();
   t.match(repeated, { status: 409, body: { detail: /was created .* shown once/ } });
-  t.match(repeated, { body: { detail: new RegExp(issued.body.id) } }, 'which key it is');
+  t.match(repeated, { body: { detail: new RegExp(issued.body.id) } }, 'the key is named');
   t.notMatch(repeated.text, /ze_/);
 
   const memberRef = { organization_id, user_id: user.id };
@@ -54,5 +54,5 @@ t.test('a stored reply is returned only with the role that the request requires'
   t.match(await ann.call('organizations/users/remove-user', memberRef), { status: 200 });
   for (const again of [add, change]) t.match(await again(), { status: 404 }, 'removed');
   const { api_keys } = (await ann.call('organizations/get-info', { organization_id })).body;
-  t.equal(api_keys.length, 1, 'nothing was done again');
+  t.equal(api_keys.length, 1, 'no change was repeated');
 });

@@ -264,13 +264,13 @@ t.test(
   },
 );
 
-t.test('after wrong passwords the right one has to wait as well', async (t) => {
+t.test('after wrong passwords the right one is delayed as well', async (t) => {
   for (let i = 0; i < 3; i += 1) t.match(await logIn(server, 'wrong'), { status: 401 });
   const late = await logIn(server, password);
   t.match(
     [late.status, late.headers.get('retry-after')],
     [429, /^\d+$/],
-    'the right password is limited too',
+    'the right password is delayed too',
   );
 });
 

@@ -18,7 +18,7 @@ t.setTimeout(testFileMsMax);
 const server = await BadInputServer.start(t);
 const { api } = server;
 
-await t.test('bytes that are no base64, no file, or too many', async (t) => {
+await t.test('content that is not base64, not a file, or too large', async (t) => {
   const noBase64 = [
     '####',
     'abc',
@@ -50,7 +50,7 @@ await t.test('bytes that are no base64, no file, or too many', async (t) => {
   ]);
 });
 
-await t.test('uploads that are wrong', async (t) => {
+await t.test('invalid uploads', async (t) => {
   const before = await server.readState();
   const header = (text: string) => ({ 'x-quarry-metadata': Buffer.from(text).toString('base64url') });
   const cases: readonly (readonly [string, Record<string, string>, string | Uint8Array, number, RegExp])[] = [
@@ -93,7 +93,7 @@ await t.test('uploads that are wrong', async (t) => {
     [form({ ...named, path: 'doc' }), 409, /doc/],
     [form({ ...named, path: '' }), 400, /path is empty/],
     [form(named, 'x'.repeat(uploadBytesMax + 10)), 413, /60,?000/],
-    ['no form at all', 422, /multipart/],
+    ['not a form', 422, /multipart/],
   ];
   for (const [body, status, detail] of forms) {
     const reply = await api.request('documents/upload', undefined, { body });
@@ -104,7 +104,7 @@ await t.test('uploads that are wrong', async (t) => {
   t.same(await server.readState(), before, 'nothing has changed');
 });
 
-await t.test('tokens that stand for nothing', async (t) => {
+await t.test('invalid tokens', async (t) => {
   const { file_url } = await api.info(collection_name, 'doc');
   const token = new URL(file_url).searchParams.get('token') ?? '';
   t.ok(token.length >= 22, 'a token has at least 128 bits');
@@ -126,7 +126,7 @@ await t.test('tokens that stand for nothing', async (t) => {
     }
   }
   const asImage = file_url.replace('get-document', 'get-page-image');
-  t.equal((await fetch(asImage)).status, 404, 'the token of a file is none of an image');
+  t.equal((await fetch(asImage)).status, 404, 'a file token is not an image token');
 });
 
 await t.test('files that cannot be parsed fail with a reason, and the queue continues', async (t) => {
@@ -148,7 +148,7 @@ await t.test('files that cannot be parsed fail with a reason, and the queue cont
     t.equal(reply.error_code, code);
     t.equal(info.content ?? null, null);
     const raw = await fetch(info.file_url);
-    t.same(Buffer.from(await raw.arrayBuffer()), Buffer.from(bytes), 'its bytes can still be fetched');
+    t.same(Buffer.from(await raw.arrayBuffer()), Buffer.from(bytes), 'the raw file can still be downloaded');
   }
   const zero = await api.add(name, 'zero bytes', { type: 'auto', base64_data: '' });
   t.match(zero.index_status, /^(indexed|parsing_failed)$/);

@@ -22,7 +22,7 @@ const withPath = named.filter((operation) => 'path' in validBodies[operation]!);
 const questions = all.filter((operation) => operation.startsWith('queries/'));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
-await t.test('bodies that are no JSON, or no object', async (t) => {
+await t.test('bodies that are not JSON or not an object', async (t) => {
   await server.checkRejected(t, [
     ...caseFor(all, '{"collection_name": ', 422, /not valid JSON/),
     ...caseFor(withRequired, '[]', 422, /body/),
@@ -36,7 +36,7 @@ await t.test('bodies that are no JSON, or no object', async (t) => {
   ]);
 });
 
-await t.test('missing fields, wrong types and unknown words', async (t) => {
+await t.test('missing fields, wrong types and unknown values', async (t) => {
   const cases: BadRequestCase[] = [];
   for (const [operation, body] of Object.entries(validBodies)) {
     for (const field of Object.keys(body)) {
@@ -100,7 +100,7 @@ await t.test('missing fields, wrong types and unknown words', async (t) => {
   ]);
 });
 
-await t.test('names and paths that cannot be', async (t) => {
+await t.test('invalid names and paths', async (t) => {
   const tooLong = { collection_name: `${'é'.repeat(512)}x` };
   await server.checkRejected(t, [
     ...caseFor(named, { collection_name: '' }, 400, /collection name is empty/),
@@ -136,7 +136,7 @@ await t.test('names and paths that cannot be', async (t) => {
   ]);
 });
 
-await t.test('numbers out of their range', async (t) => {
+await t.test('numbers out of range', async (t) => {
   const kMax: Record<string, number> = {
     'queries/top-documents': 2048,
     'queries/top-pages': 1024,
@@ -200,7 +200,7 @@ await t.test('numbers out of their range', async (t) => {
   ]);
 });
 
-await t.test('metadata that break their rules', async (t) => {
+await t.test('invalid metadata', async (t) => {
   const overhead = JSON.stringify({ a: '' }).length;
   const both = (metadata: object, status: number, detail: RegExp) =>
     caseFor(['documents/add-document', 'documents/update-document'], { metadata }, status, detail);
@@ -223,7 +223,7 @@ await t.test('metadata that break their rules', async (t) => {
   ]);
 });
 
-await t.test('filters that are not understood, at any depth', async (t) => {
+await t.test('invalid filters, at any depth', async (t) => {
   const deep = (depth: number, leaf: object) => {
     let filter = leaf;
     for (let i = 0; i < depth; i++) filter = i % 2 === 0 ? { $and: [filter] } : { $or: [filter] };
@@ -271,7 +271,7 @@ await t.test('filters that are not understood, at any depth', async (t) => {
   ]);
 });
 
-await t.test('what lies just inside a limit is accepted', async (t) => {
+await t.test('values at a limit are accepted', async (t) => {
   const longest = 'é'.repeat(512);
   await api.call('collections/add-collection', { collection_name: longest });
   const path = `${'../../'.repeat(682)}etc`;

@@ -92,13 +92,13 @@ t.test('only owners can pay, admins can read, and billing is hidden from others'
       ['MEMBER', await addMember(owner, 'MEMBER'), { readStatus: 403, payStatus: 403 }],
       ['ADMIN', await addMember(owner, 'ADMIN'), { readStatus: 200, payStatus: 403 }],
       [
-        'the owner of another',
+        'the owner of another organization',
         (await subscribedOwner(fixture, 'starter')).user,
         { readStatus: 404, payStatus: 404 },
       ],
       ['an API key', await callWithKey(owner, 'all'), { readStatus: 401, payStatus: 401 }],
       ['a read-only key', await callWithKey(owner, 'read_only'), { readStatus: 401, payStatus: 401 }],
-      ['no account', outsider, { readStatus: 401, payStatus: 401 }],
+      ['no credential', outsider, { readStatus: 401, payStatus: 401 }],
     ];
   await fixture.waitUntilSynced();
   const changes = () =>

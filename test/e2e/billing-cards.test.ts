@@ -32,7 +32,7 @@ t.test('a card entered at Stripe is shown at once, also before the event of Stri
 });
 
 t.test(
-  'cards are added by form or ID, shown and removed, and those of others are never accessible',
+  'cards are added by form or ID, shown and removed, and cards of other organizations are never accessible',
   async (t) => {
     const owner = await fixture.createOwner();
     const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
@@ -86,7 +86,7 @@ t.test(
         { action: 'billing.payment_method_added', actor: /-/, details: { payment_method: card } },
         { action: 'billing.payment_method_added', actor: 'system', details: { payment_method: entered.id } },
       ],
-      'each is in the audit log once: the one of the form without a user',
+      'each card is in the audit log once, the one of the form without a user',
     );
     const begins = await fixture.createOwner();
     const confirmationCard = await begins.createCard('tok_authenticationRequired');

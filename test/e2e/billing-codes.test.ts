@@ -38,7 +38,11 @@ t.test(
     for (const code of ['SPRING', 'MARCH'])
       t.match(await (await fixture.createOwner()).call('redeem-code', { code }), { credit_cents: 900 });
     const [late, own] = [await fixture.createOwner(), await subscribedOwner(fixture, 'starter')];
-    t.equal((await late.request('redeem-code', { code: 'EASTER' })).status, 400, 'the third use of two');
+    t.equal(
+      (await late.request('redeem-code', { code: 'EASTER' })).status,
+      400,
+      'the third use of a code with two uses',
+    );
     await createPromotionCode(
       fixture,
       'PERSONAL',
@@ -66,7 +70,7 @@ t.test('the last use of a code goes to one of several concurrent requests', asyn
   t.equal(sum(credits), 3_000);
 });
 
-t.test('worthless codes all get the same message, and guessing is limited', async (t) => {
+t.test('all invalid codes get the same message, and guessing is limited', async (t) => {
   await createPromotionCode(fixture, 'EURO', { amount_off: 1_500, currency: 'eur' });
   await createPromotionCode(fixture, 'PERCENT', { percent_off: 10 });
   await createPromotionCode(fixture, 'OVER', undefined, { expires_at: emulator.now - 60 });
@@ -112,7 +116,11 @@ t.test('worthless codes all get the same message, and guessing is limited', asyn
   t.equal((await owner.status()).credit_balance_cents, 0);
   const guess = (by: OrganizationOwner) => by.request('redeem-code', { code: 'GUESS' });
   await owner.createOrganization('Another organization');
-  t.match(await guess(owner), { status: 429, body: { detail: /Too many promo codes/ } }, 'of the same user');
+  t.match(
+    await guess(owner),
+    { status: 429, body: { detail: /Too many promo codes/ } },
+    'another organization of the same user',
+  );
   const [second, third] = [await fixture.createOwner(), await fixture.createOwner()];
   for (const { user } of [second, third]) user.headers = owner.user.headers;
   for (let i = 0; i < 10; i += 1) t.equal((await guess(second)).status, 400);

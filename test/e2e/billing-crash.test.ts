@@ -45,7 +45,7 @@ async function killDuring(all: readonly InterruptedCall[]): Promise<void> {
   };
   const calls = all.map(ask);
   while (!all.every(isSilent)) {
-    if (answered.length > 0) throw new Error(`Stripe was not asked for what should be cut off: ${answered}`);
+    if (answered.length > 0) throw new Error(`Stripe did not receive the request to interrupt: ${answered}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await server.stop('SIGKILL');

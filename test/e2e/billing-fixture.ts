@@ -77,7 +77,7 @@ export class BillingFixture {
   async createOwner(): Promise<OrganizationOwner> {
     this.#ownerCount += 1;
     const known = new Set<string>();
-    // Considers only unread mails, so that no old link is followed again.
+    // Considers only unread messages, so that no old link is followed again.
     const unread = () => this.#mails().filter((mail) => !known.has(mail));
     const user = new TestUser(`owner-${this.#ownerCount}@example.com`, this.server, unread);
     // Each owner uses a different host: sign-ins per host are limited.

@@ -17,7 +17,7 @@ type Tier = PlanTier | 'enterprise';
 async function grant(owner: OrganizationOwner, subscription_tier: Tier): Promise<void> {
   const body = { organization_id: owner.organizationId, subscription_tier };
   const status = await administratorStatus(fixture.server, 'update-organization', body);
-  if (status !== 200) throw new Error(`the administrator was answered ${status}`);
+  if (status !== 200) throw new Error(`the administrator received ${status}`);
 }
 
 async function subscribe(owner: OrganizationOwner, tier: 'starter' | 'teams') {
@@ -76,7 +76,7 @@ t.test('a higher tier granted during a subscription stays until it is withdrawn'
   );
   await grant(owner, 'free');
   await fixture.advanceBriefly();
-  t.match(await owner.status(), checkTier('starter'), 'what is paid for');
+  t.match(await owner.status(), checkTier('starter'), 'the paid tier');
 });
 
 t.test(

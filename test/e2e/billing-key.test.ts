@@ -34,7 +34,7 @@ t.test(
   async (t) => {
     const server = await start('sk_test_revoked_key');
     const refused = await waitFor(
-      'the key is refused',
+      'the rejection of the key',
       async () => {
         const now = await readiness(server);
         return now.payments.ready ? null : now;
@@ -46,7 +46,7 @@ t.test(
       payments: { detail: /Stripe rejects QUARRY_STRIPE_SECRET_KEY \(401\)/ },
     });
     const lines = server.fullLog.match(/Stripe rejects QUARRY_STRIPE_SECRET_KEY \(401\)/g) ?? [];
-    t.equal(lines.length, 1, 'said once');
+    t.equal(lines.length, 1, 'logged once');
     t.notMatch(server.fullLog, /sk_test_revoked_key/);
     await server.restart({ STRIPE_SECRET_KEY: emulator.secretKey });
     const accepted = await waitFor(
@@ -59,6 +59,6 @@ t.test(
     );
     t.match(accepted, { status: 200, payments: { ready: true } });
     await server.restart({ STRIPE_SECRET_KEY: '' });
-    t.equal((await readiness(server)).payments, undefined, 'without payments nothing is said of them');
+    t.equal((await readiness(server)).payments, undefined, 'without payments the component is not listed');
   },
 );

@@ -115,10 +115,10 @@ t.test('the higher of both tiers applies while it lasts', async (t) => {
   t.match(
     await owner.status(),
     { subscription_tier: 'teams', status: 'active' },
-    'after Stripe was read too',
+    'the tier remains after Stripe was read',
   );
   t.equal(await end('icfg_1'), 200);
-  t.match(await owner.status(), { subscription_tier: 'starter' }, 'a tier paid on this server stays');
+  t.match(await owner.status(), { subscription_tier: 'starter' }, 'a tier paid on this server remains');
 });
 
 t.test('a grant by the administrator never lowers a bought or paid tier', async (t) => {
@@ -146,7 +146,7 @@ t.test('a grant by the administrator never lowers a bought or paid tier', async 
 
   await paid.call('subscribe', { tier: 'starter', payment_method_id: await paid.createCard() });
   await grant(paid, 'free');
-  t.match(await administratorTierOf(paid), { subscription_tier: 'starter' }, 'without a look at Stripe');
+  t.match(await administratorTierOf(paid), { subscription_tier: 'starter' }, 'Stripe was not called');
 });
 
 t.test('an organization that pays at a marketplace is not charged on this server', async (t) => {
@@ -169,7 +169,7 @@ t.test('an organization that pays at a marketplace is not charged on this server
 t.test('an organization metered for one AWS license cannot bind a second one', async (t) => {
   const owner = await fixture.createOwner();
   t.match(await buyAtAws(owner, 'one'), { status: 200, body: { subscription_tier: 'starter' } });
-  t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'the same one, bound again');
+  t.match(await buyAtAws(owner, 'one'), { status: 200 }, 'binding the same license again is accepted');
   t.match(await buyAtAws(owner, 'two'), {
     status: 409,
     body: { detail: /already metered for the AWS license \S+l-one.*charged twice/ },
@@ -177,7 +177,7 @@ t.test('an organization metered for one AWS license cannot bind a second one', a
   t.match(
     await buyAtAws(await fixture.createOwner(), 'two'),
     { status: 200 },
-    'another organization may have it',
+    'another organization can bind it',
   );
 });
 
@@ -193,7 +193,7 @@ t.test('an organization that pays by card cannot bind an AWS license until it pa
     payment_method_id: await waits.createCard('tok_authenticationRequired'),
   };
   t.equal((await waits.call('subscribe', request)).status, 'requires_action');
-  t.match(await buyAtAws(waits, 'four'), refused, 'not while the first payment waits');
+  t.match(await buyAtAws(waits, 'four'), refused, 'rejected while the first payment is pending');
   await waits.call('cancel-upgrade');
   t.match(await buyAtAws(waits, 'four'), { status: 200 });
   await owner.call('pause');

@@ -55,17 +55,21 @@ t.test(
 
     for (let i = 0; i < 5; i += 1) await use();
     t.ok(tokens > 1_000, `${tokens} tokens`);
-    await meterEvents('Stripe hears of it');
+    await meterEvents('the usage report to Stripe');
 
     await use();
     emulator.faults.add({ kind: 'silence-after', operation: /MeterEvents/ });
     await fixture.advanceTo(emulator.now + 180);
-    await waitFor('Stripe hears of more', async () => (reportedUsage() === tokens ? true : null), 60_000);
+    await waitFor(
+      'the second usage report to Stripe',
+      async () => (reportedUsage() === tokens ? true : null),
+      60_000,
+    );
     await server.stop('SIGKILL');
     emulator.faults.clear();
     await fixture.restart();
     await use();
-    await meterEvents('Stripe hears of it once although the server was killed while it told it');
+    await meterEvents('the single usage report after the server was killed during it');
 
     await fixture.advanceTo('2027-04-01T02:00:00Z');
     const lines = owner.invoices().at(-1)!.lines.data as {
@@ -74,7 +78,7 @@ t.test(
     }[];
     t.ok(
       lines.some(({ quantity }) => quantity === tokens),
-      `the invoice says ${tokens} tokens`,
+      `the invoice has ${tokens} tokens`,
     );
     await use();
     await fixture.advanceBriefly();

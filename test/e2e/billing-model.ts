@@ -96,7 +96,7 @@ export class BillingModel {
   /** The customer pays the pending amount. */
   pay(now: number): void {
     const { pendingPayment: waiting } = this;
-    if (waiting === null) throw new Error('nothing waits');
+    if (waiting === null) throw new Error('no payment is pending');
     this.pendingPayment = null;
     this.tier = waiting.tier;
     this.#recordPayment(waiting, now);

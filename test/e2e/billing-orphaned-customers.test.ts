@@ -131,7 +131,7 @@ t.test(
     t.equal(isDeleted(customer), false);
     await server.stop('SIGKILL');
     await fixture.restart();
-    t.equal(isDeleted(customer), false, 'Stripe fails still');
+    t.equal(isDeleted(customer), false, 'Stripe still fails');
     await server.stop('SIGKILL');
     emulator.faults.clear();
     await fixture.restart();
@@ -151,11 +151,11 @@ t.test('the customer is deleted once the last usage is paid', async (t) => {
   t.ok(last.amount_paid > 90_000, `${last.amount_paid} cents were paid for the last usage`);
 });
 
-t.test('a customer that was deleted by hand is no longer recorded', async (t) => {
+t.test('a manually deleted customer is no longer recorded', async (t) => {
   const logLine = /"customer":"(cus_\w+)".*of a deleted organization deleted/g;
   const deletions = () =>
     [...server.fullLog.matchAll(logLine)].filter(([, id]) => id === removedByHand.customer).length;
-  await waitUntil('it is forgotten', () => deletions() > 0);
+  await waitUntil('the removal of the record', () => deletions() > 0);
   t.equal(deletions(), 1);
 });
 

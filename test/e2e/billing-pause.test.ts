@@ -31,7 +31,7 @@ t.test(
     t.equal(
       (await owner.request('subscribe', { tier: 'starter' })).status,
       402,
-      'not more than the credit pays',
+      'a charge above the credit is declined',
     );
     await checkTier(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
     const rest = partOfMonth('starter', 21, 31);
@@ -72,7 +72,7 @@ t.test('credit returned by a pause pays for no usage until it pays for a tier ag
   t.equal(
     usage.subscription_payments_cents,
     sum(amountsPaid(owner)) - (first - 1_000),
-    'the rest was used up',
+    'the remaining credit was used',
   );
   await reportUsage(fixture, owner, 9_000);
   await pauseAndCount(first - 1_000 + 9_000);
@@ -166,7 +166,7 @@ t.test(
       t.match(usage, { charges_cents: used, billable_cents: 0 });
       const deducted = usage.subscription_payments_cents;
       t.equal(usage.invoiced_cents + deducted, used, 'all of it was deducted or invoiced');
-      t.ok(deducted < 10, 'a minute of a tier was kept');
+      t.ok(deducted < 10, 'one minute of the tier was charged');
       await fixture.advanceTo(emulator.now + 130);
       await owner.call('subscribe', { tier: 'starter' });
     }

@@ -51,17 +51,17 @@ await t.test(
   'check lists what an empty account lacks, setup creates it, and a second setup creates nothing',
   async (t) => {
     const before = await runBilling('check');
-    t.equal(before.code, 1, 'check fails where something differs');
+    t.equal(before.code, 1, 'check fails if anything differs');
     t.match(before.out, /^product quarry_starter: is missing\n/);
     t.match(before.out, /\nwebhook https:\/\/quarry\.example\.com\/api\/billing\/webhook: is missing\n/);
-    t.equal(createCalls(), 0, 'and makes nothing');
+    t.equal(createCalls(), 0, 'check creates nothing');
     const first = await runBilling('setup');
     t.equal(first.code, 0, first.note);
     t.match(first.out, /^product quarry_starter: created\nprice quarry_starter_monthly: created\n/);
     t.match(
       first.out,
       /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
-      'the secret of the webhook, this once',
+      'the webhook secret is printed once',
     );
     // More configurations may have been created since than fit on one page of a list.
     const [portal] = emulator.state.listObjects('billing_portal.configuration');
@@ -71,14 +71,14 @@ await t.test(
     const second = await runBilling('setup');
     t.equal(second.code, 0);
     t.notMatch(second.out, /created|updated|whsec_/);
-    t.equal(createCalls(), count, 'nothing is made twice');
+    t.equal(createCalls(), count, 'nothing is created twice');
     t.equal((await runBilling('check')).code, 0);
     t.same(emulator.invalidRequests, []);
   },
 );
 
 await t.test(
-  'resources deleted by hand are created again, although Stripe has their idempotency keys',
+  'manually deleted resources are created again, although Stripe has their idempotency keys',
   async (t) => {
     const { state } = emulator;
     const names = [...state.listObjects('webhook_endpoint'), ...state.listObjects('billing.meter')].map(
@@ -90,12 +90,16 @@ await t.test(
     t.match(again.out, /^product quarry_starter: created\n/);
     const [endpoint, ...others] = state.listObjects('webhook_endpoint');
     t.strictSame(others, []);
-    t.match(again.out, `\n  QUARRY_STRIPE_WEBHOOK_SECRET=${endpoint!.secret}\n`, 'with its own secret');
+    t.match(
+      again.out,
+      `\n  QUARRY_STRIPE_WEBHOOK_SECRET=${endpoint!.secret}\n`,
+      'the new webhook has its own secret',
+    );
     t.equal((await runBilling('check')).code, 0);
   },
 );
 
-await t.test('resources changed by hand are corrected every time', async (t) => {
+await t.test('manually changed resources are corrected every time', async (t) => {
   const { state } = emulator;
   for (const name of ['Ours', 'Ours', 'Mine']) {
     state.get('product', 'quarry_teams').name = name;
@@ -107,7 +111,7 @@ await t.test('resources changed by hand are corrected every time', async (t) => 
   }
 });
 
-await t.test('a changed price is created anew, and the output names the plans', async (t) => {
+await t.test('a new price replaces a changed one, and the output names the plans', async (t) => {
   const price = (lookupKey: string, amount: number) => ({ price: { lookupKey, amount, product: 'Quarry' } });
   const plans = {
     currency: 'usd',

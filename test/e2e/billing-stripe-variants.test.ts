@@ -209,8 +209,8 @@ t.test('with the key of another account no paid tier is lost and nothing is char
   );
   await fixture.advanceTo('2027-04-01T02:00:00Z');
   await checkTier(t, stays, 'free', { stale: false, status: 'none' });
-  const anew = { tier: 'starter', payment_method_id: await stays.createCard() };
-  t.match(await stays.call('subscribe', anew), { status: 'active' });
+  const request = { tier: 'starter', payment_method_id: await stays.createCard() };
+  t.match(await stays.call('subscribe', request), { status: 'active' });
   await leaves.signIn();
   t.equal((await removal()).status, 200);
 });

@@ -93,7 +93,7 @@ t.test('an unpaid upgrade expires after 23 hours, and a scheduled downgrade is r
   t.equal(
     await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url),
     409,
-    'its page takes no money any more',
+    'its page accepts no payment',
   );
   await checkTier(t, goesOn, 'starter', { payment_method: { id: usual.id }, pending_upgrade: null });
   await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
@@ -123,7 +123,7 @@ t.test('a declined renewal keeps the tier during retries and ends it afterwards'
   await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
   for (const owner of [pays, never]) {
     await checkTier(t, owner, 'starter', { status: 'past_due' });
-    t.equal((await owner.request('pause')).status, 409, 'with a debt there is no pause');
+    t.equal((await owner.request('pause')).status, 409, 'a pause is rejected with an unpaid invoice');
   }
   const paying = await pays.call('subscribe', {
     tier: 'starter',

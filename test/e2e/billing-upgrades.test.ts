@@ -40,7 +40,7 @@ t.test('a declined upgrade keeps the working card, which cannot be removed', asy
     status: 400,
     body: { detail: /were declined.*Add another/ },
   });
-  t.equal((await owner.request('subscribe', upgrade)).status, 402, 'tried again');
+  t.equal((await owner.request('subscribe', upgrade)).status, 402, 'the second attempt');
   await checkDefaultCard(t, owner, good);
   const other = await owner.createCard();
   await owner.call('add-payment-method', { payment_method_id: other });
@@ -86,10 +86,10 @@ t.test('canceling an upgrade that waits for the bank restores the previous state
   t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'starter', pending_upgrade: null });
   await checkDefaultCard(t, owner, good);
   t.match(await owner.status(), { pending_downgrade: { tier: 'free' } }, 'scheduled again');
-  t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page takes no money');
+  t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page accepts no payment');
   t.match(await owner.request('cancel-upgrade'), { status: 400, body: { detail: /No upgrade is pending/ } });
   await owner.call('cancel-downgrade');
-  t.match(await owner.call('pause'), { status: 'paused' }, 'nothing is blocked');
+  t.match(await owner.call('pause'), { status: 'paused' }, 'later changes are not blocked');
 });
 
 t.test('a first tier that waits for the bank can be canceled', async (t) => {
@@ -97,7 +97,7 @@ t.test('a first tier that waits for the bank can be canceled', async (t) => {
   const request = { tier: 'teams', payment_method_id: await owner.createCard('tok_authenticationRequired') };
   const waiting = await owner.call('subscribe', request);
   t.strictSame(await owner.call('cancel-upgrade'), { subscription_tier: 'free', pending_upgrade: null });
-  t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page takes no money');
+  t.not(await owner.payOnInvoicePage(waiting.hosted_invoice_url), 200, 'its page accepts no payment');
   t.match(await owner.status(), { status: 'none', pending_upgrade: null });
   t.strictSame(open(owner), []);
   const first = { ...starter, payment_method_id: await owner.createCard() };

@@ -156,7 +156,7 @@ function parseJsonBody(path: string, text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text);
   } catch {
-    throw new Error(`${path} returned no JSON: ${text.slice(0, 200)}`);
+    throw new Error(`${path} did not return JSON: ${text.slice(0, 200)}`);
   }
 }
 

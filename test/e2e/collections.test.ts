@@ -43,7 +43,7 @@ await t.test('a deleted collection does not exist and its name can be used again
   t.same(await api.find(collection_name, 'granite'), ['b']);
 });
 
-await t.test('a question to a collection that is being deleted finds it or does not', async (t) => {
+await t.test('a query of a collection that is being deleted succeeds or returns 404', async (t) => {
   for (let round = 0; round < 12; round++) {
     const collection_name = await newCollection('short-lived', 8);
     const ask = async () => {
@@ -63,7 +63,7 @@ await t.test('a question to a collection that is being deleted finds it or does 
   }
 });
 
-await t.test('an empty collection answers every question with nothing', async (t) => {
+await t.test('an empty collection returns no results for any query', async (t) => {
   const collection_name = await newCollection('empty', 64);
   const question = { collection_name, query: 'granite', k: 5, explain: true, reranker: 'zerank-2' };
   t.same((await api.call('queries/top-documents', question)).results, []);

@@ -153,7 +153,7 @@ async function redeem(t: Test, { stripe }: BillingFixture, page: Page): Promise<
   await use(' WELCOME ');
   await page.getByText('Credit of $15.00 added.').waitFor();
   await page.getByRole('definition').getByText('$15.00', { exact: true }).waitFor();
-  t.equal(await errorMessage.count(), 0, 'the earlier error is gone');
+  t.equal(await errorMessage.count(), 0, 'the earlier error is removed');
   await use('WELCOME');
   await page.getByRole('alert').getByText('This organization has already redeemed this code').waitFor();
 }

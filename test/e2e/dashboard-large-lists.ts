@@ -9,7 +9,7 @@ import { TestServer } from './server.ts';
 
 const documentCount = 10_000;
 const failed = 3;
-/** Maximum number of rendered rows, whatever the length of the list: the visible ones and a margin. */
+/** Maximum number of rendered rows, regardless of the length of the list: the visible ones and a margin. */
 const rowsMax = 60;
 const heapBytesMax = 64_000_000;
 

@@ -11,7 +11,7 @@ t.setTimeout(testFileMsMax);
 const api = new CheckedApiClient(await TestServer.start(t));
 const newCollection = (name: string, shards?: number) => createCollection(api, name, shards);
 
-await t.test('paths sort by their UTF-8 bytes; prefix and cursor cut exactly', async (t) => {
+await t.test('paths sort by their UTF-8 bytes; prefix and cursor are exact', async (t) => {
   const collection_name = await newCollection('order');
   const names = [
     'a',
@@ -63,11 +63,11 @@ await t.test('paths sort by their UTF-8 bytes; prefix and cursor cut exactly', a
   t.same(
     documents.map(({ path }) => path),
     sorted.filter((path) => Buffer.compare(Buffer.from(path), Buffer.from('z')) > 0),
-    'the query string beats the body',
+    'the query string overrides the body',
   );
 });
 
-await t.test('text is returned as it was sent, and offsets count code points', async (t) => {
+await t.test('text is returned unchanged, and offsets count code points', async (t) => {
   const collection_name = await newCollection('texts');
   const pages = [
     '\u{1F30D} first page',
@@ -87,7 +87,7 @@ await t.test('text is returned as it was sent, and offsets count code points', a
     t.equal(page.content, text);
     t.equal(page.page_index, page_index);
     ids.add(page.id);
-    t.equal((await api.call('documents/get-page-info', body)).page.id, page.id, 'a page keeps its id');
+    t.equal((await api.call('documents/get-page-info', body)).page.id, page.id, 'the id of a page is stable');
   }
   t.equal(ids.size, 4);
   for (const page_index of [4, -1, 4_000_000]) {

@@ -36,10 +36,14 @@ await t.test('a document added by eight callers at once is created exactly once'
       overwrite: true,
     }),
   );
-  t.same((await Promise.all(overwrites)).sort(), [200, 200, 200, 200, 200, 201], 'the first creates');
+  t.same(
+    (await Promise.all(overwrites)).sort(),
+    [200, 200, 200, 200, 200, 201],
+    'the first caller creates the document',
+  );
 });
 
-await t.test('a searcher sees the old edition or the new one, whole, and never none', async (t) => {
+await t.test('a search returns the complete old or new version, never neither', async (t) => {
   const collection_name = await newCollection('editions', 8);
   const text = (word: string) => Array.from({ length: 120 }, (_, i) => sentence(word, i)).join(padding(word));
   const metadata = (word: string) => ({ edition: word });
@@ -61,7 +65,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
       const [document, ...others] = found.document_results;
       t.equal(others.length, 0, 'one document');
       const edition = String(document?.metadata?.edition);
-      if (words.size !== 1 || !words.has(edition)) t.fail(`an answer mixes ${[...words]} under ${edition}`);
+      if (words.size !== 1 || !words.has(edition)) t.fail(`a reply mixes ${[...words]} under ${edition}`);
       seenTexts.add(edition);
     }
   };
@@ -79,7 +83,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
     t.equal(added.status, 200);
     const info = await api.info(collection_name, 'book');
     t.not(info.id, old.id);
-    t.same(info.metadata, { edition: word }, 'info shows the new edition at once');
+    t.same(info.metadata, { edition: word }, 'get-document-info returns the new version at once');
     await waitFor(`edition ${word}`, async () =>
       (await api.info(collection_name, 'book')).index_status === 'indexed' ? true : null,
     );
@@ -91,7 +95,7 @@ await t.test('a searcher sees the old edition or the new one, whole, and never n
         include_metadata: true,
       })
     ).results;
-    t.same(result?.metadata, { edition: word }, 'what is indexed is what is found');
+    t.same(result?.metadata, { edition: word }, 'search finds the indexed version');
     t.ok(seenTexts.has(previous), 'a search ran during the change');
     previous = word;
   }
@@ -104,37 +108,40 @@ function padding(word: string): string {
   return ' '.repeat(word.length % 4);
 }
 
-await t.test('new metadata keep the id and the text; the old ones answer until the switch', async (t) => {
-  const collection_name = await newCollection('metadata');
-  await api.add(collection_name, 'page', sentence('only', 1), { metadata: { colour: 'red', size: 'big' } });
-  const before = await api.info(collection_name, 'page', true);
-  let running = true;
-  const gaps: string[] = [];
-  const watcher = (async () => {
-    while (running) {
-      const filter = { $or: [{ colour: 'red' }, { colour: 'blue' }, { colour: 'green' }] };
-      if ((await api.find(collection_name, 'quarry', { filter })).length !== 1) gaps.push('absent');
+await t.test(
+  'new metadata keeps the id and the text; the old metadata applies until the switch',
+  async (t) => {
+    const collection_name = await newCollection('metadata');
+    await api.add(collection_name, 'page', sentence('only', 1), { metadata: { colour: 'red', size: 'big' } });
+    const before = await api.info(collection_name, 'page', true);
+    let running = true;
+    const gaps: string[] = [];
+    const watcher = (async () => {
+      while (running) {
+        const filter = { $or: [{ colour: 'red' }, { colour: 'blue' }, { colour: 'green' }] };
+        if ((await api.find(collection_name, 'quarry', { filter })).length !== 1) gaps.push('absent');
+      }
+    })();
+    for (const colour of ['blue', 'green', 'red', 'blue']) {
+      await api.call('documents/update-document', { collection_name, path: 'page', metadata: { colour } });
+      const { index_status, metadata } = await api.info(collection_name, 'page');
+      t.same(metadata, { colour }, 'the whole object is replaced at once');
+      t.match(index_status, /^(not_indexed|indexing|indexed)$/);
+      await waitFor('the update', async () =>
+        (await api.info(collection_name, 'page')).index_status === 'indexed' ? true : null,
+      );
+      t.same(await api.find(collection_name, 'quarry', { filter: { colour } }), ['page']);
+      t.same(await api.find(collection_name, 'quarry', { filter: { colour: { $ne: colour } } }), []);
     }
-  })();
-  for (const colour of ['blue', 'green', 'red', 'blue']) {
-    await api.call('documents/update-document', { collection_name, path: 'page', metadata: { colour } });
-    const { index_status, metadata } = await api.info(collection_name, 'page');
-    t.same(metadata, { colour }, 'the whole object is replaced at once');
-    t.match(index_status, /^(not_indexed|indexing|indexed)$/);
-    await waitFor('the update', async () =>
-      (await api.info(collection_name, 'page')).index_status === 'indexed' ? true : null,
-    );
-    t.same(await api.find(collection_name, 'quarry', { filter: { colour } }), ['page']);
-    t.same(await api.find(collection_name, 'quarry', { filter: { colour: { $ne: colour } } }), []);
-  }
-  running = false;
-  await watcher;
-  t.same(gaps, [], 'never absent');
-  const after = await api.info(collection_name, 'page', true);
-  t.equal(after.id, before.id);
-  t.equal(after.content, before.content);
-  t.equal(after.file_url, before.file_url, 'addresses stay too');
-});
+    running = false;
+    await watcher;
+    t.same(gaps, [], 'the document is never absent');
+    const after = await api.info(collection_name, 'page', true);
+    t.equal(after.id, before.id);
+    t.equal(after.content, before.content);
+    t.equal(after.file_url, before.file_url, 'URLs stay the same too');
+  },
+);
 
 await t.test('updates have their preconditions', async (t) => {
   const collection_name = await newCollection('preconditions');
@@ -163,8 +170,8 @@ await t.test('updates have their preconditions', async (t) => {
   t.equal(await update('nowhere', { metadata: {} }), 404);
   t.equal(await update('nowhere', {}), 404);
   t.same((await api.info(collection_name, 'good')).metadata, {});
-  t.equal(await update('bad', { index_status: 'not_parsed' }), 200, 'a failed one may be tried again');
-  const again = await waitFor('the second try', async () => {
+  t.equal(await update('bad', { index_status: 'not_parsed' }), 200, 'a failed document can be retried');
+  const again = await waitFor('the second attempt', async () => {
     const info = await api.info(collection_name, 'bad');
     return info.index_status === 'parsing_failed' ? info : null;
   });
@@ -172,7 +179,7 @@ await t.test('updates have their preconditions', async (t) => {
   t.equal(again.error, bad.error);
 });
 
-await t.test('what is deleted while it is indexed or parsed stays deleted', async (t) => {
+await t.test('a document deleted while it is parsed or indexed stays deleted', async (t) => {
   const collection_name = await newCollection('vanishing', 8);
   const pdf = base64(buildPdf(Array.from({ length: 20 }, (_, i) => sentence('paper', i))));
   const long = Array.from({ length: 400 }, (_, i) => sentence('long', i)).join('');
@@ -206,7 +213,7 @@ await t.test('what is deleted while it is indexed or parsed stays deleted', asyn
 });
 
 await t.test(
-  'the description of a document says what it is called, its language and what was left out',
+  'the description of a document has its title, its language and warnings about omitted parts',
   async (t) => {
     const collection_name = await newCollection('described');
     const prose = (page: number) =>
@@ -263,7 +270,7 @@ await t.test('the last of several overwrites wins, also while a file is still be
   });
 });
 
-await t.test('an overwrite that fails takes the old edition out of search', async (t) => {
+await t.test('a failed overwrite removes the old version from search', async (t) => {
   const collection_name = await newCollection('failing');
   await api.add(collection_name, 'doc', 'granite and marble');
   t.same(await api.find(collection_name, 'granite'), ['doc']);
@@ -280,7 +287,7 @@ await t.test('an overwrite that fails takes the old edition out of search', asyn
   });
 });
 
-await t.test('a path given twice is deleted once; equal bytes of another document stay', async (t) => {
+await t.test('a repeated path is deleted once; another document with equal bytes remains', async (t) => {
   const collection_name = await newCollection('twins');
   const content = { type: 'auto', base64_data: base64(buildPdf(['The same granite.'])) } as const;
   for (const path of ['a', 'b', 'c']) await api.add(collection_name, path, content);
@@ -295,7 +302,7 @@ await t.test('a path given twice is deleted once; equal bytes of another documen
   );
 });
 
-await t.test('counters of collections add up to those of the whole', async (t) => {
+await t.test('the counters of all collections add up to the total', async (t) => {
   const names = (await api.call('collections/get-collection-list')).collection_names;
   t.same(names, [...names].sort());
   const sum = { num_documents: 0, num_indexed_documents: 0, num_failed_documents: 0, num_indexed_bytes: 0 };

@@ -39,11 +39,11 @@ t.test('by default no host is allowed, and hosts in the settings are listed', as
     model: 'theirs',
     input: 'gull',
   });
-  t.equal(embedded.status, 200, 'and reached');
+  t.equal(embedded.status, 200, 'the host is reached');
 });
 
 t.test(
-  'with QUARRY_EGRESS=none a feature that needs a connection says so, at start and when asked',
+  'with QUARRY_EGRESS=none a feature that needs a connection is reported at startup and in errors',
   async (t) => {
     const service = await FakeModelService.start(t);
     const { url: mailUrl, mails } = await startMailServer(t);

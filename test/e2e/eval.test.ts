@@ -42,7 +42,7 @@ interface EvalOutput {
   }[];
 }
 
-await t.test('right answers count as right, and the collection is gone afterwards', async (t) => {
+await t.test('correct results count as correct, and the collection is deleted afterwards', async (t) => {
   const folder = t.testdir({ subjects: set });
   const ended = await run('eval', join(folder, 'subjects'), '--json');
   t.equal(ended.code, 0, ended.err);
@@ -55,27 +55,30 @@ await t.test('right answers count as right, and the collection is gone afterward
   t.equal((await run('collections', 'list', '--json')).out.includes('eval'), false);
 });
 
-await t.test('wrong judgments count as wrong; configurations are columns and sets are rows', async (t) => {
-  const folder = t.testdir({ one: set, two: structuredClone(set) });
-  const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
-  t.equal(ended.code, 0, ended.err);
-  t.match(ended.out, /Set +Documents +Questions +Configuration +nDCG@10 +MRR@10 +Recall@100 +nDCG gain/);
-  for (const variant of [
-    ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
-    ...['no reranker, latency high', 'zerank-2, latency high'],
-  ]) {
-    t.equal(
-      ended.out.split('\n').filter((line) => line.includes(` ${variant} `)).length,
-      3,
-      `${variant}: two sets, mean`,
-    );
-  }
-  const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
-  const mean = (JSON.parse(json.out) as EvalOutput).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
-  t.ok(mean < 0.7, `${mean}: the right answer never comes first`);
-});
+await t.test(
+  'results that contradict the judgments count as wrong; configurations are columns and sets are rows',
+  async (t) => {
+    const folder = t.testdir({ one: set, two: structuredClone(set) });
+    const ended = await run('eval', folder, '--split', 'wrong', '--compare', '--queries', '3');
+    t.equal(ended.code, 0, ended.err);
+    t.match(ended.out, /Set +Documents +Questions +Configuration +nDCG@10 +MRR@10 +Recall@100 +nDCG gain/);
+    for (const variant of [
+      ...['no reranker', 'zerank-2', 'lexical only', 'vector only'],
+      ...['no reranker, latency high', 'zerank-2, latency high'],
+    ]) {
+      t.equal(
+        ended.out.split('\n').filter((line) => line.includes(` ${variant} `)).length,
+        3,
+        `${variant}: two sets, mean`,
+      );
+    }
+    const json = await run('eval', join(folder, 'one'), '--split', 'wrong', '--json');
+    const mean = (JSON.parse(json.out) as EvalOutput).sets[0]?.ways[0]?.ndcg_at_10.mean ?? 1;
+    t.ok(mean < 0.7, `${mean}: the correct result is never first`);
+  },
+);
 
-await t.test('a named collection stays and is asked as it is', async (t) => {
+await t.test('a named collection is queried unchanged and kept', async (t) => {
   const folder = t.testdir(set);
   const first = await run('eval', folder, '--collection', 'kept');
   t.equal(first.code, 0, first.err);
@@ -85,7 +88,7 @@ await t.test('a named collection stays and is asked as it is', async (t) => {
   t.match((await run('collections', 'list')).out, /kept/);
 });
 
-await t.test('wrong usage is said before anything is done', async (t) => {
+await t.test('invalid usage is reported before anything is done', async (t) => {
   const folder = t.testdir({ one: set, two: structuredClone(set) });
   const cases: readonly [readonly string[], RegExp][] = [
     [['eval', join(folder, 'gone')], /cannot be read: ENOENT/],
@@ -101,5 +104,5 @@ await t.test('wrong usage is said before anything is done', async (t) => {
   const refused = await run('eval', join(folder, 'one'), '--reranker', 'none-such');
   t.equal(refused.code, 1);
   t.match(refused.err, /none-such/);
-  t.notMatch((await run('collections', 'list')).out, /eval/, 'nothing is left behind');
+  t.notMatch((await run('collections', 'list')).out, /eval/, 'no collection remains');
 });

@@ -29,7 +29,7 @@ for (const HTTP of ['auto', 'node']) {
       t.match(key, /^ze_[0-9A-Za-z]{36}$/);
       for (const name of ['first-key.txt', 'sign-in-link.txt'])
         t.equal(statSync(join(first.DATA, name)).mode & 0o777, 0o600, name);
-      t.notMatch(server.standardOutput, /ze_[0-9A-Za-z]{36}|token=/, 'no log keeps a credential');
+      t.notMatch(server.standardOutput, /ze_[0-9A-Za-z]{36}|token=/, 'no log contains a credential');
       t.equal(await new CheckedApiClient(server, key).status('collections/get-collection-list', {}), 200);
       await server.restart();
       t.notMatch(server.printedText, /First API key/);

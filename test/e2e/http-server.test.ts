@@ -67,7 +67,7 @@ async function checkSelfDescription(t: Test): Promise<void> {
   t.match(docs.headers.get('content-type'), /^text\/html/);
   const page = await docs.text();
   for (const operation of operations) t.ok(page.includes(`/${operation}`), `${operation} is documented`);
-  t.notMatch(page, /(src|href)="(https?:)?\/\//, 'nothing comes from elsewhere');
+  t.notMatch(page, /(src|href)="(https?:)?\/\//, 'nothing is loaded from other hosts');
   const home = await get('/');
   t.equal(home.status, 302);
   t.match(home.headers.get('location'), /^\/(docs|app\/)$/);
@@ -121,7 +121,7 @@ async function checkErrorReplies(t: Test): Promise<void> {
   t.equal((await get('/v1/documents/get-document', 'HEAD')).status, 422);
   const requestIds = new Set<string | null>();
   for (let i = 0; i < 20; i++) requestIds.add((await get('/healthz')).headers.get('x-request-id'));
-  t.equal(requestIds.size, 20, 'every reply has an id of its own');
+  t.equal(requestIds.size, 20, 'every reply has a unique id');
 }
 
 /** File URLs use the Host header unless a base URL is configured. */
@@ -197,16 +197,16 @@ await api.call('collections/add-collection', { collection_name, num_shards: 8 })
 await api.add(collection_name, 'file.pdf', { type: 'auto', base64_data: pdf.toString('base64') });
 
 async function runAllChecks(t: Test): Promise<void> {
-  await t.test('every operation is served under /v1 and at the root alike', checkPrefixes);
+  await t.test('every operation is served with and without /v1', checkPrefixes);
   await t.test('the server describes itself', checkSelfDescription);
-  await t.test('figures for Prometheus', checkMetrics);
-  await t.test('HEAD, wrong methods, unknown addresses', checkErrorReplies);
-  await t.test('file addresses follow the Host header and no forwarded one', checkFileUrls);
+  await t.test('Prometheus metrics', checkMetrics);
+  await t.test('HEAD, wrong methods, unknown paths', checkErrorReplies);
+  await t.test('file URLs use the Host header and ignore forwarded headers', checkFileUrls);
   await t.test('add, find, fetch, delete', runReducedChecks);
 }
 
 await t.test('uWebSockets.js', async (t) => {
-  t.ok((await get('/healthz')).headers.has('uwebsockets'), 'is what runs by default');
+  t.ok((await get('/healthz')).headers.has('uwebsockets'), 'is the default server');
   await runAllChecks(t);
 });
 
@@ -228,7 +228,7 @@ async function createEverything(): Promise<unknown> {
   };
 }
 
-await t.test('after kill -9 everything acknowledged is there, and is finished', async (t) => {
+await t.test('after kill -9 every acknowledged document exists and is indexed', async (t) => {
   await checkKillRound(t, server, collection_name, 'crash');
 });
 
@@ -236,8 +236,8 @@ await t.test('node:http, after a regular end that persists everything', async (t
   const before = await createEverything();
   t.equal(await server.stop(), 0);
   await server.restart({ HTTP: 'node' });
-  t.notOk((await get('/healthz')).headers.has('uwebsockets'), 'is what runs now');
-  t.same(await createEverything(), before, 'on the same data');
+  t.notOk((await get('/healthz')).headers.has('uwebsockets'), 'is the active server');
+  t.same(await createEverything(), before, 'the data is the same');
   await runAllChecks(t);
   await server.restart({ BASE_URL: 'https://search.example.org/quarry', PORT: String(await freePort()) });
   const { file_url } = await api.info(collection_name, 'file.pdf');

@@ -79,7 +79,7 @@ await t.test('a collection outside a key’s restriction looks nonexistent', asy
       const ask = (collection_name: string) =>
         replyWithoutPath(api, collection_name, operation, { ...body, collection_name });
       const otherReply = await ask('closed');
-      t.same(otherReply, await ask('never'), `${operation}: the same words`);
+      t.same(otherReply, await ask('never'), `${operation}: the same message`);
       // A key restricted to some documents may not call operations on whole collections.
       t.equal(otherReply.status, api === both && operation.startsWith('collections/') ? 403 : 404, operation);
     }
@@ -122,7 +122,7 @@ await t.test('a restricted key does not see usage of other collections', async (
   const request = { ...span, collection_names: ['closed'] };
   t.equal(await named.status('usage/documents', request), 404);
   for (const operation of ['usage/documents', 'usage/queries', 'usage/counters'])
-    t.equal(await filtered.status(operation, span), 403, `${operation} counts what a filter hides`);
+    t.equal(await filtered.status(operation, span), 403, `${operation} counts documents that a filter hides`);
 });
 
 await t.test('a restricted key cannot read the model usage of the organization', async (t) => {
@@ -159,7 +159,7 @@ await t.test('a document that does not match the filter of a key looks nonexiste
           replyWithoutPath(api, request, operation, { ...body, collection_name: 'open', path: request });
         const hidden = await ask(path);
         t.equal(hidden.status, 404, `${operation} of ${path}`);
-        t.same(hidden, await ask('never'), 'in the same words');
+        t.same(hidden, await ask('never'), 'with the same message');
       }
     }
     t.same(await api.paths('open'), ['a/1', 'a/2']);
@@ -234,7 +234,11 @@ await t.test('every query applies the filter of its key', async (t) => {
   const spelling = async (api: CheckedApiClient) =>
     JSON.stringify(await api.call('queries/top-snippets', misspelled));
   t.match(await spelling(whole), '"xylophonist"', 'others get the corrected word');
-  t.notMatch(await spelling(both), '"xylophonist"', 'a word that only hidden documents have stays hidden');
+  t.notMatch(
+    await spelling(both),
+    '"xylophonist"',
+    'a word that only hidden documents contain is not revealed',
+  );
 });
 
 await t.test('a key with a filter writes and reads its own documents', async (t) => {
@@ -252,7 +256,7 @@ await t.test('a key with a filter writes and reads its own documents', async (t)
     deleted_paths: ['mine'],
   });
   for (const operation of ['delete-collection', 'update-collection', 'change-model'])
-    t.equal(await both.status(`collections/${operation}`, {}), 403, `${operation} concerns all documents`);
+    t.equal(await both.status(`collections/${operation}`, {}), 403, `${operation} affects all documents`);
 });
 
 await t.test('the restriction of a key is listed, and changes apply at once', async (t) => {
@@ -295,9 +299,9 @@ await t.test('the restriction of a key is listed, and changes apply at once', as
     t.equal(await change({ restriction: wrong }), status, JSON.stringify(wrong).slice(0, 60));
   t.same(await api.paths('closed'), ['a/1', 'a/2'], 'a rejected change has no effect');
   await server.restart();
-  t.same(await api.paths('closed'), ['a/1', 'a/2'], 'it outlives a restart');
+  t.same(await api.paths('closed'), ['a/1', 'a/2'], 'the restriction survives a restart');
   t.equal(await change({ restriction: { collection_names: null, filter: {} } }), 200);
-  t.equal((await api.paths('closed')).length, 5, 'it is over');
+  t.equal((await api.paths('closed')).length, 5, 'the restriction is removed');
   t.equal((await listed()).restriction, null);
 });
 
@@ -335,7 +339,11 @@ await t.test('owners restrict the keys of their organization, and sessions are u
     restriction: { collection_names: ['other'], filter: null },
   };
   t.equal((await send('api/organizations/api-keys/update-api-key', changed)).status, 200);
-  t.same((await site.call('collections/get-collection-list')).collection_names, ['other'], 'at once');
+  t.same(
+    (await site.call('collections/get-collection-list')).collection_names,
+    ['other'],
+    'the restriction applies at once',
+  );
   const info = await send('api/organizations/get-info', { organization_id: own });
   t.match(
     info.body.api_keys.find(({ id }: { id: string }) => id === api_key_id),

@@ -35,11 +35,11 @@ export async function checkKillRound(t: Test, server: TestServer, collection_nam
   });
   await server.stop('SIGKILL');
   await server.restart();
-  await waitFor('the end of the work', async () => {
+  await waitFor('the end of indexing', async () => {
     const status = await api.call('status/get-status', { collection_name });
     return status.num_indexed_documents === status.num_documents ? status : null;
   });
-  t.equal(await used(), usedBefore + 25, 'each acknowledged document is counted, and once');
+  t.equal(await used(), usedBefore + 25, 'each acknowledged document is counted once');
   const expected = Array.from({ length: 24 }, (_, i) => `${name}/${i}`).filter(
     (path) => !gone.includes(path),
   );

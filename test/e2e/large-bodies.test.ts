@@ -71,7 +71,7 @@ async function checkDocuments(t: Test): Promise<void> {
   const found = await postJson('queries/top-documents', { ...query, padding });
   t.same(found.status, 200);
   const [hit] = found.body.results as { explain: { vector: { similarity: number } } }[];
-  t.ok(Math.abs(hit!.explain.vector.similarity - 1) < 1e-5, 'the vector is the one that was sent');
+  t.ok(Math.abs(hit!.explain.vector.similarity - 1) < 1e-5, 'the vector equals the sent one');
 }
 
 async function checkBatches(t: Test): Promise<void> {

@@ -72,7 +72,7 @@ await t.test(
       retry: null,
       detail: /limit of 40 queries per minute/,
     });
-    t.equal(await queriesLeft(other.api), 60, 'others go on');
+    t.equal(await queriesLeft(other.api), 60, 'other organizations are not limited');
     t.equal(await api.status('status/get-status'), 200, 'other operations are not limited');
     // Charges are persisted every second. Writes complete in order, so this one follows them.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
@@ -110,7 +110,11 @@ await t.test('an organization stores at most its number of documents and bytes',
   t.match(readRejection(await put(api, 'f', 5)), { status: 429, limit: 'documents', retry: 'false' });
   const again = { collection_name: 'c', path: 'a' };
   for (const content of [text('1'), { type: 'auto', base64_data: 'MQ==' }])
-    t.equal(await api.status('documents/add-document', { ...again, content }), 409, 'a path that is taken');
+    t.equal(
+      await api.status('documents/add-document', { ...again, content }),
+      409,
+      'a path that already exists',
+    );
   t.equal((await put(api, 'a', 5)).status, 409);
   t.equal(
     await api.status('documents/add-document', {
@@ -120,10 +124,10 @@ await t.test('an organization stores at most its number of documents and bytes',
       overwrite: true,
     }),
     200,
-    'replacing adds none',
+    'replacing a document adds none',
   );
   await api.call('documents/delete-document', { collection_name: 'c', path: 'b' });
-  t.equal((await put(api, 'f', 5)).status, 201, 'where one goes another may come');
+  t.equal((await put(api, 'f', 5)).status, 201, 'a deleted document frees capacity');
   t.match((await show()).storage, { documents: 3, bytes: 17 });
 
   await change({ override_max_documents: 0, override_max_storage_bytes: 30 });
@@ -133,7 +137,7 @@ await t.test('an organization stores at most its number of documents and bytes',
     detail: /30 bytes.*it stores 17/,
   });
   t.equal((await put(api, 'g', 13)).status, 201);
-  t.equal(await api.status('queries/top-documents', list), 200, 'queries go on');
+  t.equal(await api.status('queries/top-documents', list), 200, 'queries still work');
   await server.restart();
   t.match((await show()).storage, { documents: 4, bytes: 30 });
   t.equal((await put(api, 'h', 1)).status, 429);
@@ -141,7 +145,7 @@ await t.test('an organization stores at most its number of documents and bytes',
   t.match((await show()).storage, { documents: 0, bytes: 0 });
 });
 
-await t.test('writes and deletions of one path at once store no more than there is room for', async (t) => {
+await t.test('concurrent writes and deletions of one path never exceed the storage limit', async (t) => {
   const { api, show } = await organization({
     override_max_storage_bytes: 40,
     override_requests_per_minute: 100_000,
@@ -164,7 +168,7 @@ await t.test('writes and deletions of one path at once store no more than there 
   for (const [name, free] of Object.entries(races)) {
     for (let round = 0; round < 20; round += 1) {
       for (const path of ['a', 'b', 'c', 'd'])
-        t.match(await replace(path, 10), { status: /^20[01]$/ }, 'all of the room is taken');
+        t.match(await replace(path, 10), { status: /^20[01]$/ }, 'all of the space is used');
       const trying = others.map(async (path, i) => {
         await new Promise((resolve) => setTimeout(resolve, i));
         await put(api, path, 9);
@@ -177,7 +181,7 @@ await t.test('writes and deletions of one path at once store no more than there 
   }
 });
 
-await t.test('bytes of documents are limited by the minute, however they come', async (t) => {
+await t.test('bytes of documents per minute are limited, regardless of the operation', async (t) => {
   const { api } = await organization({ override_document_bytes_per_minute: 1_000 });
   t.match(readRejection(await put(api, 'huge', 1_001)), {
     status: 429,
@@ -192,7 +196,7 @@ await t.test('bytes of documents are limited by the minute, however they come', 
   });
 });
 
-await t.test('at most a fixed number of documents of an organization wait at one time', async (t) => {
+await t.test('the number of waiting documents of an organization is limited', async (t) => {
   const { api } = await organization({ override_max_ingest_documents: 2 });
   const documents = Array.from({ length: 100 }, (_, i) => ({ path: `${i}`, content: text(`Text ${i}.`) }));
   const { results } = await api.call('documents/add-documents', { collection_name: 'c', documents });
@@ -203,7 +207,7 @@ await t.test('at most a fixed number of documents of an organization wait at one
   t.match(await api.call('status/get-status'), { num_documents: added });
 });
 
-await t.test("another's flood of queries does not keep a query waiting", async (t) => {
+await t.test('a flood of queries of another organization does not delay a query', async (t) => {
   const many = { override_queries_per_minute: 1_000_000, subscription_tier: 'enterprise' };
   const [busyTenant, quietTenant] = [await organization(many), await organization(many)];
   for (const { api } of [busyTenant, quietTenant]) {
@@ -222,7 +226,7 @@ await t.test("another's flood of queries does not keep a query waiting", async (
   const floods = Array.from({ length: 120 }, (_, i) => ask('flood', busyTenant, i));
   await Promise.all([...floods, ask('guest', quietTenant, 0)]);
   const behind = order.length - 1 - order.indexOf('guest');
-  t.ok(behind >= 60, `it came last, and ${behind} of 120 were answered after it`);
+  t.ok(behind >= 60, `the query arrived last, and ${behind} of 120 were answered after it`);
 });
 
 /** File that takes a parser several milliseconds. */
@@ -231,7 +235,7 @@ function page(i: number) {
   return { type: 'auto', base64_data: Buffer.from(html).toString('base64') };
 }
 
-await t.test("another's documents do not keep a document waiting", async (t) => {
+await t.test('documents of another organization do not delay a document', async (t) => {
   const [busyTenant, quietTenant] = [await organization(), await organization()];
   const documents = Array.from({ length: 256 }, (_, i) => ({ path: `${i}`, content: page(i) }));
   await busyTenant.api.call('documents/add-documents', { collection_name: 'c', documents });
@@ -239,11 +243,11 @@ await t.test("another's documents do not keep a document waiting", async (t) => 
   t.match(await quietTenant.api.call('documents/add-document', add), { index_status: 'indexed' });
   const { num_indexed_documents, num_documents } = await busyTenant.api.call('status/get-status');
   t.equal(num_documents, 256);
-  t.ok(num_indexed_documents < 128, `${num_indexed_documents} of 256 that came before were done`);
+  t.ok(num_indexed_documents < 128, `${num_indexed_documents} of 256 earlier documents were done`);
   await busyTenant.api.call('collections/delete-collection', { collection_name: 'c' });
 });
 
-await t.test('files that another has read do not keep a document waiting', async (t) => {
+await t.test('files that another organization parses do not delay a document', async (t) => {
   const [busyTenant, quietTenant] = [await organization(), await organization()];
   let read = 0;
   const floods = Array.from({ length: 80 }, async (_, i) => {
@@ -253,6 +257,6 @@ await t.test('files that another has read do not keep a document waiting', async
   });
   const add = { collection_name: 'c', path: 'one', content: page(0), wait: true };
   t.match(await quietTenant.api.call('documents/add-document', add), { index_status: 'indexed' });
-  t.ok(read < 60, `${read} of 80 that came before were done`);
+  t.ok(read < 60, `${read} of 80 earlier files were done`);
   await Promise.all(floods);
 });

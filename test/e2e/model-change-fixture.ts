@@ -104,7 +104,7 @@ export async function checkServiceVectors(
   for (const precise of [false, true]) {
     const { results, warnings } = await querySnippets(api, query, { precise_responses: precise });
     t.equal(warnings, undefined);
-    t.same(results.map(({ path }) => path).sort(), [...texts.keys()].sort(), 'each note once');
+    t.same(results.map(({ path }) => path).sort(), [...texts.keys()].sort(), 'each note is found once');
     const embedded = service.requests.flatMap((request) => request.texts);
     for (const { path, content, explain } of results) {
       t.equal(content, texts.get(path));

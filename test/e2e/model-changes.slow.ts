@@ -21,12 +21,12 @@ import { operatorKey, TestServer } from './server.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('a collection that is deleted meanwhile leaves nothing behind', async (t) => {
+t.test('a collection deleted during a model change leaves no data', async (t) => {
   const { service, server, api } = await startModelChange(t);
   service.setBehavior('slow');
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   await waitForStatus(
-    'some are made',
+    'the first new vectors',
     api,
     ({ model_changes: [first] = [] }) => (first?.num_documents_done ?? 0) > 0,
   );
@@ -40,7 +40,7 @@ t.test('a collection that is deleted meanwhile leaves nothing behind', async (t)
   t.equal(readdirSync(folder).length, 1, 'one collection, one folder');
 });
 
-t.test('a change that is changed again ends with the model that was named last', async (t) => {
+t.test('a change that is replaced by another ends with the last requested model', async (t) => {
   const { service, server, api } = await startModelChange(t);
   await server.stop();
   const folder = writeModelFolder(t, { 'model.onnx': tokenVectorsGraph() }, 'tokens');
@@ -54,7 +54,11 @@ t.test('a change that is changed again ends with the model that was named last',
   for (const model of ['letters', 'tokens']) await change(model);
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   t.match((await runQuarry(['collections', 'list'], { variables })).out, /^notes\n/);
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'tokens');
   const found = await querySnippets(api, 'the capstan');
   t.equal(found.results.length, documentsCount);
@@ -62,12 +66,12 @@ t.test('a change that is changed again ends with the model that was named last',
   t.ok(found.results.every(({ explain }) => typeof explain?.vector.similarity === 'number'));
 });
 
-t.test('a document that the new model does not take keeps the change, is named, and can go', async (t) => {
+t.test('a document that the new model rejects blocks the change, is named, and can be deleted', async (t) => {
   const { service, server, api } = await startModelChange(t);
   await api.add('notes', 'long.txt', `${'A long note on the halyard. '.repeat(20)}`);
   service.setBehavior('refuse-long');
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
-  await waitForStatus('it is named', api, ({ model_changes: [first] = [] }) =>
+  await waitForStatus('the status names the document', api, ({ model_changes: [first] = [] }) =>
     /"long\.txt" blocks the model change: .*rejected the text/.test(first?.waiting_for ?? ''),
   );
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
@@ -75,7 +79,11 @@ t.test('a document that the new model does not take keeps the change, is named, 
     err: /notes: changing the model to letters.*long\.txt/,
   });
   await api.call('documents/delete-document', { collection_name: 'notes', path: 'long.txt' });
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'letters');
   t.equal((await querySnippets(api, 'the capstan')).results.length, documentsCount);
 });
@@ -83,7 +91,7 @@ t.test('a document that the new model does not take keeps the change, is named, 
 t.test('a model can be changed while documents that wait for it fill the queue', async (t) => {
   const { service, server, api } = await startModelChange(t);
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
-  await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
   await server.restart({ QUEUE_DOCUMENTS_MAX: '3' });
   service.setBehavior('error');
   const add = (i: number) =>
@@ -94,7 +102,11 @@ t.test('a model can be changed while documents that wait for it fill the queue',
   for (let i = 0; i < 3; i += 1) t.equal((await add(i)).status, 201);
   t.match(await add(3), { status: 429, body: { detail: /queue is full/ } });
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'zembed-1');
   for (;;) {
     const { num_indexed_documents: indexed } = await api.call('status/get-status', {
@@ -108,7 +120,7 @@ t.test('a model can be changed while documents that wait for it fill the queue',
   t.equal(found.warnings, undefined);
 });
 
-t.test('a model that comes in a new version makes the vectors again by itself', async (t) => {
+t.test('a new version of a model recomputes the vectors automatically', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-renewed-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const data = join(folder, 'data');
@@ -124,7 +136,11 @@ t.test('a model that comes in a new version makes the vectors again by itself', 
   await models('remove', 'letters', '--yes', '--force');
   t.match(await models('add', letters, '--dimensions', '4'), { code: 0 });
   await server.restart();
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'letters');
   const { results, warnings } = await querySnippets(api, 'gull');
   t.equal(warnings, undefined);

@@ -114,7 +114,7 @@ t.test('the previous model serves during a change, and a kill loses no document'
   await remove(pathOf(6));
   service.setBehavior('well');
   const ended = await waitForStatus(
-    'the change ends',
+    'the end of the change',
     api,
     ({ model_changes: changes }) => changes === undefined,
   );
@@ -135,7 +135,7 @@ t.test('a change to another model and back results in the same vectors', async (
   });
   const before = await querySnippets(api, 'the windlass');
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
-  await waitForStatus('the change ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
   await server.restart();
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
@@ -170,15 +170,15 @@ t.test('documents added throughout a model change are indexed after it', async (
         failures.push({ warnings, results });
     }
   })();
-  await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
   await sleep(300);
   isOver = true;
   await newDocuments;
-  t.same(failures, [], 'nothing failed and no query did without vectors');
+  t.same(failures, [], 'nothing failed, and every query used vectors');
   await checkServiceVectors(t, api, texts, service);
 });
 
-t.test('a change is canceled by naming the model of the collection again', async (t) => {
+t.test('a change is canceled by requesting the current model of the collection', async (t) => {
   const { api } = await createNotes();
   service.setBehavior('error');
   const change = (model: string) =>
@@ -189,7 +189,7 @@ t.test('a change is canceled by naming the model of the collection again', async
   t.equal((await querySnippets(api, 'the capstan')).warnings, undefined);
   service.setBehavior('well');
   await change('letters');
-  await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
   t.equal((await statusOf(api)).embedding_model, 'letters');
   await server.restart();
   t.equal((await querySnippets(api, 'the capstan')).results.length, documentsCount);
@@ -199,7 +199,11 @@ t.test('an empty collection changes its model at once', async (t) => {
   const { api } = await createOrganization();
   await api.call('collections/add-collection', { collection_name: 'notes' });
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
-  const ended = await waitForStatus('it ends', api, ({ model_changes: changes }) => changes === undefined);
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
   t.equal(ended.embedding_model, 'zembed-1');
   await api.add('notes', 'a.txt', 'The capstan.');
   await server.stop('SIGKILL');

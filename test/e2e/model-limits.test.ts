@@ -50,7 +50,7 @@ for (const [name, text] of Object.entries(texts)) {
       for (const vector of vectors) {
         t.equal(vector.length, 80);
         const square = vector.reduce((sum, x) => sum + x * x, 0);
-        t.ok(Math.abs(square - 1) < 1e-4 || square === 0, 'of length one, or nothing at all');
+        t.ok(Math.abs(square - 1) < 1e-4 || square === 0, 'length one, or all zeros');
       }
       t.same(vectors[0], vectors[2], 'one text has one vector');
     }
@@ -82,7 +82,7 @@ for (const [name, text] of Object.entries(texts)) {
 }
 
 await t.test(
-  'much text is embedded and reranked to the limit, and refused beyond it by its size',
+  'text is embedded and reranked up to the limit, and rejected above it with its size',
   async (t) => {
     const embed = (input: unknown) =>
       api.request('models/embed', { model: 'zembed-1', input_type: 'document', input });
@@ -108,7 +108,7 @@ await t.test(
       ...{ model: 'zembed-1', input_type: 'document', input: many, dimensions: 40 },
     });
     t.equal(embedded.results.length, many.length);
-    t.same(embedded.results[0], embedded.results[26], 'in their order');
+    t.same(embedded.results[0], embedded.results[26], 'in the order of the texts');
     const reranked = await api.call('models/rerank', { model: 'zerank-2', query: 'a', documents: many });
     t.equal(reranked.results.length, many.length);
     const tooMany = { model: 'zerank-2', query: 'a', documents: Array(60_000).fill('x') };

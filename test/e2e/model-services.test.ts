@@ -81,7 +81,7 @@ async function add(api: CheckedApiClient): Promise<void> {
 }
 
 await t.test(
-  'a service embeds and reranks documents and queries, under its own names and others',
+  'a service embeds and reranks documents and queries, under its own names and aliases',
   async (t) => {
     const { api } = await createTenant(server);
     await add(api);
@@ -92,11 +92,11 @@ await t.test(
     t.same([warnings, explain?.missing], [undefined, []]);
     t.ok(
       service.requests.some(({ texts }) => texts.includes('salted herring')),
-      'the query was embedded there',
+      'the service embedded the query',
     );
     t.ok(
       service.requests.some(({ texts }) => texts.some((text) => text.includes('harbour'))),
-      'and the documents',
+      'the service embedded the documents',
     );
     t.ok(service.requests.some(({ path }) => path === '/v1/rerank'));
     for (const [model, dimensions] of [
@@ -130,7 +130,7 @@ await t.test(
   },
 );
 
-await t.test('a text that the service refuses fails its document with the reason', async (t) => {
+await t.test('a text that the service rejects fails its document with the reason', async (t) => {
   const { api } = await createTenant(server);
   await add(api);
   service.setBehavior('refuse-long');
@@ -140,7 +140,7 @@ await t.test('a text that the service refuses fails its document with the reason
 });
 
 await t.test(
-  'a service that quotes texts in its errors cannot bring those that must not be kept into the log',
+  'texts that a service quotes in its errors are not logged under zero data retention',
   async (t) => {
     const { organization_id, api: silent } = await createTenant(server);
     const administration = new CheckedApiClient(server, adminKey);
@@ -170,57 +170,60 @@ await t.test(
   },
 );
 
-await t.test('while it is away documents wait visibly and queries say what they do without', async (t) => {
-  const tenant = await createTenant(server);
-  const { api } = tenant;
-  await add(api);
-  service.setBehavior('error');
-  await api.call('documents/add-document', {
-    ...{ collection_name: 'notes', path: 'late.txt' },
-    content: { type: 'text', text: 'A barrel of herring came late.' },
-  });
-  const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
-  await waitForIndexed('the status says why', status, (reply) =>
-    /letters.*HTTP status 500/.test(JSON.stringify(reply)),
-  );
-  const info = (await api.info('notes', 'late.txt')) as object;
-  t.match(info, {
-    index_status: /not_indexed|indexing/,
-    error: null,
-    waiting_for: /"letters" is unavailable/,
-  });
-  t.notMatch(await api.info('notes', 'gull.txt'), { waiting_for: /./ });
-  const found = await querySnippets(api, { query: 'the harbour wall' });
-  t.match(found.warnings, [/from lexical search only.*letters/]);
-  t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
-  const measured = await evaluate(t, server, tenant);
-  t.match(measured, { code: 1, err: /Nothing was measured\. .*from lexical search only/ });
-  t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
-  for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
-    const body = { collection_name: 'notes', query: 'the harbour wall', k: 1, reranker: 'words' };
-    const reply = (await api.call(`queries/${kind}`, body)) as { results: object[]; warnings?: string[] };
-    t.match(reply.results, [{ path: 'gull.txt' }], `${kind} finds by words`);
-    t.match(reply.warnings, [/from lexical search only/, /not reranked.*words/], kind);
-  }
-  const precise = await querySnippets(api, { precise_responses: true, query: 'harbour' });
-  t.match(precise.warnings, [/from lexical search only/]);
-  t.equal(await api.status('embeddings', { model: 'letters', input: 'x' }), 503);
-  t.match(await (await fetch(`${server.url}/readyz`)).json(), {
-    status: 'ready',
-    components: { 'embedding service letters': { ready: false, detail: /circuit breaker/ } },
-  });
-  service.setBehavior('well');
-  const indexed = await waitForIndexed(
-    'the document goes on by itself',
-    () => api.info('notes', 'late.txt'),
-    ({ index_status }) => index_status === 'indexed',
-  );
-  t.notMatch(indexed, { waiting_for: /./ });
-  const again = await querySnippets(api, { query: 'barrel of herring' });
-  t.same([again.warnings, again.explain?.missing], [undefined, []]);
-});
+await t.test(
+  'while a service is unavailable, documents wait with a reason and replies to queries have warnings',
+  async (t) => {
+    const tenant = await createTenant(server);
+    const { api } = tenant;
+    await add(api);
+    service.setBehavior('error');
+    await api.call('documents/add-document', {
+      ...{ collection_name: 'notes', path: 'late.txt' },
+      content: { type: 'text', text: 'A barrel of herring came late.' },
+    });
+    const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
+    await waitForIndexed('the status has the reason', status, (reply) =>
+      /letters.*HTTP status 500/.test(JSON.stringify(reply)),
+    );
+    const info = (await api.info('notes', 'late.txt')) as object;
+    t.match(info, {
+      index_status: /not_indexed|indexing/,
+      error: null,
+      waiting_for: /"letters" is unavailable/,
+    });
+    t.notMatch(await api.info('notes', 'gull.txt'), { waiting_for: /./ });
+    const found = await querySnippets(api, { query: 'the harbour wall' });
+    t.match(found.warnings, [/from lexical search only.*letters/]);
+    t.match(found.explain, { missing: [{ part: 'vector', model: 'letters' }] });
+    const measured = await evaluate(t, server, tenant);
+    t.match(measured, { code: 1, err: /Nothing was measured\. .*from lexical search only/ });
+    t.same(found.results.map((result) => result.explain?.vector.similarity).filter(Boolean), []);
+    for (const kind of ['top-documents', 'top-pages', 'top-snippets'] as const) {
+      const body = { collection_name: 'notes', query: 'the harbour wall', k: 1, reranker: 'words' };
+      const reply = (await api.call(`queries/${kind}`, body)) as { results: object[]; warnings?: string[] };
+      t.match(reply.results, [{ path: 'gull.txt' }], `${kind} finds by words`);
+      t.match(reply.warnings, [/from lexical search only/, /not reranked.*words/], kind);
+    }
+    const precise = await querySnippets(api, { precise_responses: true, query: 'harbour' });
+    t.match(precise.warnings, [/from lexical search only/]);
+    t.equal(await api.status('embeddings', { model: 'letters', input: 'x' }), 503);
+    t.match(await (await fetch(`${server.url}/readyz`)).json(), {
+      status: 'ready',
+      components: { 'embedding service letters': { ready: false, detail: /circuit breaker/ } },
+    });
+    service.setBehavior('well');
+    const indexed = await waitForIndexed(
+      'the document continues automatically',
+      () => api.info('notes', 'late.txt'),
+      ({ index_status }) => index_status === 'indexed',
+    );
+    t.notMatch(indexed, { waiting_for: /./ });
+    const again = await querySnippets(api, { query: 'barrel of herring' });
+    t.same([again.warnings, again.explain?.missing], [undefined, []]);
+  },
+);
 
-await t.test('a server may be told to refuse queries instead', async (t) => {
+await t.test('with QUARRY_WITHOUT_MODEL=refuse, queries are rejected instead', async (t) => {
   const ownService = await FakeModelService.start(t);
   const ownServer = await TestServer.start(t, { ...variablesFor(ownService), WITHOUT_MODEL: 'refuse' });
   const api = new CheckedApiClient(ownServer);
@@ -232,7 +235,7 @@ await t.test('a server may be told to refuse queries instead', async (t) => {
   t.ok(reply.headers.has('retry-after'));
 });
 
-await t.test('a collection keeps to the model of its vectors, whatever is configured later', async (t) => {
+await t.test('a collection keeps the model of its vectors, regardless of later settings', async (t) => {
   const ownService = await FakeModelService.start(t);
   const ownServer = await TestServer.start(t);
   const api = new CheckedApiClient(ownServer);
@@ -244,7 +247,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
   const old = await querySnippets(api, { collection_name: 'old' });
   t.same(old.warnings, undefined, 'the built-in model still serves the old collection');
   await api.add('old', 'b.txt', notes['gull.txt']);
-  t.equal(ownService.requests.length, requestCount, 'and its new documents');
+  t.equal(ownService.requests.length, requestCount, 'the built-in model embeds its new documents');
   await ownServer.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
   t.match((await querySnippets(api, {})).warnings, [/letters.*another version/]);
   await ownServer.restart({
@@ -255,7 +258,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
   });
   const without = await querySnippets(api, {});
   t.match(without.warnings, [/letters.*not configured on this server/]);
-  t.equal(without.results.length, 1, 'words still find');
+  t.equal(without.results.length, 1, 'lexical search still works');
   await api.call('documents/add-document', {
     ...{ collection_name: 'notes', path: 'late.txt' },
     content: { type: 'text', text: 'late' },
@@ -273,7 +276,7 @@ await t.test('a collection keeps to the model of its vectors, whatever is config
   t.same((await querySnippets(api, { collection_name: 'old' })).warnings, undefined);
 });
 
-await t.test('settings that make no sense stop the start and say why', async (t) => {
+await t.test('invalid settings prevent the start with an explanation', async (t) => {
   const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
     [
       { EMBEDDING_URL: 'http://127.0.0.1:9/v1' },

@@ -24,41 +24,51 @@ function dot(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, x, i) => sum + x * b[i]!, 0);
 }
 
-await t.test('vectors have the asked length, length one, and both encodings say the same', async (t) => {
-  const input = ['How long do refunds take?', 'Refunds are paid within 14 days.', 'Bananas are yellow.'];
-  const full = (await embed({ input })).results.map(({ embedding }) => numbers(embedding));
-  for (const dimensions of [2560, 1280, 640, 320, 160, 80, 40]) {
-    const { results, usage } = await embed({ input, dimensions });
-    t.equal(
-      usage.total_bytes,
-      input.reduce((sum, text) => sum + 150 + Buffer.byteLength(text), 0),
-    );
-    t.ok(usage.total_tokens > 0);
-    const packed = (await embed({ input, dimensions, encoding_format: 'base64' })).results;
-    for (const [i, { embedding }] of results.entries()) {
-      const vector = numbers(embedding);
-      t.equal(vector.length, dimensions);
-      t.ok(Math.abs(dot(vector, vector) - 1) < 1e-4, 'unit length');
-      t.same(numbers(packed[i]!.embedding), vector);
-      const prefix = full[i]!.subarray(0, dimensions);
-      const cosine = dot(vector, prefix) / Math.sqrt(dot(prefix, prefix));
-      t.ok(cosine > 0.9999, 'a short vector is the beginning of the long one');
+await t.test(
+  'vectors have the requested dimensions and unit length, and both encodings are equal',
+  async (t) => {
+    const input = ['How long do refunds take?', 'Refunds are paid within 14 days.', 'Bananas are yellow.'];
+    const full = (await embed({ input })).results.map(({ embedding }) => numbers(embedding));
+    for (const dimensions of [2560, 1280, 640, 320, 160, 80, 40]) {
+      const { results, usage } = await embed({ input, dimensions });
+      t.equal(
+        usage.total_bytes,
+        input.reduce((sum, text) => sum + 150 + Buffer.byteLength(text), 0),
+      );
+      t.ok(usage.total_tokens > 0);
+      const packed = (await embed({ input, dimensions, encoding_format: 'base64' })).results;
+      for (const [i, { embedding }] of results.entries()) {
+        const vector = numbers(embedding);
+        t.equal(vector.length, dimensions);
+        t.ok(Math.abs(dot(vector, vector) - 1) < 1e-4, 'unit length');
+        t.same(numbers(packed[i]!.embedding), vector);
+        const prefix = full[i]!.subarray(0, dimensions);
+        const cosine = dot(vector, prefix) / Math.sqrt(dot(prefix, prefix));
+        t.ok(cosine > 0.9999, 'a shortened vector is a prefix of the full one');
+      }
     }
-  }
-  const [question, answer, other] = await Promise.all([
-    embed({ input: input[0], input_type: 'query' }),
-    embed({ input: input[1] }),
-    embed({ input: input[2] }),
-  ]).then((replies) => replies.map(({ results }) => numbers(results[0]!.embedding)));
-  t.ok(dot(question!, answer!) > dot(question!, other!), 'an answer lies nearer than something else');
-  t.notSame(question, full[0], 'the same text as query and as document differs');
-  t.same((await embed({ input })).results, (await embed({ input })).results, 'again the same');
-  t.same(
-    (await embed({ input: input[1] })).results[0]?.embedding,
-    (await embed({ input: [input[0], input[1]] })).results[1]?.embedding,
-    'a text is embedded alike alone and in company',
-  );
-});
+    const [question, answer, other] = await Promise.all([
+      embed({ input: input[0], input_type: 'query' }),
+      embed({ input: input[1] }),
+      embed({ input: input[2] }),
+    ]).then((replies) => replies.map(({ results }) => numbers(results[0]!.embedding)));
+    t.ok(
+      dot(question!, answer!) > dot(question!, other!),
+      'an answer is more similar than an unrelated text',
+    );
+    t.notSame(question, full[0], 'the same text as query and as document differs');
+    t.same(
+      (await embed({ input })).results,
+      (await embed({ input })).results,
+      'a repeated call returns the same',
+    );
+    t.same(
+      (await embed({ input: input[1] })).results[0]?.embedding,
+      (await embed({ input: [input[0], input[1]] })).results[1]?.embedding,
+      'a text has the same vector alone and in a batch',
+    );
+  },
+);
 
 await t.test('empty texts and empty lists are valid', async (t) => {
   t.same(await embed({ input: [] }), { results: [], usage: { total_bytes: 0, total_tokens: 0 } });
@@ -70,7 +80,7 @@ await t.test('empty texts and empty lists are valid', async (t) => {
   t.equal((await rerank(['', 'x'])).results.length, 2);
 });
 
-await t.test('a reranker orders by relevance, the same for every company of texts', async (t) => {
+await t.test('a reranker orders by relevance, and a score does not depend on the other texts', async (t) => {
   const query = 'How long do refunds take?';
   const documents = ['Our office is in Oslo.', 'Refunds are paid within 14 days.', '', 'Bananas are yellow.'];
   for (const model of ['zerank-2', 'zerank-1', 'zerank-1-small']) {
@@ -89,7 +99,10 @@ await t.test('a reranker orders by relevance, the same for every company of text
     t.ok(all.inference_latency <= all.e2e_latency);
     for (const { index, relevance_score } of all.results) {
       const alone = await api.call('models/rerank', { model, query, documents: [documents[index]] });
-      t.ok(Math.abs(alone.results[0]!.relevance_score - relevance_score) < 1e-5, 'the score is its own');
+      t.ok(
+        Math.abs(alone.results[0]!.relevance_score - relevance_score) < 1e-5,
+        'the score depends on the text only',
+      );
     }
     const two = await api.call('models/rerank', { model, query, documents, top_n: 2 });
     t.same(two.results, all.results.slice(0, 2));
@@ -97,7 +110,7 @@ await t.test('a reranker orders by relevance, the same for every company of text
   }
 });
 
-await t.test('OpenAI and Cohere clients get the same answers in their own words', async (t) => {
+await t.test('OpenAI and Cohere clients get the same results in their own formats', async (t) => {
   const input = ['Refunds are paid within 14 days.', 'Oslo'];
   const ours = await embed({ input });
   const theirs = await api.call('embeddings', { model: 'zembed-1', input });
@@ -157,52 +170,49 @@ async function organization(id: string, overrides: object): Promise<CheckedApiCl
 
 const costing = (bytes: number) => 'x'.repeat(bytes - 150);
 
-await t.test(
-  'a call beyond the fast allowance runs slow, or is rejected with the waiting time',
-  async (t) => {
-    const limited = await organization('1', { override_bpm_fast: 1_000, override_bpm_slow: 4_000 });
-    const ask = (bytes: number, latency?: string) =>
-      limited.request('models/rerank', {
-        model: 'zerank-2',
-        query: '',
-        documents: [costing(bytes)],
-        ...(latency === undefined ? {} : { latency }),
-      });
-    const modes: unknown[] = [];
-    for (const _ of [1, 2, 3]) {
-      modes.push(((await ask(600)).body as { actual_latency_mode: string }).actual_latency_mode);
-    }
-    t.same(modes, ['fast', 'slow', 'slow'], 'fast while it fits, then slow');
-    const fast = await ask(600, 'fast');
-    t.equal(fast.status, 429);
-    t.match(fast.body, { detail: /fast/ });
-    t.ok(Number(fast.headers.get('retry-after')) <= minuteMs / 1_000);
-    t.ok(Number(fast.headers.get('retry-after-ms')) <= minuteMs);
-    const small = await ask(300, 'fast');
-    t.match(small.body, { actual_latency_mode: 'fast' }, 'what still fits, runs fast');
-    const slow = await ask(600, 'slow');
-    t.match(slow.body, { actual_latency_mode: 'slow' });
-    const never = await ask(4_500);
-    t.equal(never.status, 429, 'more than a whole allowance never fits');
-    const other = await embed({ input: costing(900), latency: 'fast' }, limited);
-    t.equal(other.usage.total_bytes, 900, 'embedding has an allowance of its own');
-    t.equal(
-      (
-        await api.request('models/embed', {
-          model: 'zembed-1',
-          input_type: 'query',
-          input: costing(900_000),
-          latency: 'fast',
-        })
-      ).status,
-      200,
-      'the first organisation has no limits',
-    );
-  },
-);
+await t.test('a call above the fast limit runs slow, or is rejected with the waiting time', async (t) => {
+  const limited = await organization('1', { override_bpm_fast: 1_000, override_bpm_slow: 4_000 });
+  const ask = (bytes: number, latency?: string) =>
+    limited.request('models/rerank', {
+      model: 'zerank-2',
+      query: '',
+      documents: [costing(bytes)],
+      ...(latency === undefined ? {} : { latency }),
+    });
+  const modes: unknown[] = [];
+  for (const _ of [1, 2, 3]) {
+    modes.push(((await ask(600)).body as { actual_latency_mode: string }).actual_latency_mode);
+  }
+  t.same(modes, ['fast', 'slow', 'slow'], 'fast up to the limit, then slow');
+  const fast = await ask(600, 'fast');
+  t.equal(fast.status, 429);
+  t.match(fast.body, { detail: /fast/ });
+  t.ok(Number(fast.headers.get('retry-after')) <= minuteMs / 1_000);
+  t.ok(Number(fast.headers.get('retry-after-ms')) <= minuteMs);
+  const small = await ask(300, 'fast');
+  t.match(small.body, { actual_latency_mode: 'fast' }, 'a call that still fits runs fast');
+  const slow = await ask(600, 'slow');
+  t.match(slow.body, { actual_latency_mode: 'slow' });
+  const never = await ask(4_500);
+  t.equal(never.status, 429, 'a call above the whole limit never fits');
+  const other = await embed({ input: costing(900), latency: 'fast' }, limited);
+  t.equal(other.usage.total_bytes, 900, 'embedding has a separate limit');
+  t.equal(
+    (
+      await api.request('models/embed', {
+        model: 'zembed-1',
+        input_type: 'query',
+        input: costing(900_000),
+        latency: 'fast',
+      })
+    ).status,
+    200,
+    'the first organization has no limits',
+  );
+});
 
 await t.test(
-  'a refused call names the limit and costs nothing; raising it takes effect at once',
+  'a rejected call names the limit and is not charged; a raised limit applies at once',
   async (t) => {
     const limited = await organization('2', { override_bpm_fast: 1_000, override_bpm_slow: 1_000 });
     const ask = () =>
@@ -243,7 +253,7 @@ await t.test('rerank requests are counted, embed requests are not', async (t) =>
   for (let more = 0; more < 10 && refused.status === 200; more += 1) refused = await ask('fast');
   t.equal(refused.status, 429);
   t.match(refused.body, { detail: /requests per minute/ });
-  t.match((await ask()).body, { actual_latency_mode: 'slow' }, 'without a wish it runs slow');
+  t.match((await ask()).body, { actual_latency_mode: 'slow' }, 'without a latency the call runs slow');
   for (let i = 0; i < 50; i++) await embed({ input: 'x', latency: 'fast' }, limited);
 });
 
@@ -263,6 +273,6 @@ await t.test('usage is reported by time window and in total', async (t) => {
   t.ok(calls > 20, `${calls} calls of embed`);
   t.equal(used.models.all_time.embed.count >= calls, true);
   t.ok(used.rerank.length > 0);
-  t.same(used.documents, [], 'this organisation has no documents');
+  t.same(used.documents, [], 'this organization has no documents');
   t.same(used.counters.all_time.queries.count, 0);
 });

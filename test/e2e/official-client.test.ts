@@ -90,7 +90,7 @@ await t.test('documents: every kind of content is added and found', async (t) =>
   }
   t.same(pages, { 'plain.txt': 1, 'paged.txt': 2, 'rows.csv': 3, 'contract.pdf': 2, 'holidays.docx': 1 });
   const { document } = await client.documents.getInfo({ collection_name, path: 'paged.txt' });
-  t.equal(document.content ?? null, null, 'content only on request');
+  t.equal(document.content ?? null, null, 'content is returned only on request');
 });
 
 await t.test('documents: overwrite returns 200, and a page has text and an image URL', async (t) => {

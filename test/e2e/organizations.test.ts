@@ -83,7 +83,7 @@ await t.test('a collection of another organization looks nonexistent', async (t)
     };
     const otherReply = await searchPaths('only north');
     t.equal(otherReply.status, 404, operation);
-    t.same(otherReply, await searchPaths('nobodys own'), `${operation}: the same words`);
+    t.same(otherReply, await searchPaths('missing'), `${operation}: the same message`);
   }
   const put = (collection: string) =>
     tenantB.request(`documents/${encodeURIComponent(collection)}/new`, undefined, {
@@ -101,7 +101,11 @@ await t.test('a collection of another organization looks nonexistent', async (t)
   await tenantB.call('collections/delete-collection', { collection_name: 'only north' });
   await tenantB.call('collections/delete-collection', { collection_name: 'shared name' });
   t.same(await tenantA.find('only north', 'granite'), ['doc']);
-  t.same(await tenantA.find('shared name', 'granite'), ['doc'], 'deleting ones own leaves theirs');
+  t.same(
+    await tenantA.find('shared name', 'granite'),
+    ['doc'],
+    'deleting a collection keeps that of the other organization',
+  );
 });
 
 /** Sends the head of a request that declares a large body, but no body. */
@@ -148,7 +152,7 @@ await t.test('a read-only key is rejected before the body is sent', async (t) =>
     const reply = await reader.request(operation, { ...body, collection_name: 'only north' });
     t.equal(reply.status, 403, operation);
     t.match(reply.body, { detail: /read_only|read-only/ });
-    t.equal(await reader.status(operation, { nonsense: true }), 403, 'whatever the body says');
+    t.equal(await reader.status(operation, { nonsense: true }), 403, 'regardless of the body');
   }
   const after = await tenantA.call('documents/get-document-info-list', { collection_name: 'only north' });
   t.same(after, before);
@@ -311,5 +315,5 @@ await t.test('with zero data retention no text of an organization reaches the lo
   await silent.request('models/embed', undefined, { body: `{"input": "${secret}` });
   t.match(server.log, /"msg":"request"/, 'requests are logged at this level');
   t.notMatch(server.log, secret);
-  t.notMatch(server.log, keys.tenantA.slice(0, 12), 'and keys never');
+  t.notMatch(server.log, keys.tenantA.slice(0, 12), 'keys are never logged');
 });

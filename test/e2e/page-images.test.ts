@@ -97,11 +97,11 @@ await t.test('a disconnected client cancels rendering, and the slot is free for 
   const drawing = () => descendantsOf(one.pid).filter((pid) => !before.has(pid));
   const leaving = new AbortController();
   const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
-  await waitUntil('a process that draws', () => drawing().length > 0);
+  await waitUntil('a rendering process', () => drawing().length > 0);
   const pids = drawing();
   leaving.abort();
   await left;
   // The process is reused for the next page unless it is stopped.
-  await waitUntil('the end of the drawing', () => !drawing().some((pid) => pids.includes(pid)));
+  await waitUntil('the end of the rendering', () => !drawing().some((pid) => pids.includes(pid)));
   t.equal((await fetch(quick)).status, 200);
 });

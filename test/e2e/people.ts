@@ -98,7 +98,7 @@ export class TestUser {
 }
 
 /**
- * Starts a real SMTP server on this machine and returns the mails it receives, decoded. It rejects unknown
+ * Starts a real SMTP server on this machine and returns the messages it receives, decoded. It rejects unknown
  * recipients.
  */
 export async function startMailServer(
@@ -135,7 +135,7 @@ export async function startMailServer(
   return { url: `smtp://127.0.0.1:${port}`, mails: () => mails };
 }
 
-/** Folder to which the server writes mails, and their contents. */
+/** Folder to which the server writes messages, and their contents. */
 export function createMailFolder(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

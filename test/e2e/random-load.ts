@@ -56,7 +56,7 @@ export function replyProblem(operation: string, status: number, body: unknown): 
   if (status !== 200) return null;
   if (operation === 'queries/top-pages') {
     const { results } = body as ReplyOf<'queries/top-pages'>;
-    return results.some(({ content }) => content === null) ? 'a page without the text asked for' : null;
+    return results.some(({ content }) => content === null) ? 'a page without the requested text' : null;
   }
   if (operation === 'documents/get-document-info') {
     const { document } = body as ReplyOf<'documents/get-document-info'>;
@@ -94,7 +94,7 @@ export async function runRandomLoad(t: Test, ms: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: callers }, caller));
   t.ok(calls > callers, `${calls} calls`);
-  await waitFor('the end of all work', async () => {
+  await waitFor('the end of all processing', async () => {
     const status = await api.call('status/get-status');
     return status.num_indexed_documents === status.num_documents ? true : null;
   });
@@ -107,6 +107,6 @@ export async function runRandomLoad(t: Test, ms: number): Promise<void> {
       t.same([...found].sort(), [...listed].sort(), `${query} in ${collection_name}`);
     }
   }
-  t.notMatch(server.log, /"level":50/, 'nothing failed inside');
+  t.notMatch(server.log, /"level":50/, 'no internal error occurred');
   t.equal(await server.stop(), 0);
 }

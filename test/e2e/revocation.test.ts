@@ -24,7 +24,7 @@ t.test('access can be revoked after any number of other changes', async (t) => {
     const batch = Array.from({ length: 20 }, () => ada.call('users/edit-user', { name: `Ada ${i}` }));
     refused = (await Promise.all(batch)).some(({ status }) => status === 429);
   }
-  t.ok(refused, 'further changes have to wait');
+  t.ok(refused, 'further changes are limited');
   const deleted = await ada.call('organizations/api-keys/delete-api-key', {
     organization_id,
     api_key_id: key.body.id,

@@ -162,7 +162,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
     { status: once.status, body: once.body },
     'a repeatable reply',
   );
-  t.equal((await organizations()).filter((name) => name === 'Once').length, 1, 'and it was done once');
+  t.equal((await organizations()).filter((name) => name === 'Once').length, 1, 'the change was made once');
   t.equal(await accept(bob), 200, 'an invitation');
   t.match(await secondStep(appCode), { status: 200 }, 'an authenticator app');
   t.equal(await addVercelProject('prj_4'), 0, 'the token of Vercel');
@@ -190,12 +190,12 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
   const repeated = await createOrganization('Twice', 'k2');
   t.match(repeated, { status: 409, body: { detail: /was applied, but its reply can no longer be read/ } });
   t.equal(repeated.headers.get('x-should-retry'), 'false');
-  t.equal((await organizations()).filter((name) => name === 'Twice').length, 1, 'nothing was done twice');
+  t.equal((await organizations()).filter((name) => name === 'Twice').length, 1, 'no change was repeated');
   t.equal(await accept(bea), 404, 'an invitation ends');
   t.match(await secondStep(appCode), { status: 409, body: { detail: /Use a recovery code/ } });
   t.match(await secondStep(() => recoveryCodes[0]!), { status: 200 }, 'recovery codes stay');
 
-  t.equal(await addVercelProject('prj_5'), 1, 'Vercel is asked for another token');
+  t.equal(await addVercelProject('prj_5'), 1, 'another token is requested from Vercel');
   t.equal(await addVercelProject('prj_6'), 0, 'once');
   t.same(vercel.projects.prj_6, vercel.projects.prj_5);
   t.not(
@@ -216,7 +216,7 @@ t.test('Vercel is not called repeatedly after it rejects a renewal', async (t) =
     server.fullLog
       .split('\n')
       .filter((line) => line.includes('setting environment variables of Vercel projects failed')).length;
-  t.equal(failureCount(), 1, 'and logged');
+  t.equal(failureCount(), 1, 'the error is logged');
   // Housekeeping retries pending work at each start and every few minutes.
   ahead += 3_600_000;
   await server.syncClock();

@@ -97,7 +97,7 @@ await t.test('OCR of a scan reports its progress on the document', async (t) => 
     t.notMatch(status, /failed/);
   }
   t.ok(seenStages.has('0 of 2') || seenStages.has('1 of 2'), [...seenStages].join());
-  t.notOk('progress' in (await api.info(collection_name, 'scan.pdf')), 'and nothing when it is done');
+  t.notOk('progress' in (await api.info(collection_name, 'scan.pdf')), 'no progress after completion');
 });
 
 await t.test(

@@ -73,7 +73,7 @@ const filters: readonly unknown[] = [
   { $and: [{ colour: { $nin: ['red'] } }], year: { $in: ['1999', '2025'] } },
 ];
 
-await t.test('a filter lets through exactly what its meaning says, listed or searched', async (t) => {
+await t.test('a filter passes exactly the matching documents, in lists and in searches', async (t) => {
   for (const filter of filters) {
     const expected = books
       .filter(({ metadata }) => matchesFilter(filter, metadata))

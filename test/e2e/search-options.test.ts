@@ -8,7 +8,7 @@ import type { ReplyOf } from './published-replies.ts';
 t.setTimeout(testFileMsMax);
 const api = await startLibrary(t);
 
-await t.test('explain says how each result was found, and changes nothing else', async (t) => {
+await t.test('explain shows how each result was found, and changes nothing else', async (t) => {
   for (const [collection_name, shards] of [
     [collections.one, 1],
     [collections.eight, 8],
@@ -52,43 +52,40 @@ async function findPaths(body: Readonly<Record<string, unknown>>): Promise<[stri
   );
 }
 
-await t.test(
-  'with operators a phrase must stand in what is found, and an excluded word must not',
-  async (t) => {
-    const collection_name = 'operators';
-    await api.call('collections/add-collection', { collection_name });
-    const texts = {
-      a: 'The cook fries salted herring with onions.',
-      b: 'The herring was salted before it was smoked.',
-      c: 'Salted herring, smoked over beech.',
-      d: 'A red herring is a false trail.',
-      e: 'Fresh SALTED-HERRING for naïve cooks.',
-      f: '上海的地铁系统每天运送乘客。',
-    };
-    for (const [path, text] of Object.entries(texts)) await api.add(collection_name, path, text);
-    const cases: readonly (readonly [string, string])[] = [
-      ['herring', 'abcdef'],
-      ['"salted herring"', 'ace'],
-      ['“salted herring” -fries', 'ce'],
-      ['herring -smoked', 'adef'],
-      ['herring -"red herring" -smoked', 'aef'],
-      ['"naive cooks"', 'e'],
-      ['"herring salted"', ''],
-      ['"salted herring" "false trail"', ''],
-      ['trains "地铁系统"', 'f'],
-      ['trains -地铁', 'abcde'],
-      ['salted - herring -> trail', 'abcdef'],
-    ];
-    for (const [query, paths] of cases) {
-      for (const [name, found] of await findPaths({ collection_name, query, syntax: 'operators' }))
-        t.equal(found.join(''), paths, `${query} with ${name}`);
-    }
-    for (const [name, found] of await findPaths({ collection_name, query: '"salted herring" -smoked' }))
-      t.equal(found.length, 6, `natural language has no operators: ${name}`);
-  },
-);
+await t.test('with operators each result contains the phrases and no excluded word', async (t) => {
+  const collection_name = 'operators';
+  await api.call('collections/add-collection', { collection_name });
+  const texts = {
+    a: 'The cook fries salted herring with onions.',
+    b: 'The herring was salted before it was smoked.',
+    c: 'Salted herring, smoked over beech.',
+    d: 'A red herring is a false trail.',
+    e: 'Fresh SALTED-HERRING for naïve cooks.',
+    f: '上海的地铁系统每天运送乘客。',
+  };
+  for (const [path, text] of Object.entries(texts)) await api.add(collection_name, path, text);
+  const cases: readonly (readonly [string, string])[] = [
+    ['herring', 'abcdef'],
+    ['"salted herring"', 'ace'],
+    ['“salted herring” -fries', 'ce'],
+    ['herring -smoked', 'adef'],
+    ['herring -"red herring" -smoked', 'aef'],
+    ['"naive cooks"', 'e'],
+    ['"herring salted"', ''],
+    ['"salted herring" "false trail"', ''],
+    ['trains "地铁系统"', 'f'],
+    ['trains -地铁', 'abcde'],
+    ['salted - herring -> trail', 'abcdef'],
+  ];
+  for (const [query, paths] of cases) {
+    for (const [name, found] of await findPaths({ collection_name, query, syntax: 'operators' }))
+      t.equal(found.join(''), paths, `${query} with ${name}`);
+  }
+  for (const [name, found] of await findPaths({ collection_name, query: '"salted herring" -smoked' }))
+    t.equal(found.length, 6, `natural language has no operators: ${name}`);
+});
 
-await t.test('weights decide who is asked, and who counts', async (t) => {
+await t.test('weights select the searches and their influence', async (t) => {
   const query = 'fixing a punctured inner tube';
   const [wordsOnly, meaningOnly] = [
     { lexical: 1, vector: 0 },
@@ -100,14 +97,14 @@ await t.test('weights decide who is asked, and who counts', async (t) => {
         api.call(operation, { collection_name, query, k: 20, weights, explain: true });
       const usual = await ask(null);
       t.same((await ask({ lexical: 1, vector: 0.6 })).results, usual.results, 'these are the usual weights');
-      t.same((await ask({ lexical: 5, vector: 3 })).results, usual.results, 'only how they compare counts');
+      t.same((await ask({ lexical: 5, vector: 3 })).results, usual.results, 'only their ratio matters');
       const words = await ask(wordsOnly);
-      t.ok(words.results.length > 0 && words.results.length < 20, 'only what has a word of the question');
+      t.ok(words.results.length > 0 && words.results.length < 20, 'only results with a word of the query');
       for (const { explain } of words.results) {
         t.ok((explain?.lexical.score ?? 0) > 0);
         t.equal(explain?.vector.similarity, null);
       }
-      t.equal(words.results[0]?.score, 1, 'the best has all there is to have');
+      t.equal(words.results[0]?.score, 1, 'the best result has the maximum score');
       const meaning = await ask(meaningOnly);
       t.equal(meaning.results.length, 20);
       t.equal(meaning.results[0]?.score, 1);
@@ -115,7 +112,7 @@ await t.test('weights decide who is asked, and who counts', async (t) => {
       t.same(
         similar,
         [...similar].sort((a, b) => b - a),
-        'the nearest first',
+        'the nearest result is first',
       );
     }
     const nothing = { collection_name, query: '🌋', weights: wordsOnly };
@@ -123,7 +120,7 @@ await t.test('weights decide who is asked, and who counts', async (t) => {
   }
 });
 
-await t.test('a least score leaves out what scores less, and nothing else', async (t) => {
+await t.test('min_score removes exactly the results with a lower score', async (t) => {
   const collection_name = collections.eight;
   const query = 'archive shelf bicycle';
   for (const operation of queryOperations) {
@@ -139,7 +136,7 @@ await t.test('a least score leaves out what scores less, and nothing else', asyn
   }
 });
 
-await t.test('of one document come at most as many pages or snippets as wanted', async (t) => {
+await t.test('max_per_document limits the pages or snippets of a document', async (t) => {
   const collection_name = 'reports';
   await api.call('collections/add-collection', { collection_name });
   const page = (i: number, about: string) => `Page ${i} about the harbour ${about}. `.repeat(60);
@@ -156,7 +153,7 @@ await t.test('of one document come at most as many pages or snippets as wanted',
     for (const reranker of [null, 'zerank-2']) {
       const body = { collection_name, query: 'harbour', k: 5, reranker, ...extra };
       const plain = (await api.call(operation, body)).results;
-      t.ok(new Set(plain.map(({ path }) => path)).size < plain.length, 'one document comes twice');
+      t.ok(new Set(plain.map(({ path }) => path)).size < plain.length, 'one document is found twice');
       for (const [max_per_document, expected] of [
         [1, 4],
         [2, 5],

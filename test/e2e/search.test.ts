@@ -28,7 +28,7 @@ const questions: readonly (readonly [string, string])[] = [
   ['московское метро', 'москва'],
 ];
 
-await t.test('questions in words, codes and many languages find their chunk first', async (t) => {
+await t.test('queries with words, codes and in many languages rank their chunk first', async (t) => {
   for (const [query, name] of questions) {
     for (const collection_name of Object.values(collections)) {
       const [best = ''] = await api.find(collection_name, query);
@@ -62,7 +62,7 @@ await t.test('one shard and eight give the same results with the same scores', a
   }
 });
 
-await t.test('results come best first, at most k, each document once', async (t) => {
+await t.test('at most k results are returned, best first, each document once', async (t) => {
   const collection_name = collections.eight;
   const query = 'archive shelf notes';
   for (const k of [1, 3, 70, 128]) {
@@ -94,7 +94,7 @@ await t.test('results come best first, at most k, each document once', async (t)
   }
 });
 
-await t.test('what was not asked for is null, what was asked for is there', async (t) => {
+await t.test('fields are null unless requested', async (t) => {
   const collection_name = collections.one;
   const query = 'bake bread';
   const book = books.find(({ path }) => path === 'bread/0')!;
@@ -114,7 +114,7 @@ await t.test('what was not asked for is null, what was asked for is there', asyn
   t.equal(await (await fetch(snippets.document_results[0]!.file_url)).text(), book.text);
 });
 
-await t.test('the page that holds the answer is the page that is found', async (t) => {
+await t.test('the page that contains the answer is found', async (t) => {
   const collection_name = 'pages';
   await api.call('collections/add-collection', { collection_name });
   const filler = (i: number) =>
@@ -154,7 +154,7 @@ await t.test('the page that holds the answer is the page that is found', async (
   }
 });
 
-await t.test('no character of a question is an operator, and odd questions get an answer', async (t) => {
+await t.test('no character of a query is an operator, and unusual queries succeed', async (t) => {
   const collection_name = collections.eight;
   const odd = [
     '',
@@ -181,7 +181,7 @@ await t.test('no character of a question is an operator, and odd questions get a
   t.equal((await api.find(collection_name, '🌋'.repeat(4096))).length, 10, '4,096 characters, not bytes');
 });
 
-await t.test('latency_mode high, and many questions at once, give the same kind of answers', async (t) => {
+await t.test('latency_mode high and concurrent queries return the same kind of results', async (t) => {
   const queryRequest = questions.flatMap(([query, name]) =>
     ['low', 'high'].map(async (latency_mode) => {
       const [best = ''] = await api.find(collections.eight, query, { latency_mode });
@@ -192,7 +192,7 @@ await t.test('latency_mode high, and many questions at once, give the same kind 
 });
 
 await t.test(
-  'a document is found by the next question after it is indexed, and never after it is deleted',
+  'a document is found by the next query after it is indexed, and never after it is deleted',
   async (t) => {
     const collection_name = collections.eight;
     for (let i = 0; i < 10; i++) {
@@ -200,7 +200,10 @@ await t.test(
       await api.add(collection_name, path, `The zeppelin number ${i} is moored at the mast.`);
       t.ok((await api.find(collection_name, `zeppelin number ${i}`)).includes(path), `${path} is found`);
       await api.call('documents/delete-document', { collection_name, path });
-      t.notOk((await api.find(collection_name, `zeppelin number ${i}`)).includes(path), `${path} is gone`);
+      t.notOk(
+        (await api.find(collection_name, `zeppelin number ${i}`)).includes(path),
+        `${path} is not found`,
+      );
     }
   },
 );

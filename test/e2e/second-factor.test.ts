@@ -81,7 +81,7 @@ t.test('a second factor is enabled once a first code confirms it', async (t) => 
   const again = await ann.call('users/begin-second-factor', {}, { 'idempotency-key': 'once' });
   t.match(again, { status: 409, body: { detail: /shown only once/ } });
   t.match(await ann.call('users/confirm-second-factor', { code: 'x' }), { status: 400 });
-  t.same((await ann.call('users/get-second-factor')).body, off, 'not yet');
+  t.same((await ann.call('users/get-second-factor')).body, off, 'not enabled yet');
   t.match((await signInFirstStep(ann)).body, { access_token: /^zes_/ }, 'not required yet');
   const right = { code: code(begun.body.secret) };
   const confirmed = await ann.call('users/confirm-second-factor', right);
@@ -110,7 +110,7 @@ t.test('a mailed link signs in with a one-time code', async (t) => {
   const right = { second_factor_token, code: code(secret) };
   const signedIn = await secondStep(right);
   t.match(signedIn, { status: 200, body: { access_token: /^zes_/, user: { email: user.email } } });
-  t.match(await secondStep(right), { status: 401 }, 'never twice');
+  t.match(await secondStep(right), { status: 401 }, 'a code works once');
   user.token = signedIn.body.access_token;
   t.match(await user.call('users/get-user'), { status: 200 });
 
@@ -124,7 +124,11 @@ t.test('a mailed link signs in with a one-time code', async (t) => {
   const late = (await signInFirstStep(user)).body.second_factor_token;
   ahead += 11 * 60_000;
   await server.syncClock();
-  t.match(await secondStep({ second_factor_token: late, code: code(secret) }), { status: 400 }, 'too late');
+  t.match(
+    await secondStep({ second_factor_token: late, code: code(secret) }),
+    { status: 400 },
+    'the sign-in has expired',
+  );
 });
 
 t.test('a browser is redirected to the code page and gets its session there', async (t) => {
@@ -140,9 +144,13 @@ t.test('a browser is redirected to the code page and gets its session there', as
   t.match(await secondStep({ code: '000000' }, own), { status: 401 });
   const done = await secondStep({ code: code(secret) }, own);
   t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: user.email } } });
-  t.equal(done.body.access_token, undefined, 'no script sees the session');
+  t.equal(done.body.access_token, undefined, 'scripts cannot read the session');
   const cookies = done.headers.getSetCookie();
-  t.same(cookies[0], 'second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax', 'the first step is over');
+  t.same(
+    cookies[0],
+    'second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    'the first step is complete',
+  );
   const session = cookies[1]?.split(';')[0] ?? '';
   const challengeRequest = { headers: { ...own, cookie: session }, body: {} };
   t.match(await sendRequest(`${server.url}/api/users/get-user`, challengeRequest), { status: 200 });
@@ -165,7 +173,7 @@ t.test('wrong codes slow down their sender and do not lock out the owner', async
     const wrong = await secondStep({ second_factor_token, code: 'aaaa-bbbb' });
     answers.push(wrong.status);
   }
-  t.same(answers, [401, 401, 401, 401, 401, 429], 'one sign-in has five tries, from wherever');
+  t.same(answers, [401, 401, 401, 401, 401, 429], 'one sign-in has five attempts, regardless of the address');
   const fresh = (await signInFirstStep(user)).body.second_factor_token;
   t.match(await secondStep({ second_factor_token: fresh, code: code(secret) }), { status: 200 });
 });
@@ -192,7 +200,7 @@ t.test('the administrator signs in with password and code', async (t) => {
   t.match(await login({}), { status: 401, body: { detail: /two-factor authentication/ } });
   t.match(await login({ code: code(secret) }), { status: 401 }, 'used to confirm');
   t.match(await login({ password: 'wrong', code: spare }), { status: 401 });
-  t.match(await login({ code: spare }), { status: 200 }, 'a wrong password uses no code up');
+  t.match(await login({ code: spare }), { status: 200 }, 'a wrong password does not consume the code');
   await server.restart();
   await wait();
   t.match(await login({}), { status: 401 });

@@ -74,7 +74,7 @@ t.test('sign-in never redirects to another site', async (t) => {
     const query = `redirect_url=${encodeURIComponent(redirect_url)}`;
     const provider = await sendRequest(at(`/api/auth/github/login?${query}`), { method: 'GET' });
     t.same([mailed.status, provider.status], [400, 400], encodeURIComponent(redirect_url).slice(0, 60));
-    t.notMatch(mailed.text + provider.text, /evil/, 'and it is not repeated');
+    t.notMatch(mailed.text + provider.text, /evil/, 'the reply does not repeat the target');
   }
 });
 
@@ -104,7 +104,11 @@ t.test('over https cookies are bound to this host and unavailable to scripts and
   const own = { origin: publicBase, cookie: session.split(';')[0]! };
   t.match(await post('/api/users/get-user', {}, own), { status: 200 });
   const planted = { ...own, cookie: `session=planted; ${own.cookie}` };
-  t.match(await post('/api/users/get-user', {}, planted), { status: 200 }, 'one that another host set loses');
+  t.match(
+    await post('/api/users/get-user', {}, planted),
+    { status: 200 },
+    'a cookie set by another host is ignored',
+  );
   // A sibling host can set cookies for this one too, but none with the `__Host-` prefix.
   const value = own.cookie.slice('__Host-session='.length);
   for (const cookie of [`session=${value}`, `a=b,${own.cookie}`, `a=b, ${own.cookie}`, `a="${own.cookie}"`])
@@ -126,7 +130,7 @@ t.test('over https cookies are bound to this host and unavailable to scripts and
   t.match(
     await post('/api/users/get-user', {}, own),
     { status: 401 },
-    'the session whose place another takes in a browser ends',
+    'a session that is replaced in a browser ends',
   );
 });
 
@@ -263,7 +267,7 @@ t.test(
       t.match(await ann.call('organizations/users/invite-user', { organization_id, email }), { status: 422 });
     t.notOk(mails().some((mail) => mail.includes('eve@example.com')));
     const asInvite = await ann.call('organizations/users/accept-invite', { invite_code: ann.token });
-    t.match(asInvite, { status: 404 }, 'a session is no invitation');
+    t.match(asInvite, { status: 404 }, 'a session is not an invitation');
   },
 );
 
@@ -315,7 +319,11 @@ t.test(
     t.match(info, { organization: { name: 'Acme' }, api_keys: [] });
     t.match((await ann.call('users/get-user')).body, { user: { name: null } });
     const own = { cookie, origin: publicBase, 'sec-fetch-site': 'same-origin' };
-    t.match(await post('/api/users/edit-user', { name: 'Ann' }, own), { status: 200 }, 'a page of ours may');
+    t.match(
+      await post('/api/users/edit-user', { name: 'Ann' }, own),
+      { status: 200 },
+      'a page of the server is allowed',
+    );
   },
 );
 

@@ -35,7 +35,7 @@ async function putFile(path: string, body: string | Uint8Array, headers: Record<
   return { status: reply.status, body: reply.body as { index_status?: string; error?: string | null } };
 }
 
-await t.test('with wait, add-document answers with the end of the way', async (t) => {
+await t.test('with wait, add-document returns the final status', async (t) => {
   const added = await api.request('documents/add-document', {
     collection_name,
     path: 'waited.pdf',
@@ -51,7 +51,7 @@ await t.test('with wait, add-document answers with the end of the way', async (t
     content: { type: 'auto', base64_data: base64(Buffer.from([0, 1, 2, 3])) },
     wait: true,
   });
-  t.equal(failed.status, 201, 'it is stored, although it cannot be read');
+  t.equal(failed.status, 201, 'the file is stored although it cannot be parsed');
   t.match(failed.body, { index_status: 'parsing_failed' });
   const plain = await api.call('documents/add-document', {
     collection_name,
@@ -61,7 +61,7 @@ await t.test('with wait, add-document answers with the end of the way', async (t
   t.same(plain, { message: 'Success!' });
 });
 
-await t.test('a batch answers for each document by itself, in order', async (t) => {
+await t.test('a batch returns one result per document, in order', async (t) => {
   const content = { type: 'text', text: 'a batch of slate' };
   await api.add(collection_name, 'batch/old', 'old');
   const { results } = await api.call('documents/add-documents', {
@@ -75,7 +75,7 @@ await t.test('a batch answers for each document by itself, in order', async (t) 
       { path: 'batch/2', content: { type: 'video' } },
       { path: 'batch/3', content, metadata: { tags: ['a'] } },
       { path: 'batch/4', content: { type: 'auto', base64_data: '###' } },
-      'no document',
+      'not a document',
       {
         path: 'batch/5',
         content: { type: 'auto', base64_data: base64(pdf) },
@@ -144,14 +144,14 @@ await t.test('raw uploads keep every byte, path and metadata', async (t) => {
   t.equal((await putFile('files/a/b/c?wait=true', 'slashes as they are')).status, 201);
   t.equal((await api.info(collection_name, 'a/b/c')).index_status, 'indexed');
   t.equal((await putFile(`files/${encodeURIComponent('a%2Fb')}?wait=true`, 'percent')).status, 201);
-  t.ok((await api.paths(collection_name)).includes('a%2Fb'), 'an encoded percent sign stays one');
+  t.ok((await api.paths(collection_name)).includes('a%2Fb'), 'an encoded percent sign is decoded once');
   const name = 'a collection/with 100 %';
   await api.call('collections/add-collection', { collection_name: name });
   t.equal((await putFile(`${encodeURIComponent(name)}/x?wait=true`, 'hello')).status, 201);
   t.same(await api.paths(name), ['x']);
 });
 
-await t.test('an upload without a length streams in; one that breaks off leaves nothing', async (t) => {
+await t.test('an upload without a length is streamed; an interrupted one leaves no data', async (t) => {
   const send = (path: string, chunks: readonly Buffer[], finish: boolean) =>
     new Promise<number>((resolve) => {
       const { hostname, port } = new URL(server.url);
@@ -204,7 +204,7 @@ await t.test('a form uploads a file with its fields', async (t) => {
   t.equal((await upload('form/ä.pdf', 'true')).status, 200);
 });
 
-await t.test('parse-document gives the pages of any known file and keeps nothing', async (t) => {
+await t.test('parse-document returns the pages of any supported file and stores nothing', async (t) => {
   const before = await api.call('status/get-status');
   const files: readonly (readonly [string, Uint8Array, readonly RegExp[]])[] = [
     ['a PDF', pdf, [/granite/, /marble/]],
@@ -284,7 +284,7 @@ async function checkSafeHeaders(
   t.match(response.headers.get('x-request-id'), /./, name);
 }
 
-await t.test('a token address gives the raw bytes, without a key and without danger', async (t) => {
+await t.test('a file URL returns the raw bytes, without a key and without active content', async (t) => {
   const files: Record<string, readonly [Uint8Array, RegExp]> = {
     'page.html': [
       Buffer.from('<html><script>alert(document.domain)</script><p>hi</p></html>'),
@@ -341,7 +341,7 @@ await t.test('the raw bytes of text variants are the joined text', async (t) => 
   }
 });
 
-await t.test('a token ends with its document: replaced or deleted is 404', async (t) => {
+await t.test('a token expires with its document: after replacement or deletion it returns 404', async (t) => {
   const path = 'mortal.pdf';
   const content = { type: 'auto', base64_data: base64(pdf) } as const;
   await api.add(collection_name, path, content);
@@ -353,10 +353,10 @@ await t.test('a token ends with its document: replaced or deleted is 404', async
   const firstImage = await page();
   const { results } = await api.call('queries/top-documents', { collection_name, query: 'marble', k: 20 });
   const found = results.find((result) => result.path === path);
-  t.equal(found?.file_url, first.file_url, 'search gives the same address');
+  t.equal(found?.file_url, first.file_url, 'search returns the same URL');
   for (const url of [first.file_url, firstImage]) t.equal((await fetch(url)).status, 200);
   await api.call('documents/update-document', { collection_name, path, metadata: { a: 'b' } });
-  t.equal((await fetch(first.file_url)).status, 200, 'new metadata keep the address');
+  t.equal((await fetch(first.file_url)).status, 200, 'new metadata keeps the URL');
   await api.add(collection_name, path, content, { overwrite: true });
   for (const url of [first.file_url, firstImage]) t.equal((await fetch(url)).status, 404, 'replaced');
   const second = await api.info(collection_name, path);
@@ -369,27 +369,30 @@ await t.test('a token ends with its document: replaced or deleted is 404', async
     t.match(await response.json(), { detail: /deleted or replaced/ });
   }
   await api.add(collection_name, path, content);
-  t.equal((await fetch(second.file_url)).status, 404, 'the next life has its own address');
+  t.equal((await fetch(second.file_url)).status, 404, 'the next version has its own URL');
 });
 
-await t.test('the pages of a PDF have images, made at the first request and again the same', async (t) => {
-  const path = 'pictured.pdf';
-  await api.add(collection_name, path, { type: 'auto', base64_data: base64(pdf) });
-  for (const page_index of [0, 1]) {
-    const body = { collection_name, path, page_index };
-    const url = (await api.call('documents/get-page-info', body)).page.image_url ?? '';
-    t.match(url, `${server.url}/v1/documents/get-page-image?token=`);
-    const replies = await Promise.all([fetch(url), fetch(url), fetch(url)]);
-    const images = await Promise.all(replies.map((reply) => bytesOf(reply)));
-    for (const [i, reply] of replies.entries()) {
-      await checkSafeHeaders(t, reply, /^image\/jpeg$/, `page ${page_index}`);
-      t.same(images[i]?.subarray(0, 3), Buffer.from([0xff, 0xd8, 0xff]), 'it is a JPEG');
-      t.same(images[i], images[0]);
+await t.test(
+  'the pages of a PDF have images, rendered on the first request and identical afterwards',
+  async (t) => {
+    const path = 'pictured.pdf';
+    await api.add(collection_name, path, { type: 'auto', base64_data: base64(pdf) });
+    for (const page_index of [0, 1]) {
+      const body = { collection_name, path, page_index };
+      const url = (await api.call('documents/get-page-info', body)).page.image_url ?? '';
+      t.match(url, `${server.url}/v1/documents/get-page-image?token=`);
+      const replies = await Promise.all([fetch(url), fetch(url), fetch(url)]);
+      const images = await Promise.all(replies.map((reply) => bytesOf(reply)));
+      for (const [i, reply] of replies.entries()) {
+        await checkSafeHeaders(t, reply, /^image\/jpeg$/, `page ${page_index}`);
+        t.same(images[i]?.subarray(0, 3), Buffer.from([0xff, 0xd8, 0xff]), 'the image is a JPEG');
+        t.same(images[i], images[0]);
+      }
+      const head = await fetch(url, { method: 'HEAD' });
+      t.equal(Number(head.headers.get('content-length')), images[0]?.length);
     }
-    const head = await fetch(url, { method: 'HEAD' });
-    t.equal(Number(head.headers.get('content-length')), images[0]?.length);
-  }
-  const { results } = await api.call('queries/top-pages', { collection_name, query: 'marble', k: 20 });
-  const url = results.find((result) => result.path === path)?.image_url ?? '';
-  t.equal((await fetch(url)).status, 200, 'search gives image addresses that work');
-});
+    const { results } = await api.call('queries/top-pages', { collection_name, query: 'marble', k: 20 });
+    const url = results.find((result) => result.path === path)?.image_url ?? '';
+    t.equal((await fetch(url)).status, 200, 'search returns valid image URLs');
+  },
+);

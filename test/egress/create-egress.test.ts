@@ -19,7 +19,7 @@ function egressOf(settings: Partial<Settings>) {
   return egress.hosts.map(({ host, port, purpose }) => `${host}:${port ?? '*'} ${purpose}`);
 }
 
-t.test('the hosts are those that the settings name, and none by themselves', async (t) => {
+t.test('the hosts are those in the settings, and none by default', async (t) => {
   t.same(egressOf({}), []);
   const cases: readonly (readonly [Partial<Settings>, readonly string[]])[] = [
     [
@@ -52,5 +52,5 @@ t.test('the hosts are those that the settings name, and none by themselves', asy
   ];
   for (const [settings, hosts] of cases) t.same(egressOf(settings), hosts, JSON.stringify(settings));
   const machine = egressOf({ awsMarketplace: true });
-  t.ok(machine.includes('169.254.169.254:80 AWS Marketplace'), 'where the machine has its credentials');
+  t.ok(machine.includes('169.254.169.254:80 AWS Marketplace'), 'the metadata service of the machine');
 });

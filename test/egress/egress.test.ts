@@ -59,7 +59,7 @@ t.test(
   },
 );
 
-t.test('a redirection is the reply: it leads nowhere', async (t) => {
+t.test('a redirect is returned and not followed', async (t) => {
   const unlistedServer = await startServer(t);
   const listedServer = await startServer(
     t,
@@ -73,7 +73,7 @@ t.test('a redirection is the reply: it leads nowhere', async (t) => {
   t.equal(unlistedServer.connected(), 0);
 });
 
-t.test('with the mode none nothing is allowed, and the error names the setting', async (t) => {
+t.test('with the mode none no host is allowed, and the error names the setting', async (t) => {
   const listedServer = await startServer(t);
   const { hosts } = allowing(listedServer.port);
   const egress = new Egress({ mode: 'none', hosts });
@@ -89,7 +89,7 @@ t.test('a denied connection is found in the errors that libraries wrap around it
   );
   t.equal(findEgressDenial(Object.assign(new Error('of Stripe'), { detail: denial })), denial);
   t.equal(findEgressDenial(new Error('something else')), null);
-  const endless = new Error('of itself');
+  const endless = new Error('circular');
   endless.cause = endless;
   t.equal(findEgressDenial(endless), null);
 });
@@ -109,7 +109,7 @@ t.test('names are compared without case and brackets; a host without a port has 
   t.notOk(egress.allows('example.com.evil.example', 443));
 });
 
-t.test('a guarded thread opens no other connection, whichever library asks for it', async (t) => {
+t.test('a restricted thread opens no other connection, regardless of the library', async (t) => {
   const [listedServer, unlistedServer] = [await startServer(t), await startServer(t)];
   // Affects the rest of this process, so this test must be the last one.
   guardSockets(allowing(listedServer.port));

@@ -23,7 +23,7 @@ function reasonToSkip(): string | false {
   }
 }
 
-/** System calls with a destination outside this machine; name servers count as outside, wherever they are. */
+/** System calls with a destination outside this machine; name servers count as outside, regardless of their address. */
 function outgoing(calls: string): string[] {
   return calls.split('\n').filter((call) => {
     const isInternet = /sa_family=AF_INET6?\b/.test(call);
@@ -43,7 +43,7 @@ function folderOf(t: Test): string {
 
 const skip = reasonToSkip();
 
-t.test('the recorder sees a connection and a question to a name server', { skip }, async (t) => {
+t.test('the recorder detects a connection and a name lookup', { skip }, async (t) => {
   const folder = folderOf(t);
   const script = `const net = require('net');
     net.connect(443, '192.0.2.1').on('error', () => {});
@@ -69,8 +69,8 @@ t.test('a server without a network serves all operations and attempts no connect
   };
   t.match(found, /granite/);
   t.match(reranked, /marble/);
-  t.ok(Object.keys(statuses).length > 8, 'the files of the dashboard are among them');
+  t.ok(Object.keys(statuses).length > 8, 'the dashboard files are included');
   for (const [path, status] of Object.entries(statuses)) t.equal(status, 200, path);
   const calls = readFileSync(join(folder, 'calls'), 'utf8');
-  t.same(outgoing(calls), [], 'no connection and no question to a name server');
+  t.same(outgoing(calls), [], 'no connection and no name lookup');
 });

@@ -12,7 +12,7 @@ t.test('nDCG is 1 for the best order, less for a worse one and 0 when nothing is
   t.equal(ndcg(['c', 'd'], grades, 10), 0);
   const swapped = (1 + 2 / Math.log2(3)) / (2 + 1 / Math.log2(3));
   t.ok(Math.abs(ndcg(['b', 'a'], grades, 10) - swapped) < 1e-12);
-  t.equal(ndcg([...late, 'a'], grades, 10), 0, 'what comes after the tenth does not count');
+  t.equal(ndcg([...late, 'a'], grades, 10), 0, 'results after the tenth do not count');
 });
 
 t.test('recall counts relevant results, the reciprocal rank uses the first of them', async (t) => {

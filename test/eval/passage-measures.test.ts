@@ -13,7 +13,7 @@ t.test('retrieved and relevant text is compared character by character', async (
   t.same(
     measurePassageQuality([span(0, 40), span(60, 100)], [span(30, 70), span(90, 95)]),
     { recall: 25 / 45, precision: 25 / 80, overlap: 25 / 100 },
-    'passages and snippets meet in any order',
+    'passages and snippets match in any order',
   );
 });
 

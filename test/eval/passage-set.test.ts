@@ -19,7 +19,7 @@ function folderOf(t: Test, question: object | null): string {
   return folder;
 }
 
-t.test('documents and relevant passages are read as marked', async (t) => {
+t.test('documents and their marked passages are read', async (t) => {
   const set = await readPassageSet(folderOf(t, { corpus: 'report', spans: [lift, drag] }));
   t.same(set.documents, [{ id: 'report', text: report }]);
   const passages = [

@@ -18,7 +18,7 @@ t.test('the buffer of a large chunk is reused only after its release', async (t)
   const third = chunkBuffers.copy(bytesOf(large, 3));
   const fourth = chunkBuffers.copy(bytesOf(large, 4));
   t.equal(third.buffer, buffer);
-  t.not(fourth.buffer, buffer, 'once, although it was given back twice');
+  t.not(fourth.buffer, buffer, 'reused once although it was released twice');
   t.ok(second.every((byte) => byte === 2));
 });
 

@@ -211,7 +211,7 @@ serverContract(
     t.notMatch(
       JSON.stringify(lines),
       /secret words/,
-      'no text of a zero-retention organisation reaches the log',
+      'no text of an organization with zero data retention reaches the log',
     );
   },
 );
@@ -249,6 +249,6 @@ serverContract(
     const later = await connect(server);
     later.sendHead('PUT', path, { 'content-length': '1' });
     later.send('x');
-    t.equal((await later.readReply()).status, 201, 'there is room again');
+    t.equal((await later.readReply()).status, 201, 'permits are free again');
   },
 );

@@ -19,7 +19,7 @@ const built: ReadonlyMap<string, Uint8Array> = new Map([
 const script1 = '/assets/index-AAAA.js';
 
 serverContract(
-  'every address below /app/ is the page, which is asked for anew each time',
+  'every path below /app/ returns the page, which is revalidated each time',
   async ({ t, open, connect }) => {
     const server = await open({ dashboard: new Dashboard(built), settings: { home: '/app/' } });
     for (const path of ['/app/', '/app/collections/a%2Fb/documents', '/app/sign-in?problem=link', '/app//']) {
@@ -61,7 +61,7 @@ serverContract(
 );
 
 serverContract(
-  'files with hashed names are kept for ever, and come as small as the browser takes them',
+  'files with hashed names are cached permanently, in the smallest encoding that the browser accepts',
   async ({ t, open, connect }) => {
     const server = await open({ dashboard: new Dashboard(built) });
     const client = await connect(server);
@@ -97,7 +97,7 @@ serverContract(
         t.ok(reply.body.length < script.length / 5, `${accepted}: ${reply.body.length} bytes`);
       tags.add(reply.headers.get('etag'));
     }
-    t.equal(tags.size, 3, 'each form has a tag of its own');
+    t.equal(tags.size, 3, 'each encoding has its own ETag');
     const letters = await get('/assets/letters-BBBB.woff2', { 'accept-encoding': 'br' });
     t.same(
       [letters.headers.get('content-type'), letters.headers.get('content-encoding')],
@@ -107,7 +107,7 @@ serverContract(
   },
 );
 
-serverContract('nothing but what was built can be had under /assets/', async ({ t, open, connect }) => {
+serverContract('only built files are available under /assets/', async ({ t, open, connect }) => {
   const server = await open({ dashboard: new Dashboard(built) });
   const client = await connect(server);
   for (const name of [
@@ -133,7 +133,7 @@ serverContract('nothing but what was built can be had under /assets/', async ({ 
 });
 
 serverContract(
-  'without a build the address says how to make one, and the rest works',
+  'without a build the page explains how to create one, and everything else works',
   async ({ t, open }) => {
     const server = await open();
     const reply = await fetch(`${server.url}/app/`);
@@ -145,26 +145,23 @@ serverContract(
   },
 );
 
-serverContract(
-  'somebody who opens an address in a browser reads a refusal as a page',
-  async ({ t, open }) => {
-    const server = await open();
-    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
-    const address = `${server.url}/nowhere/<img src=x onerror=alert(1)>`;
-    const errorPage = await fetch(address, { headers: { accept } });
-    t.equal(errorPage.status, 404);
-    t.equal(errorPage.headers.get('content-type'), 'text/html; charset=utf-8');
-    t.match(errorPage.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/);
-    const html = await errorPage.text();
-    t.match(html, /<h1>Page not found<\/h1>.*href="\/app\/"/s);
-    t.notMatch(html, /<script|onerror/);
-    t.same(await (await fetch(address)).json(), {
-      detail: 'The requested path does not exist. See /docs for all operations.',
-    });
-  },
-);
+serverContract('a browser gets errors as HTML pages', async ({ t, open }) => {
+  const server = await open();
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const address = `${server.url}/nowhere/<img src=x onerror=alert(1)>`;
+  const errorPage = await fetch(address, { headers: { accept } });
+  t.equal(errorPage.status, 404);
+  t.equal(errorPage.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.match(errorPage.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'none'/);
+  const html = await errorPage.text();
+  t.match(html, /<h1>Page not found<\/h1>.*href="\/app\/"/s);
+  t.notMatch(html, /<script|onerror/);
+  t.same(await (await fetch(address)).json(), {
+    detail: 'The requested path does not exist. See /docs for all operations.',
+  });
+});
 
-serverContract('a build is read from its folder, whatever lies in it', async ({ t, open }) => {
+serverContract('a build is read from its folder, regardless of the file names', async ({ t, open }) => {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-built-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'assets', 'deep'), { recursive: true });

@@ -95,7 +95,7 @@ async function callAs(
     if (markers.length === 0 || isOpen(expectation)) continue;
     const sent = JSON.stringify([input, fixture.headers[caller]]);
     const leaked = markers.filter((marker) => answer.text.includes(marker) && !sent.includes(marker));
-    if (leaked.length > 0) t.fail(`${title} tells ${leaked.join(', ')}`);
+    if (leaked.length > 0) t.fail(`${title} reveals ${leaked.join(', ')}`);
     if (expected < 300 || !comparedCallers.has(caller)) continue;
     const absent = absentIds(caller);
     const otherInput = expectation.buildInput(absent, fresh, fixture);
@@ -127,7 +127,7 @@ const comparisons: { readonly title: string; readonly exists: object; readonly d
 /** Both prefixes for the callers for which the prefix can make a difference. */
 function urlPrefixesFor(route: Route, caller: CallerName): readonly string[] {
   if (!route.isVersioned) return [''];
-  return caller === 'nobody' || caller === 'read_only' ? ['/v1', ''] : ['/v1'];
+  return caller === 'anonymous' || caller === 'read_only' ? ['/v1', ''] : ['/v1'];
 }
 
 /** Authenticated callers without access: existing and absent resources must look the same to them. */
@@ -162,7 +162,7 @@ t.test('members without key management see fewer details of keys', async (t) => 
   t.same(
     member,
     owner.map((key) => key.slice(0, 8)),
-    'without the end',
+    'without the last characters',
   );
 });
 
@@ -230,7 +230,7 @@ t.test('successful, failed and denied sign-ins are in the audit log', async (t) 
     t.ok(has(installation, { action, actor: 'administrator' }), action);
   t.ok(
     has(installation, { action: 'access.denied', actor: null, target: 'collections/add-collection' }),
-    'no good key',
+    'no valid key',
   );
   t.ok(
     has(ours, {
@@ -249,9 +249,9 @@ t.test('successful, failed and denied sign-ins are in the audit log', async (t) 
   t.ok(has(ours, { action: 'organization.updated', actor: 'administrator' }));
   const userOperations = [...installation, ...ours].filter(({ actor }) => actor !== 'system');
   const nowhere = userOperations.filter(({ address }) => !/^(10\.|127\.|::)/.test(address ?? ''));
-  t.same(nowhere, [], 'everybody came from somewhere');
+  t.same(nowhere, [], 'every entry has an address');
   const text = JSON.stringify([installation, ours]);
-  for (const secret of fixture.secrets) t.notOk(text.includes(secret), 'and no secret');
+  for (const secret of fixture.secrets) t.notOk(text.includes(secret), 'no entry contains a secret');
 });
 
 t.test('no log line and no stored row contains a secret', async (t) => {

@@ -5,7 +5,7 @@ import { type CallerName, callerNames } from './tenant-fixture.ts';
 export type ExpectedStatuses = Readonly<Record<CallerName, number>>;
 
 const unauthenticatedStatuses = {
-  nobody: 401,
+  anonymous: 401,
   garbage: 401,
   expired: 401,
   deleted: 401,
@@ -63,7 +63,7 @@ export function userAccess(
   };
 }
 
-/** For every caller, whatever the credentials. */
+/** For every caller, regardless of the credentials. */
 export function publicAccess(status: number): ExpectedStatuses {
   return Object.fromEntries(callerNames.map((name) => [name, status])) as ExpectedStatuses;
 }

@@ -90,7 +90,7 @@ t.test('the number of fields of an object is bounded', (t) => {
   t.equal(
     (parse(`[${'0,'.repeat(jsonMembersMax)}0]`) as number[]).length,
     jsonMembersMax + 1,
-    'a list may be longer',
+    'a list can be longer',
   );
   t.end();
 });
@@ -116,6 +116,6 @@ t.test('invalid JSON is a 422 that does not quote the body', (t) => {
       t.notMatch((error as Error).message, /secret/);
     }
   }
-  t.same(parse(''), {}, 'but nothing at all is an empty request');
+  t.same(parse(''), {}, 'an empty body is an empty request');
   t.end();
 });

@@ -55,7 +55,7 @@ t.test('every published schema exists with the same required fields, nulls and e
     for (const field of fields) {
       const [, fieldName = '', mark, nullable] = /^(\w+)([!?])(0?)$/.exec(field) ?? [];
       const property = properties?.[fieldName];
-      t.ok(property, `${name}.${fieldName} is there`);
+      t.ok(property, `${name}.${fieldName} exists`);
       t.equal(
         required.includes(fieldName),
         mark === '!',
@@ -72,7 +72,7 @@ t.test('every published schema exists with the same required fields, nulls and e
         fields.filter((field) => field.includes('!')).map((field) => field.slice(0, field.indexOf('!'))),
       );
       for (const field of required)
-        t.ok(published.has(field), `${name} asks for no more than is published: ${field}`);
+        t.ok(published.has(field), `${name} requires only the published fields: ${field}`);
     }
   }
   t.end();
@@ -220,7 +220,7 @@ t.test('the documentation page shows every operation, needs no script and loads 
   const ids = [...html.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]);
   t.equal(new Set(ids).size, ids.length, 'anchors are unique');
   for (const [, target] of html.matchAll(/href="#([^"]+)"/g))
-    t.ok(ids.includes(target), `#${target} leads somewhere`);
+    t.ok(ids.includes(target), `#${target} has a target`);
   const server = await startTestHttpServer('auto');
   t.teardown(() => server.close(0));
   const reply = await fetch(`${server.url}/docs`);

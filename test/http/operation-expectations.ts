@@ -240,7 +240,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   },
   'delete-organization': {
     expected: userAccess(400, 403, 403, 404),
-    buildInput: inOrganization({ confirm_name: 'not its name' }),
+    buildInput: inOrganization({ confirm_name: 'another name' }),
   },
   'get-audit-log': { expected: userAccess(200, 403, 403, 404), buildInput: inOrganization() },
   'invite-user': {

@@ -114,5 +114,5 @@ export function sleep(ms: number): Promise<void> {
 
 /** Waits until `condition` holds. */
 export function waitUntil(condition: () => boolean): Promise<void> {
-  return untilHappened('what the test waits for', condition, 5);
+  return untilHappened('the expected event', condition, 5);
 }

@@ -37,7 +37,7 @@ const tooSlow = { code: 'request_timeout', message: /at least 1024 bytes per sec
 t.test('a body that arrives too slowly is aborted, regardless of the bytes received before', async (t) => {
   const { pushBytes } = build();
   t.equal(await pushBytes(500_000, 10_000), 500_000);
-  t.equal(await pushBytes(10, 6_000), 10, 'the speed is taken over the whole window');
+  t.equal(await pushBytes(10, 6_000), 10, 'the rate is measured over the whole window');
   t.equal(await pushBytes(10, 6_000), 10);
   t.equal(await pushBytes(10, 6_000), 10);
   await t.rejects(pushBytes(10, 6_000), tooSlow);

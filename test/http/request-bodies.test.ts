@@ -51,11 +51,11 @@ serverContract(
       t.equal(reply.status, 413);
       t.match(await reply.json(), { detail: /limit of 100,000 bytes/ });
     }
-    t.equal((await send(limit)).status, 422, 'and what just fits is read');
+    t.equal((await send(limit)).status, 422, 'a body at the limit is read');
   },
 );
 
-serverContract('a client that sends its whole over-long body reads the refusal', async ({ t, open }) => {
+serverContract('a client that sends its whole oversized body receives the rejection', async ({ t, open }) => {
   const server = await open({ bounds: { lingerMsMax: testEventMsMax } });
   const reply = await post(server, addPath, ' '.repeat(6_000_000));
   t.equal(reply.status, 413);

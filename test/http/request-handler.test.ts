@@ -132,7 +132,7 @@ t.test('metrics are available locally and to the administrator, but not through 
   t.match(figures, /quarry_http_requests_total\{operation="add-document",status="201"\} \d+/);
   t.match(figures, /quarry_http_request_seconds_bucket\{le="0.005",operation="top-snippets"\}/);
   t.match(figures, /quarry_http_requests_running 1/);
-  t.match(figures, /quarry_http_body_bytes 0\n/, 'every body was given back');
+  t.match(figures, /quarry_http_body_bytes 0\n/, 'the memory of every body is released');
   t.equal((await get({ 'x-forwarded-for': '10.0.0.1' })).status, 401);
   t.equal((await get({ 'x-forwarded-for': '127.0.0.1', authorization: 'Bearer all' })).status, 403);
   t.equal((await get({ 'x-forwarded-for': '10.0.0.1', authorization: 'Bearer admin' })).status, 200);
@@ -146,7 +146,7 @@ t.test('the bodies of all requests stay within their memory budget', async (t) =
   t.equal(refused.headers.get('x-quarry-limit'), 'request-bodies');
   t.match(await refused.text(), /your share of memory/);
   for (let i = 0; i < 20; i++)
-    t.equal((await post(small, addPath, addBody({}))).status, 201, 'what was taken is given back');
+    t.equal((await post(small, addPath, addBody({}))).status, 201, 'all memory is released');
 });
 
 t.test('an admission check rejects before the body is read, and every call is counted once', async (t) => {

@@ -35,7 +35,7 @@ function createMovableClock() {
 async function until(t: Test, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 60_000;
   while (!(await isTrue())) {
-    if (performance.now() > end) t.bailout('what the test waits for did not come');
+    if (performance.now() > end) t.bailout('the expected event did not happen');
     await sleep(10);
   }
 }
@@ -48,13 +48,17 @@ serverContract('each kind of operation has its own limit of bytes', async ({ t, 
   const blank = (bytes: number) => ' '.repeat(bytes);
   const statuses = async (path: string, bytes: number) => (await post(server, path, blank(bytes))).status;
   t.equal(await statuses('/v1/queries/top-documents', 2_097_153), 413);
-  t.equal(await statuses('/v1/queries/top-documents', 2_000_000), 422, 'what fits is read');
+  t.equal(await statuses('/v1/queries/top-documents', 2_000_000), 422, 'a body within the limit is read');
   t.equal(await statuses('/v1/models/embed', 6_000_001), 413);
   t.equal(await statuses('/v1/models/embed', 5_900_000), 422);
   t.equal(await statuses('/api/auth/magic-link/send', 65_537), 413);
-  t.equal(await statuses('/v1/admin/create-organization', 65_537), 403, 'who may not call it is told first');
+  t.equal(
+    await statuses('/v1/admin/create-organization', 65_537),
+    403,
+    'missing permission is reported first',
+  );
   t.equal(await statuses('/api/billing/webhook', 262_145), 413);
-  t.equal(await statuses(addPath, 7_000_000), 422, 'documents may be large');
+  t.equal(await statuses(addPath, 7_000_000), 422, 'documents can be large');
 });
 
 serverContract(
@@ -93,7 +97,7 @@ serverContract('fields that an operation does not know are dropped before it run
     receivedBodies.map((request) => Object.keys(request).sort()),
     [Object.keys(known).sort()],
   );
-  t.ok((await bodyBytes(server)) < 10_000, 'and a request that waits is charged for what is left');
+  t.ok((await bodyBytes(server)) < 10_000, 'a waiting request is charged for the remaining fields');
   release();
   t.equal((await waiting).status, 201);
   t.equal(await bodyBytes(server), 0);
@@ -121,7 +125,7 @@ serverContract(
     t.equal((await send('two', 800_000)).status, 201);
     slow.close();
     await until(t, async () => (await bodyBytes(server)) === 0);
-    t.equal((await send('one', 400_000)).status, 201, 'what was held is given back');
+    t.equal((await send('one', 400_000)).status, 201, 'all memory is released');
   },
 );
 
@@ -150,7 +154,7 @@ serverContract(
     };
     const slow = await Promise.all(Array.from({ length: 4 }, () => begin('slow')));
     await until(t, () => receiving === 4);
-    t.equal((await (await begin('slow')).readReply()).status, 503, 'its share is used up');
+    t.equal((await (await begin('slow')).readReply()).status, 503, 'its share is exhausted');
     const first = await begin('guest');
     await until(t, () => receiving === 5);
     passes(1_500);
@@ -221,9 +225,9 @@ serverContract('an upload ends when its key is deleted', async ({ t, open, conne
   revoked.add('one');
   passes(2_000);
   long.send('y');
-  t.equal((await long.readReply()).status, 401, 'in the middle');
+  t.equal((await long.readReply()).status, 401, 'during the body');
   short.send('y');
-  t.equal((await short.readReply()).status, 401, 'and at its end');
+  t.equal((await short.readReply()).status, 401, 'at the end of the body');
   t.equal(stored, 0);
 });
 

@@ -273,7 +273,7 @@ t.test('an error reply does not quote the body', async (t) => {
   t.notMatch(await reply.text(), /secret/);
 });
 
-t.test('the memory of all these bodies is released', async (t) => {
+t.test('the memory of all bodies is released', async (t) => {
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   t.match(metrics, /quarry_http_body_bytes 0\n/);
 });

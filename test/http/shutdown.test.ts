@@ -33,7 +33,7 @@ serverContract(
     await closed;
     await idle.waitForEnd();
     await t.rejects(fetch(`${server.url}/healthz`), 'the port is closed');
-    await t.resolves(server.close(0), 'closing twice does no harm');
+    await t.resolves(server.close(0), 'closing is idempotent');
   },
 );
 

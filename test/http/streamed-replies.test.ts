@@ -34,7 +34,7 @@ serverContract('a client that does not read its reply is disconnected', async ({
 });
 
 serverContract(
-  'a long file is read no faster than its client takes it, and arrives whole',
+  'a long file is read no faster than its client receives it, and arrives complete',
   async ({ t, open, connect }) => {
     const size = 64 * megabyte;
     let produced = 0;
@@ -56,13 +56,13 @@ serverContract(
     client.socket.pause();
     client.sendHead('GET', '/v1/documents/get-document?token=t');
     await sleep(300);
-    t.ok(produced < size / 2, `only ${produced} bytes were read while the client stood still`);
+    t.ok(produced < size / 2, `only ${produced} bytes were read while the client was stalled`);
     client.socket.resume();
     const reply = await client.readReply();
     t.equal(reply.body.length, size);
     for (const i of [0, 1, 17, 63]) t.equal(reply.body[i * megabyte + 5], i, `megabyte ${i} is in its place`);
     client.sendHead('GET', '/healthz');
-    t.equal((await client.readReply()).status, 200, 'the connection lives on');
+    t.equal((await client.readReply()).status, 200, 'the connection stays open');
   },
 );
 
@@ -148,7 +148,7 @@ serverContract('token URLs need no key and are cacheable, but their errors are n
   const server = await open({
     services: {
       getDocumentFile: async (_call, token) => {
-        if (token !== 't') throw new AppError('not_found', 'The document is gone.');
+        if (token !== 't') throw new AppError('not_found', 'The document was deleted.');
         return fakeFileReply('<script>', 'text/html', 'a "b"/ü.html');
       },
     },
@@ -174,7 +174,7 @@ serverContract('token URLs need no key and are cacheable, but their errors are n
   }
 });
 
-serverContract('a long JSON reply arrives whole', async ({ t, open }) => {
+serverContract('a long JSON reply arrives complete', async ({ t, open }) => {
   const names = Array.from({ length: 200_000 }, (_, i) => `collection number ${i}`);
   const server = await open({ services: { getCollectionList: async () => ({ collection_names: names }) } });
   t.same(await (await post(server, listPath)).json(), { collection_names: names });

@@ -68,7 +68,7 @@ serverContract('a fast upload waits for a slow disk, not in memory', async ({ t,
     for (; sent < size; sent += chunk.length) if (!client.send(chunk)) await once(client.socket, 'drain');
   })();
   await sleep(300);
-  t.ok(sent < size / 2, `only ${sent} bytes left the client while the disk stood still`);
+  t.ok(sent < size / 2, `only ${sent} bytes left the client while the disk was stalled`);
   release();
   await sending;
   t.equal((await client.readReply()).status, 201);
@@ -176,7 +176,7 @@ serverContract('a form streams its file, after its fields', async ({ t, open }) 
   const late = await send(form);
   t.equal(late.status, 422);
   t.match(await late.json(), { detail: [{ msg: /"late" comes after the file/ }] });
-  t.equal(uploads.length, 1, 'the service was not told that the file is complete');
+  t.equal(uploads.length, 1, 'the service did not receive a complete file');
 });
 
 serverContract('a form that ends inside its file is rejected', async ({ t, open, connect }) => {

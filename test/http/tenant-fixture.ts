@@ -20,7 +20,7 @@ import { waitUntil } from '../timeouts.ts';
  * document.
  */
 export const callerNames = [
-  'nobody',
+  'anonymous',
   'garbage',
   'expired',
   'deleted',
@@ -43,7 +43,7 @@ export type CallerName = (typeof callerNames)[number];
 
 /** Callers that must not learn anything about the organization. */
 export const outsiders: ReadonlySet<CallerName> = new Set([
-  ...(['nobody', 'garbage', 'expired', 'deleted', 'ended session'] as const),
+  ...(['anonymous', 'garbage', 'expired', 'deleted', 'ended session'] as const),
   ...(['otherKey', 'nonMember', 'from elsewhere'] as const),
 ]);
 
@@ -202,7 +202,7 @@ function createHeaders(
   const as = (token: string) => ({ authorization: `Bearer ${token}` });
   const inside = (token: string) => ({ ...as(token), 'x-quarry-organization': organizationId });
   return {
-    nobody: {},
+    anonymous: {},
     garbage: as(generateKey(systemRandom)),
     expired: as(tokens.expired),
     deleted: as(tokens.deleted),

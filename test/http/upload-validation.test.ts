@@ -47,7 +47,7 @@ t.test('uploads are rejected with a reason before anything is stored', async (t)
   t.match(
     await put('/documents/get-document/info', { body: '' }),
     /^201/,
-    'a collection may be named like an operation',
+    'a collection can have the name of an operation',
   );
   t.equal(stored, 2);
 });
@@ -130,7 +130,7 @@ t.test('a form field that is not UTF-8 is rejected', async (t) => {
       ),
     });
   const foreign = await latin1('caf\xe9');
-  t.equal(foreign.status, 422, 'or all paths in another encoding would be one');
+  t.equal(foreign.status, 422, 'otherwise all paths in another encoding would be equal');
   t.match(await foreign.text(), /\\"path\\" is not UTF-8/);
   t.equal(counts.stored, 0);
   t.equal((await latin1('cafe')).status, 201);

@@ -76,7 +76,7 @@ t.test('searches beyond the queue capacity fail with busy, the others succeed', 
   const abortReasons = await answers;
   t.ok(abortReasons.includes('busy'));
   t.ok(abortReasons.every((abortReason) => abortReason === 'busy' || abortReason === 1500));
-  t.equal((await index.search(indexQuery(anything))).count, 1500, 'and then there is room again');
+  t.equal((await index.search(indexQuery(anything))).count, 1500, 'the queue has space again');
   t.equal(CollectionIndex.queuedCalls(), 0);
   await index.close();
 });

@@ -16,7 +16,7 @@ const scales: readonly (ModelScale & { readonly changes: number })[] = [
 
 for (const { changes, ...scale } of scales) {
   t.test(
-    `random changes match a plain map, whichever way rows are found (${scale.shards} rows, seed ${seed})`,
+    `random changes match a plain map, regardless of the search strategy (${scale.shards} rows, seed ${seed})`,
     async (t) => {
       const directory = `${folder.path}/${scale.dimensions}`;
       const run = await runAgainstModel(scale, { directory, seed, changes });

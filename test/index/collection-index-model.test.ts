@@ -37,7 +37,7 @@ t.test(
     const scale = { dimensions: 24, rowsMax: 800, shards: [8_500, 1_200] };
     const run = await runAgainstModel(scale, { directory: `${folder.path}/large`, seed, changes: 150 });
     t.equal(run.wrong, null);
-    for (const strategy of searchStrategies) t.ok(run.strategyCounts.has(strategy), `${strategy} was met`);
+    for (const strategy of searchStrategies) t.ok(run.strategyCounts.has(strategy), `${strategy} occurred`);
     const { walked: graphAnswers, scanned: scanAnswers } = run.recall;
     t.ok(graphAnswers >= recallMin.graph, `graphs find ${graphAnswers}`);
     t.ok(scanAnswers >= recallMin.scan, `scans find ${scanAnswers}`);
@@ -79,7 +79,7 @@ t.test('no search mixes two versions of a document during overwrites', async (t)
       // The search started when `versions` were current and must see exactly those.
       const asOfTheCall =
         rowsOf.size === paths && [...rowsOf.keys()].every((version) => versions.has(version));
-      if (!whole || !asOfTheCall) t.fail(`a mixed answer: ${JSON.stringify([...rowsOf])}`);
+      if (!whole || !asOfTheCall) t.fail(`a mixed result: ${JSON.stringify([...rowsOf])}`);
       searches++;
     }
   };

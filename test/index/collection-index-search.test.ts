@@ -4,7 +4,7 @@ import { waitUntil } from '../timeouts.ts';
 import { anything, freshDirectory, vectors } from './collection-index-fixtures.ts';
 import { hitsOf, indexQuery, makeDocument, openIndex, seededRandom } from './samples.ts';
 
-t.test('every hit carries both scores, whichever side found it', async (t) => {
+t.test('every hit has both scores, regardless of the side that found it', async (t) => {
   const index = await openIndex(freshDirectory());
   const near = vectors(0);
   const far = Float32Array.from(near, (value) => -value);
@@ -82,8 +82,8 @@ t.test('alternatives of one word count once, with the best of them', async (t) =
     [0, 1, 2],
   );
   const [exact, alternative, both] = together.map(({ lexical }) => lexical);
-  t.ok(Math.abs((exact ?? 0) - 2 * (alternative ?? 0)) < 1e-6, 'the weight counts');
-  t.ok((both ?? 0) < (exact ?? 0) && (both ?? 0) > (exact ?? 0) * 0.7, 'once, in a longer row');
+  t.ok(Math.abs((exact ?? 0) - 2 * (alternative ?? 0)) < 1e-6, 'the weight applies');
+  t.ok((both ?? 0) < (exact ?? 0) && (both ?? 0) > (exact ?? 0) * 0.7, 'counted once, in a longer row');
   await index.close();
 });
 
@@ -114,7 +114,7 @@ t.test('filters: each operator, missing attributes, lists and nesting', async (t
     values,
   });
   const cases: [string, FilterNode | null, number[]][] = [
-    ['null is all', null, [0, 1, 2, 3, 4, 5]],
+    ['null matches all', null, [0, 1, 2, 3, 4, 5]],
     ['eq', compare('eq', '2020'), [1]],
     ['ne is true for the missing', compare('ne', '2020'), [0, 2, 3, 4, 5]],
     ['gt goes by UTF-8 bytes', compare('gt', '\uffee'), [4]],
@@ -122,13 +122,13 @@ t.test('filters: each operator, missing attributes, lists and nesting', async (t
     ['lt', compare('lt', '2020'), [0]],
     ['lte', compare('lte', '2020'), [0, 1]],
     ['in', member('year', 'in', ['2019', '2021', 'x']), [0, 2]],
-    ['in of nothing', member('year', 'in', []), []],
+    ['in with an empty list', member('year', 'in', []), []],
     ['nin', member('year', 'nin', ['2019', '2021']), [1, 3, 4, 5]],
     ['list in', member('list:tags', 'in', ['b', 'c']), [0]],
     ['list nin is true for empty and missing lists', member('list:tags', 'nin', ['b']), [1, 2, 3, 4, 5]],
     ['and', { kind: 'and', nodes: [compare('gt', '2019'), compare('lt', '2022')] }, [1, 2]],
-    ['and of nothing', { kind: 'and', nodes: [] }, [0, 1, 2, 3, 4, 5]],
-    ['or of nothing', { kind: 'or', nodes: [] }, []],
+    ['and without operands', { kind: 'and', nodes: [] }, [0, 1, 2, 3, 4, 5]],
+    ['or without operands', { kind: 'or', nodes: [] }, []],
     [
       'nested',
       {

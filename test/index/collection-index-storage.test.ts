@@ -27,7 +27,7 @@ t.test('a snapshot restores all results, and a damaged or missing file is report
   t.ok(index.shards.every((shard) => shard.state === 'loaded' && shard.sequence === 50));
   t.same(await hitsOf(index, ask), expected);
   t.equal(index.count({ kind: 'compare', attribute: 'mod', operator: 'eq', value: '0' }), 17);
-  t.equal((await index.snapshot()).bytes, 0, 'what did not change is not written again');
+  t.equal((await index.snapshot()).bytes, 0, 'unchanged shards are not written again');
   index.commit({ sequence: 51, shard: 2, remove: 2 });
   t.equal((await index.snapshot()).sequence, 51);
   await index.close();

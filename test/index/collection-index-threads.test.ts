@@ -52,14 +52,11 @@ t.test('terminating worker threads during searches does not affect others', asyn
   await index.close();
 });
 
-t.test(
-  'a worker thread that is the only user of the index ends by itself when its work is done',
-  async (t) => {
-    const worker = startWorker(`${folder.path}/alone`, 'return');
-    const [code] = await once(worker, 'exit');
-    t.equal(code, 0);
-  },
-);
+t.test('a worker thread that is the only user of the index exits when its work is done', async (t) => {
+  const worker = startWorker(`${folder.path}/alone`, 'return');
+  const [code] = await once(worker, 'exit');
+  t.equal(code, 0);
+});
 
 t.test('a process that exits in the middle of searches exits with its own code', async (t) => {
   for (let round = 0; round < 4; round++) {
@@ -67,6 +64,6 @@ t.test('a process that exits in the middle of searches exits with its own code',
   }
 });
 
-t.test('a process whose searches are done ends although the index was never closed', async (t) => {
+t.test('a process exits after its searches although the index was never closed', async (t) => {
   t.same(await runProcess(`${folder.path}/return`, 'return'), { code: 0, signal: null });
 });

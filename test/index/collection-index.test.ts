@@ -17,29 +17,32 @@ t.test('unsupported kernels are rejected with a list of the supported ones', (t)
   t.end();
 });
 
-t.test('a document is invisible until it is committed, whole afterwards and gone once removed', async (t) => {
-  const index = await openIndex(freshDirectory(), { shards: 8 });
-  t.same(
-    index.shards,
-    Array.from({ length: 8 }, (_, shard) => ({ shard, sequence: -1, state: 'fresh', reason: null })),
-  );
-  await index.stage(makeDocument({ shard: 3, version: 7 }, [vectors(), vectors(), vectors()]));
-  t.equal((await index.search(indexQuery(anything))).count, 0);
-  index.commit({ sequence: 1, shard: 3, add: 7 });
-  const hits = await hitsOf(index, anything);
-  t.same(
-    hits.map(({ version, chunk }) => [version, chunk]),
-    [
-      [7, 0],
-      [7, 1],
-      [7, 2],
-    ],
-  );
-  index.commit({ sequence: 2, shard: 3, remove: 7 });
-  t.equal((await index.search(indexQuery(anything))).count, 0);
-  t.equal(index.count(null), 0);
-  await index.close();
-});
+t.test(
+  'a document is invisible until it is committed, complete afterwards and absent once removed',
+  async (t) => {
+    const index = await openIndex(freshDirectory(), { shards: 8 });
+    t.same(
+      index.shards,
+      Array.from({ length: 8 }, (_, shard) => ({ shard, sequence: -1, state: 'fresh', reason: null })),
+    );
+    await index.stage(makeDocument({ shard: 3, version: 7 }, [vectors(), vectors(), vectors()]));
+    t.equal((await index.search(indexQuery(anything))).count, 0);
+    index.commit({ sequence: 1, shard: 3, add: 7 });
+    const hits = await hitsOf(index, anything);
+    t.same(
+      hits.map(({ version, chunk }) => [version, chunk]),
+      [
+        [7, 0],
+        [7, 1],
+        [7, 2],
+      ],
+    );
+    index.commit({ sequence: 2, shard: 3, remove: 7 });
+    t.equal((await index.search(indexQuery(anything))).count, 0);
+    t.equal(index.count(null), 0);
+    await index.close();
+  },
+);
 
 t.test('invalid input is rejected with its error code and changes nothing', async (t) => {
   const directory = freshDirectory();

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { encodeAttributes, encodeFilter } from '../../src/index/encoding.ts';
 
-t.test('attributes become names, counts and values as native/engine/attributes.h says', (t) => {
+t.test('attributes are encoded as names, counts and values, as native/engine/attributes.h documents', (t) => {
   const text = (value: string) => {
     const bytes = Buffer.from(value);
     return [bytes.length, 0, 0, 0, ...bytes];

@@ -88,7 +88,7 @@ export class ExpectedResult {
     }
     const recall = this.#recallOf(found);
     const wrong =
-      (found.size === hits.count ? null : 'a row stands there twice') ??
+      (found.size === hits.count ? null : 'a row occurs twice') ??
       this.#findWrongRow(found) ??
       this.#findWrongCount(found.size) ??
       this.#findWrongOrder(found) ??
@@ -103,7 +103,7 @@ export class ExpectedResult {
   #findWrongRow(found: ReadonlyMap<string, ExpectedScore>): string | null {
     for (const [name, { similarity, lexical }] of found) {
       const row = this.#rows.get(name);
-      if (row === undefined) return `${name} may not be in the answer`;
+      if (row === undefined) return `${name} must not be in the result`;
       if (!(Math.abs(similarity - row.similarity) <= cosineTolerance))
         return `${name}: cosine ${similarity} instead of ${row.similarity}`;
       if (!(Math.abs(lexical - row.lexical) <= lexicalTolerance * row.lexical))

@@ -78,7 +78,7 @@ export class IndexModel {
     else this.#discard(index);
   }
 
-  /** Runs a random query; its result must be that of the moment of the call, whatever changes before it returns. */
+  /** Runs a random query; its result must be that of the moment of the call, regardless of later changes. */
   async checkQuery(index: CollectionIndex): Promise<CheckedAnswer> {
     const query = this.#randomQuery();
     const snapshot = new ModelSnapshot(this.#live);

@@ -56,13 +56,13 @@ t.test('a snapshot contains no change whose write is not durable', async (t) => 
   const release = store.holdWrites();
   const removing = writer.remove(papers, ['anchor.txt']);
   await wait(5);
-  t.equal(indexes.get(papers.collectionId).count(null), words.length - 1, 'search has switched already');
+  t.equal(indexes.get(papers.collectionId).count(null), words.length - 1, 'search has already switched');
   let isWritten = false;
   const snapshot = indexes.snapshot().then(() => {
     isWritten = true;
   });
   await wait(50);
-  t.notOk(isWritten, 'it waits for the write');
+  t.notOk(isWritten, 'the snapshot waits for the write');
   store.nextFailure = diskFullError();
   release();
   await t.rejects(removing, { code: 'reserve_reached' });
@@ -71,7 +71,7 @@ t.test('a snapshot contains no change whose write is not durable', async (t) => 
   await indexes.snapshot();
   t.ok(
     (await versionsOnDisk(folder, papers.collectionId)).includes(doomedDocument),
-    'what was not deleted is there',
+    'the other documents exist',
   );
 });
 
@@ -112,7 +112,7 @@ t.test('a change whose failed write was durable after all is visible after a cra
   await t.rejects(
     first.indexes.snapshot(),
     { code: 'reserve_reached' },
-    'no snapshot covers what is in doubt',
+    'no snapshot contains the uncertain change',
   );
   await first.close();
   await first.memory.write(removal);
@@ -127,7 +127,7 @@ t.test('a failed snapshot does not prevent later ones', async (t) => {
   await t.rejects(indexes.snapshot(), { code: 'reserve_reached' }, 'the change log cannot be trimmed');
   store.nextFailure = null;
   await indexes.snapshot();
-  t.pass('the next one is');
+  t.pass('the next snapshot is written');
 });
 
 t.test('a compaction is written to a snapshot once, even without further changes', async (t) => {
@@ -160,7 +160,7 @@ t.test('a compaction is written to a snapshot once, even without further changes
   const second = await first.again();
   t.equal(second.indexes.statistics().deadRows, 0);
   await second.close();
-  t.equal(statSync(file).ino, compacted.ino, 'nothing new, nothing written');
+  t.equal(statSync(file).ino, compacted.ino, 'nothing is written without changes');
 });
 
 t.test('a shard emptied before a crash gets a snapshot, and its log is trimmed', async (t) => {
@@ -178,7 +178,7 @@ t.test('a shard emptied before a crash gets a snapshot, and its log is trimmed',
     for await (const _ of changes.readAfter(collectionId, -1)) count += 1;
     return count;
   };
-  t.equal(await logged(), 2 * words.length, 'no snapshot came before');
+  t.equal(await logged(), 2 * words.length, 'there is no earlier snapshot');
   await indexes.snapshot();
   t.equal(await logged(), 0);
   t.equal(indexes.get(collectionId).count(null), 0);
@@ -190,7 +190,7 @@ t.test(
     const damages: readonly (readonly [string, (folder: string) => void])[] = [
       ['nothing is damaged', () => {}],
       [
-        'one shard is cut off',
+        'one shard is truncated',
         (folder) => writeFileSync(largestShard(folder), readFileSync(largestShard(folder)).subarray(0, 90)),
       ],
       [
@@ -225,7 +225,11 @@ t.test(
       const found = await Promise.all([...words, 'lantern'].map((word) => searchText(second, word)));
       const expected = words.map((word) => (word === 'fathom' ? [] : [`${word}.txt`]));
       t.same(found, [...expected, ['late.txt']], what);
-      t.equal(second.indexes.get(first.papers.collectionId).count(null), words.length, `${what}: each once`);
+      t.equal(
+        second.indexes.get(first.papers.collectionId).count(null),
+        words.length,
+        `${what}: each document once`,
+      );
       await second.close();
     }
   },
@@ -254,7 +258,7 @@ t.test(
   },
 );
 
-t.test('close works at any moment, is idempotent, and prevents opening', async (t) => {
+t.test('close works at any time, is idempotent, and prevents opening', async (t) => {
   const { indexes, papers, folder } = await createIndexes(t);
   await Promise.all([indexes.snapshot(), indexes.close(), indexes.close()]);
   await t.rejects(indexes.open(papers), { code: 'unavailable' });
@@ -295,7 +299,7 @@ t.test('a repair waits for a pending undo without blocking the event loop', asyn
   await wait(20);
   damaged.onDamaged?.(cutOff());
   await wait(20);
-  t.equal(indexes.get(papers.collectionId), damaged, 'it is not opened again before');
+  t.equal(indexes.get(papers.collectionId), damaged, 'the collection is not reopened earlier');
   allowReads();
   store.nextFailure = null;
   await t.rejects(removing, { code: 'reserve_reached' });
@@ -352,10 +356,10 @@ t.test('replacement shards are repaired, replaced shards are not', async (t) => 
   const damaged = indexes.get(collectionId);
   former.onDamaged?.(cutOff());
   await wait(20);
-  t.equal(indexes.get(collectionId), damaged, 'nothing is wrong with the shards of today');
+  t.equal(indexes.get(collectionId), damaged, 'the present shards are intact');
   damaged.onDamaged?.(cutOff());
   await waitUntil('the repair', () => isOpen(first, damaged));
   const { generation } = collections.findById(collectionId)!.vectors!;
-  t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'of the same vectors');
+  t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'the same vectors');
   t.same(await searchText(first, 'anchor'), ['anchor.txt']);
 });

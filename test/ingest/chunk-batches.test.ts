@@ -56,7 +56,7 @@ t.test('concurrent documents share a batch in order, up to its limit', async (t)
   t.same(
     (await Promise.all(results)).map(({ result }) => result.length),
     paths.map((path) => path.length),
-    'each gets what was made of it',
+    'each document gets its own chunks',
   );
 });
 
@@ -66,7 +66,7 @@ t.test('a long document is sent alone, and the pool queue stays bounded', async 
   const all = [task('long', limits.chunkBatchUnitsMax + 1), task('a'), task('b', limits.chunkBatchUnitsMax)];
   const results = all.map((one) => batches.run(one, taskOptions));
   await nextEventLoopTurn();
-  t.same(batchPaths, [['long'], ['a']], 'one runs and one waits at the thread');
+  t.same(batchPaths, [['long'], ['a']], 'one task runs and one waits');
   releases[0]?.();
   await results[0];
   await nextEventLoopTurn();
@@ -120,7 +120,7 @@ t.test('canceled documents are not sent, and previously failed ones run alone', 
 t.test('the chunks of a long document arrive packed, and its pages are transferred', async (t) => {
   const chunks = Array.from({ length: 100 }, (_, i) => ({ text: `chunk ${i}` }) as AnalyzedChunk);
   let moved: readonly unknown[] = [];
-  const run = async <Result>(_asked: object, options: RunOptions = {}) => {
+  const run = async <Result>(_request: object, options: RunOptions = {}) => {
     moved = options.transferList ?? [];
     const result = { length: 7, chunks: [] as readonly AnalyzedChunk[] } as ChunkTaskResult;
     return [{ result, packed: packChunks(chunks), ms: 1 }] as Result;

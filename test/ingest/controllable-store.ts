@@ -100,7 +100,7 @@ export async function openComponents(
     >
   > = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'quarry-rooms-'));
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-components-'));
   const memory = new MemoryStore();
   // The modules' timers do not keep the process alive, and this fixture has no HTTP server.
   const alive = setInterval(() => {}, 1_000);

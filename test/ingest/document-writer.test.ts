@@ -12,7 +12,7 @@ import {
   textDocument,
 } from './controllable-store.ts';
 
-type Change = (rooms: PipelineComponents) => Promise<unknown>;
+type Change = (components: PipelineComponents) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
   add: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again')),
   overwrite: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again', { overwrite: true })),
@@ -58,7 +58,7 @@ t.test('each change is possible in exactly the documented states, and the counts
       );
       const after = documents.get(collectionId, 'a.txt')?.status ?? 'gone';
       t.equal(error ?? after, outcomes[status][name], `${status}: ${name}`);
-      if (error !== null) t.equal(after, status, 'a refused change changes nothing');
+      if (error !== null) t.equal(after, status, 'a rejected change has no effect');
       const { documents: counted } = counts.get(collectionId);
       t.same(counted, (await counts.recount(collectionId)).documents, 'the counts are exact');
     }
@@ -96,8 +96,12 @@ t.test('a write reserves its space when it holds the lock', async (t) => {
   ]);
   store.nextFailure = diskFullError();
   await t.rejects(write('4444'), { code: 'reserve_reached' });
-  t.same(ended, [true, true, true, false], 'each gives it back, and what was refused wrote nothing');
-  const full = new AppError('rate_limited', 'No room.');
+  t.same(
+    ended,
+    [true, true, true, false],
+    'each write releases its reservation, and a rejected write stores nothing',
+  );
+  const full = new AppError('rate_limited', 'No space.');
   const refused = writer.add(papers, textDocument('b.txt', '1'), undefined, () => Promise.reject(full));
   await t.rejects(refused, full);
 });
@@ -128,7 +132,7 @@ t.test('queries return the old text until an overwrite is indexed, then only the
   );
   const currentDocument = documents.get(papers.collectionId, 'a.txt')!;
   t.match(currentDocument, { status: 'not_indexed', live: old.version, liveDocumentId: old.documentId });
-  t.ok(documents.findById(old.documentId), 'the old address still answers');
+  t.ok(documents.findById(old.documentId), 'the old URL is still valid');
   t.same(await searchText(first, 'herring'), ['a.txt']);
   await ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
   t.same([await searchText(first, 'herring'), await searchText(first, 'salmon')], [[], ['a.txt']]);

@@ -35,8 +35,8 @@ async function addFile({ blobs, writer, papers }: PipelineComponents, path: stri
   return version;
 }
 
-const settled = (rooms: PipelineComponents, version: number) =>
-  rooms.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
+const settled = (components: PipelineComponents, version: number) =>
+  components.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
 const record = ({ documents, papers }: PipelineComponents, path: string) =>
   documents.get(papers.collectionId, path);
 
@@ -44,7 +44,7 @@ t.test('a failing parser is retried, and the document is indexed when it recover
   let calls = 0;
   const parse = async () => {
     calls += 1;
-    if (calls < 3) throw new Error('out of luck');
+    if (calls < 3) throw new Error('unlucky');
     return ['recovered text'];
   };
   const first = await openComponents(t, { parse, clock: fastClock(1_000) });
@@ -71,7 +71,7 @@ t.test('errors of documents are logged without their text under zero data retent
     await settled(first, await addFile(first, 'a.bin'));
     clearInterval(processing);
     t.match(record(first, 'a.bin'), { status: 'parsing_failed' });
-    t.match(lines.join(), /"step":"parse".*"stack":\["at /, 'where it happened is told');
+    t.match(lines.join(), /"step":"parse".*"stack":\["at /, 'the log has the location of the error');
     t.equal(lines.join().includes('secret words'), !isPrivate);
   }
 });
@@ -142,7 +142,7 @@ t.test('processing of a deleted collection ends', async (t) => {
   for (let i = 0; i < 10; i += 1) await addFile(first, `${i}.pdf`);
   await first.deleteCollection(first.papers);
   while (first.ingest.depth > 0) await wait(5);
-  t.equal(record(first, '9.pdf')?.status, 'not_parsed', 'nothing is worked on that will be swept');
+  t.equal(record(first, '9.pdf')?.status, 'not_parsed', 'no work is done for a deleted collection');
 });
 
 t.test('documents wait while the disk is full, and are indexed afterwards', async (t) => {
@@ -168,7 +168,7 @@ t.test('a full write queue delays no document', async (t) => {
   await t.rejects(ingestText(first, 'b.txt', 'refused'), { code: 'queue_full' });
   await settled(first, version);
   t.match(record(first, 'a.pdf'), { status: 'indexed' });
-  t.equal(parsed, 1, 'no work is done twice');
+  t.equal(parsed, 1, 'no work is repeated');
 });
 
 t.test('files are not parsed while there is no space for the result, and once each afterwards', async (t) => {
@@ -209,10 +209,10 @@ t.test('documents wait at the memory limit, and are indexed when memory is avail
   while (record(first, 'read.pdf')?.numPages === null) await wait(5);
   await first.writer.remove(first.papers, ['before.txt', 'gone.txt']);
   await wait(300);
-  t.equal(cuts, 1, 'files are read, but nothing more is cut');
+  t.equal(cuts, 1, 'files are parsed, but nothing more is chunked');
   t.equal(first.ingest.waitingForMemory, 4);
   t.match(record(first, 'a.txt'), { status: 'not_indexed', attempts: 0, error: null });
-  t.same(await searchText(first, 'patience'), [], 'what was deleted is gone at once');
+  t.same(await searchText(first, 'patience'), [], 'deleted documents are removed at once');
   await first.close();
   const second = { ...first, ...(await first.again()) };
   await wait(50);
@@ -246,12 +246,12 @@ t.test('rows are staged later when the engine is busy', async (t) => {
   await ingestText(first, 'a.txt', 'a text about patience');
   clearInterval(processing);
   t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
-  t.equal(cuts, 1, 'what was made of it is kept meanwhile');
+  t.equal(cuts, 1, 'the chunks are kept meanwhile');
   refusals = 0;
   await first.close();
   rmSync(join(first.folder, 'index', first.papers.collectionId), { recursive: true });
   const second = await first.again();
-  t.same(await searchText({ ...second, papers: first.papers }, 'patience'), ['a.txt'], 'also at the start');
+  t.same(await searchText({ ...second, papers: first.papers }, 'patience'), ['a.txt'], 'also at startup');
 });
 
 t.test('documents that need too much memory together are processed one after another', async (t) => {
@@ -273,7 +273,7 @@ t.test('documents that need too much memory together are processed one after ano
   };
   t.equal(await all(limits.indexingBytesPerTextByte * 200), 2);
   t.equal(await all(limits.indexingBytesPerTextByte * 199), 1);
-  t.equal(await all(1), 1, 'also one for which there is never room enough');
+  t.equal(await all(1), 1, 'also a document that never fits');
 });
 
 t.test(
@@ -286,7 +286,7 @@ t.test(
     await first.deleteCollection(first.papers);
     await outcomes;
     while (first.ingest.depth > 0) await wait(1);
-    t.equal(record(first, 'a.pdf')?.status, 'parsing', 'the sweep finds it as it was');
+    t.equal(record(first, 'a.pdf')?.status, 'parsing', 'the data is unchanged until the sweep');
   },
 );
 

@@ -14,10 +14,10 @@ t.test('a deleted collection is swept automatically, with its page images', asyn
   const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
   const first = await openComponents(t, { clock });
   await ingestText(first, 'a.txt', 'a text about herring');
-  let looked = 0;
+  let sweeps = 0;
   const derivedFiles = {
     async removeOrphans() {
-      looked += 1;
+      sweeps += 1;
     },
   };
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -29,12 +29,12 @@ t.test('a deleted collection is swept automatically, with its page images', asyn
   maintenance.start([]);
   await first.deleteCollection(first.papers);
   late = limits.garbageDelayMs + 1;
-  while (first.documents.get(first.papers.collectionId, 'a.txt') !== undefined || looked === 0) {
+  while (first.documents.get(first.papers.collectionId, 'a.txt') !== undefined || sweeps === 0) {
     mock.timers.tick(15_000);
     for (let i = 0; i < 50; i += 1) await turn();
   }
   t.same(await first.collections.listTombstones(), []);
-  t.equal(looked, 1);
+  t.equal(sweeps, 1);
 });
 
 t.test(
@@ -80,7 +80,7 @@ t.test(
     };
     const files = () => readdirSync(join(first.folder, 'index', first.papers.collectionId));
     await pass(31_000);
-    t.same([files(), released, logged], [[], 0, []], 'one change is worth no snapshot before its time');
+    t.same([files(), released, logged], [[], 0, []], 'one change causes no early snapshot');
     memory.isReached = true;
     postponed = 2;
     while (files().length < 8 || released < 2) await pass(1_000);

@@ -124,7 +124,7 @@ t.test('a failed query names the model, other callers get the cause', async (t) 
   const busy = new AppError('unavailable', 'The server is busy.');
   const full = { run: () => Promise.reject(busy) };
   const crowded = new ModelRunner({ embed: full, rerank: full }, { scoreAt: full.run }, builtInModels, () =>
-    t.fail('no trouble of a model'),
+    t.fail('not an error of a model'),
   );
   await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);
 });

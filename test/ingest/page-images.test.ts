@@ -77,7 +77,7 @@ t.test('a page is rendered once for concurrent requests, and again only after it
   await images.get(requestOf(hash('b'), 3));
   t.equal(files().length, 2, 'the bound holds');
   await images.get(requestOf(hash('a'), 1));
-  t.same(renderedPages, ['a1', 'a2', 'b3'], 'what was used last is kept');
+  t.same(renderedPages, ['a1', 'a2', 'b3'], 'the most recently used images are kept');
   await images.get(requestOf(hash('a'), 2));
   t.same(renderedPages, ['a1', 'a2', 'b3', 'a2']);
 });
@@ -119,7 +119,7 @@ t.test('a page is rendered only in a few fixed widths', async (t) => {
   await images.get(requestOf(hash('a'), 1, 300));
   await images.get(requestOf(hash('a'), 1));
   t.same(renderedPages.slice(0, 3), ['a1 128', 'a1 256', 'a1 384']);
-  t.equal(renderedPages.at(-1), 'a1', 'the usual size is one of its own');
+  t.equal(renderedPages.at(-1), 'a1', 'the default size is a separate image');
 });
 
 /** Promise that the test resolves. */
@@ -139,7 +139,7 @@ t.test(
     const { promise, open: start } = createGate();
     drawGate.promise = promise;
     const many = Array.from({ length: 8 }, (_, page) => images.get(requestOf(hash('a'), page)));
-    await waitUntil('the first page is being drawn', () => renderedPages.length === 1);
+    await waitUntil('the first page is being rendered', () => renderedPages.length === 1);
     const few = images.get({ ...requestOf(hash('b'), 1), organizationId: 'two' });
     await waitUntil('the others wait', () => semaphore.waiting === 8);
     start();
@@ -161,12 +161,12 @@ t.test('requests of an organization beyond its limit are rejected, those of othe
     one.catch(() => {
       refusals += 1;
     });
-  await waitUntil('all others are refused', () => refusals === 9 && semaphore.waiting === 20);
+  await waitUntil('all others are rejected', () => refusals === 9 && semaphore.waiting === 20);
   const other = images.get({ ...requestOf(hash('e'), 7), organizationId: 'two' });
   start();
   t.same(await other, new Uint8Array(100).fill(7));
   const refused = (await outcomes).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  t.equal(refused.length, 9, 'one is drawn and 20 wait');
+  t.equal(refused.length, 9, 'one is rendered and 20 wait');
   t.match(refused[0], { code: 'rate_limited', message: /more than 20 waiting/ });
 });
 
@@ -183,7 +183,7 @@ t.test(
         .get({ ...requestOf(hash('a'), 1), caller: cancellationTokenWith(signal) })
         .catch((error) => error),
     );
-    await waitUntil('the page is being drawn', () => renderedPages.length === 1);
+    await waitUntil('the page is being rendered', () => renderedPages.length === 1);
     const queued = new AbortController();
     const waiting = images
       .get({ ...requestOf(hash('b'), 2), caller: cancellationTokenWith(queued.signal) })
@@ -201,9 +201,9 @@ t.test(
     t.same(
       await images.get(requestOf(hash('a'), 1)),
       new Uint8Array(100).fill(1),
-      'it is no failure of the page',
+      'the cancellation is not a failure of the page',
     );
-    t.same(renderedPages, ['a1', 'a1'], 'what waited was not drawn');
+    t.same(renderedPages, ['a1', 'a1'], 'the waiting page was not rendered');
   },
 );
 

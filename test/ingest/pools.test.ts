@@ -51,14 +51,14 @@ t.test('a full pool rejects tasks with a retry delay', async (t) => {
 
 t.test('an idle worker that fails is replaced and reported', async (t) => {
   const created = once(process, 'worker') as Promise<[Worker]>;
-  const troubles: string[] = [];
-  const onTrouble = (error: Error) => void troubles.push(error.message);
-  const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2, onError: onTrouble });
+  const errors: string[] = [];
+  const onError = (error: Error) => void errors.push(error.message);
+  const pool = new Pool({ name: 'chunk', threads: 1, queueTasksMax: 2, onError });
   t.teardown(() => pool.close());
   await pool.run(task(1));
   const [worker] = await created;
   worker.emit('error', new Error('no memory for an idle thread'));
-  t.same(troubles, ['no memory for an idle thread']);
+  t.same(errors, ['no memory for an idle thread']);
   t.match(await pool.run<ChunkOutcome[]>(task(1)), [{ result: { pageStarts: [0] } }]);
 });
 

@@ -19,11 +19,11 @@ t.test('a failed run fails its own queries only', async (t) => {
   let calls = 0;
   const batcher = new QueryBatcher(async (texts) => {
     calls += 1;
-    if (calls === 1) throw new Error('the model is away');
+    if (calls === 1) throw new Error('the model is unavailable');
     return { vectors: new Float32Array(texts.length), dimensions: 1 };
   }, flushOnImmediate);
   const failing = ['a', 'b'].map((text) => batcher.embed(text));
-  for (const query of failing) await t.rejects(query, /the model is away/);
+  for (const query of failing) await t.rejects(query, /the model is unavailable/);
   t.equal((await batcher.embed('c')).length, 1);
 });
 
@@ -49,7 +49,7 @@ t.test('queries wait while the maximum number of runs is in progress, and share 
     async (texts) => {
       runs.push(texts);
       await new Promise<void>((resolve) => endTurn.push(resolve));
-      if (texts.includes('broken')) throw new Error('it holds no number');
+      if (texts.includes('broken')) throw new Error('it contains no number');
       return { vectors: Float32Array.from(texts, (text) => text.length), dimensions: 1 };
     },
     flushOnImmediate,
@@ -61,11 +61,11 @@ t.test('queries wait while the maximum number of runs is in progress, and share 
     pending.push(batcher.embed(text).then(([length]) => length, String));
     await turn();
   }
-  t.same(runs, [['a'], ['bb']], 'who finds a place goes at once');
+  t.same(runs, [['a'], ['bb']], 'a query with a free run starts at once');
   endTurn.shift()!();
   await turn();
   await turn();
-  t.same(runs.slice(2), [['ccc', 'broken']], 'its share, so that the next run to end finds work as well');
+  t.same(runs.slice(2), [['ccc', 'broken']], 'only its share, so that the next free run also has work');
   endTurn.shift()!();
   await turn();
   await turn();
@@ -77,8 +77,8 @@ t.test('queries wait while the maximum number of runs is in progress, and share 
   }
   t.same(
     await Promise.all(pending),
-    [1, 2, 3, 'Error: it holds no number', 5],
-    'nobody fails for his company',
+    [1, 2, 3, 'Error: it contains no number', 5],
+    'an invalid query fails no other query',
   );
 });
 

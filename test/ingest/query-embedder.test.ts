@@ -14,13 +14,13 @@ function createEmbedder(fields: { bytesMax?: number; inlineUnitsMax?: number } =
     inline: {
       embedSync: (texts) => {
         runs.inline.push([...texts]);
-        if (texts.includes('broken')) throw new Error('the model is away');
+        if (texts.includes('broken')) throw new Error('the model is unavailable');
         return { vectors: vectorsOf(texts), tokens: 1 };
       },
     },
     embedInPool: async (texts, model) => {
       runs.pooled.push([...(model === 'small' ? [] : [model]), ...texts]);
-      if (texts.includes('broken')) throw new Error('the service is away');
+      if (texts.includes('broken')) throw new Error('the service is unavailable');
       return { vectors: vectorsOf(texts), dimensions: 1 };
     },
     inlineModel: 'small',
@@ -71,7 +71,7 @@ t.test('a vector from the pool is cached for its collection only', async (t) => 
   t.equal(await ask('mine'), 8);
   t.equal(runs.pooled.length, 1);
   t.equal(await ask('theirs'), 8);
-  t.equal(runs.pooled.length, 2, 'how fast the answer comes tells nothing about others');
+  t.equal(runs.pooled.length, 2, 'the response time reveals nothing about other collections');
 });
 
 t.test('the vector cache stays within its memory limit, which may be 0', async (t) => {
@@ -88,8 +88,8 @@ t.test('the vector cache stays within its memory limit, which may be 0', async (
 t.test('a failure rejects all waiting callers and is not cached', async (t) => {
   const { runs, embed } = createEmbedder();
   for (let i = 0; i < 2; i += 1) {
-    await t.rejects(embed('broken'), /the model is away/);
-    await t.rejects(embed('broken', 'mine', false, 'large'), /the service is away/);
+    await t.rejects(embed('broken'), /the model is unavailable/);
+    await t.rejects(embed('broken', 'mine', false, 'large'), /the service is unavailable/);
   }
   t.equal(runs.inline.length, 2);
   t.equal(runs.pooled.length, 2);

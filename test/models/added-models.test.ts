@@ -22,7 +22,7 @@ import {
   writeModelFolder,
 } from './model-folder-fixtures.ts';
 
-t.test('weights beside the graph come along, whatever their file is called', async (t) => {
+t.test('weights beside the graph are copied, regardless of the file name', async (t) => {
   for (const file of ['model.onnx_data', 'weights of mine.bin', `${'long'.repeat(40)}.bin`]) {
     const { opened } = await openEmbedder(t, {
       'model.onnx': graphWithExternalWeights(file),
@@ -37,41 +37,38 @@ t.test('weights beside the graph come along, whatever their file is called', asy
   }
 });
 
-t.test(
-  'models are listed, tried and removed; the folder they came from is not needed any more',
-  async (t) => {
-    const data = createDataFolder(t);
-    t.same(await listAddedModels(data), []);
-    const folder = writeModelFolder(t, { 'model.onnx_data': 'weights' });
-    const model = await addModel(data, folder, defaultOptions);
-    await t.rejects(addModel(data, folder, defaultOptions), {
-      code: 'conflict',
-      message: /A model named small already exists/,
-    });
-    t.ok(
-      existsSync(join(modelsFolder(data), 'small', 'model.onnx_data')),
-      'weights in files of their own come along',
-    );
-    rmSync(folder, { recursive: true });
-    t.same(await listAddedModels(data), [model]);
-    const tried = await testModel(data, 'small', { query: 'herring', documents: ['herring', 'tide'], run });
-    t.ok(Math.abs(tried.scores[0]! - 1) < 1e-5 && tried.scores[1]! < 0.999);
-    await t.rejects(testModel(data, 'other', { query: '', documents: [], run }), {
-      message: /Custom models: small/,
-    });
-    await addModel(data, writeModelFolder(t, { 'model.onnx': weightedTokensGraph(tokenWeights) }), {
-      ...defaultOptions,
-      id: 'judge',
-    });
-    t.equal((await testModel(data, 'judge', { query: 'a', documents: ['salt'], run })).scores.length, 1);
-    await removeModel(data, 'small');
-    t.match(await listAddedModels(data), [{ id: 'judge' }]);
-    writeFileSync(join(modelsFolder(data), 'judge', 'quarry.json'), '{');
-    await t.rejects(listAddedModels(data), { message: /judge\/quarry\.json cannot be read/ });
-  },
-);
+t.test('models are listed, tested and removed; their source folder is no longer needed', async (t) => {
+  const data = createDataFolder(t);
+  t.same(await listAddedModels(data), []);
+  const folder = writeModelFolder(t, { 'model.onnx_data': 'weights' });
+  const model = await addModel(data, folder, defaultOptions);
+  await t.rejects(addModel(data, folder, defaultOptions), {
+    code: 'conflict',
+    message: /A model named small already exists/,
+  });
+  t.ok(
+    existsSync(join(modelsFolder(data), 'small', 'model.onnx_data')),
+    'weights in separate files are copied',
+  );
+  rmSync(folder, { recursive: true });
+  t.same(await listAddedModels(data), [model]);
+  const tried = await testModel(data, 'small', { query: 'herring', documents: ['herring', 'tide'], run });
+  t.ok(Math.abs(tried.scores[0]! - 1) < 1e-5 && tried.scores[1]! < 0.999);
+  await t.rejects(testModel(data, 'other', { query: '', documents: [], run }), {
+    message: /Custom models: small/,
+  });
+  await addModel(data, writeModelFolder(t, { 'model.onnx': weightedTokensGraph(tokenWeights) }), {
+    ...defaultOptions,
+    id: 'judge',
+  });
+  t.equal((await testModel(data, 'judge', { query: 'a', documents: ['salt'], run })).scores.length, 1);
+  await removeModel(data, 'small');
+  t.match(await listAddedModels(data), [{ id: 'judge' }]);
+  writeFileSync(join(modelsFolder(data), 'judge', 'quarry.json'), '{');
+  await t.rejects(listAddedModels(data), { message: /judge\/quarry\.json cannot be read/ });
+});
 
-t.test('links lead to files of the folder or of the cache of Hugging Face, and nowhere else', async (t) => {
+t.test('links can refer only to files of the folder or of the Hugging Face cache', async (t) => {
   const data = createDataFolder(t);
   const secret = join(data, 'secret.json');
   writeFileSync(secret, JSON.stringify(bertTokenizer));

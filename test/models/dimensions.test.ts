@@ -13,7 +13,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
 const { vectors: left } = await embedder.embed(['the history of the steam engine'], 'query');
 const { vectors: right } = await embedder.embed(['James Watt improved steam power in 1769.'], 'document');
 
-t.test('every offered size has length 1', async (t) => {
+t.test('vectors of every supported size have length 1', async (t) => {
   for (const size of [2560, 1280, 640, 320, 160, 80, 40]) {
     const vector = toDimensions(left, size);
     t.equal(vector.length, size);
@@ -21,7 +21,7 @@ t.test('every offered size has length 1', async (t) => {
   }
 });
 
-t.test('a smaller vector is the beginning of a larger one, up to its length', async (t) => {
+t.test('a smaller vector is a prefix of a larger one, up to normalization', async (t) => {
   for (const size of [160, 80, 40]) {
     t.ok(cosine(toDimensions(left, size), left.subarray(0, size)) > 0.999999, String(size));
   }

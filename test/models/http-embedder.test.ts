@@ -105,12 +105,12 @@ t.test(
       t,
       vectors,
       texts.flatMap((text) => toUnitVector(letterVectorOf(text))),
-      'all of them',
+      'all texts have a vector',
     );
-    t.equal(tokens, 3 * texts.length, 'the tokens are those that the service counted');
+    t.equal(tokens, 3 * texts.length, 'the number of tokens is that of the service');
     t.ok(service.requests.every(({ texts: sent }) => sent.length <= 8));
     t.ok(service.requests.length >= 8 && service.requests.length <= 9, `${service.requests.length} requests`);
-    t.equal(service.runningRequestsMax, 2, 'one of three places is kept for queries');
+    t.equal(service.runningRequestsMax, 2, 'one of three requests is reserved for queries');
     t.ok(service.requests.every(({ authorization }) => authorization === `Bearer ${key}`));
     t.match(service.requests[0]?.body, { model: 'theirs', encoding_format: 'float' });
   },
@@ -125,12 +125,12 @@ t.test('texts of several callers share requests', async (t) => {
   t.ok(service.requests.length < 15, `${service.requests.length} requests for ${texts.length} callers`);
 });
 
-t.test('a query overtakes the documents that wait', async (t) => {
+t.test('a query overtakes waiting documents', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('slow');
   const documents = embedder.embed(texts, 'document', normal);
   await embedder.embed(['gull'], 'query', urgent);
-  t.ok(service.requests.length <= 5, `${service.requests.length} requests went before its answer`);
+  t.ok(service.requests.length <= 5, `${service.requests.length} requests preceded its reply`);
   await documents;
 });
 
@@ -146,12 +146,7 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
   service.encoding = 'base64';
   t.equal(await embedder.dimensions(), 5);
   const { vectors } = await embedder.embed(['herring'], 'query', normal);
-  checkNear(
-    t,
-    vectors,
-    toUnitVector(letterVectorOf('query: herring').slice(0, 5)),
-    'the beginning of the vector',
-  );
+  checkNear(t, vectors, toUnitVector(letterVectorOf('query: herring').slice(0, 5)), 'a prefix of the vector');
   await embedder.embed(['salt'], 'document', normal);
   t.match(service.requests[0]?.body, {
     input: ['query: herring'],
@@ -169,23 +164,26 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
   }
 });
 
-t.test('texts that a service would choke on: blank, cut, half a character, control characters', async (t) => {
-  const { service, embedder } = await createFixture(t);
-  const odd = ['', ' \n\t', '\ud800 lone', 'a\u0000b\u0007', `${'long '.repeat(1_000_000)}`, 'ok'];
-  const { vectors } = await embedder.embed(odd, 'document', normal);
-  t.equal(vectors.length, odd.length * serviceDimensions);
-  t.ok(vectors.every(Number.isFinite));
-  const sent = service.requests.flatMap(({ texts: all }) => all);
-  t.same(
-    sent.filter((text) => text.trim() === ''),
-    [],
-    'blank texts are not sent',
-  );
-  t.ok(sent.every((text) => text.length <= 1_000 && text.isWellFormed()));
-  t.same((await embedder.embed([], 'query', urgent)).vectors.length, 0);
-  const many = Array.from({ length: 10_000 }, () => 'x');
-  t.equal((await embedder.embed(many, 'document', normal)).vectors.length, many.length * serviceDimensions);
-});
+t.test(
+  'texts that services reject are adapted: blank, too long, half a character, control characters',
+  async (t) => {
+    const { service, embedder } = await createFixture(t);
+    const odd = ['', ' \n\t', '\ud800 lone', 'a\u0000b\u0007', `${'long '.repeat(1_000_000)}`, 'ok'];
+    const { vectors } = await embedder.embed(odd, 'document', normal);
+    t.equal(vectors.length, odd.length * serviceDimensions);
+    t.ok(vectors.every(Number.isFinite));
+    const sent = service.requests.flatMap(({ texts: all }) => all);
+    t.same(
+      sent.filter((text) => text.trim() === ''),
+      [],
+      'blank texts are not sent',
+    );
+    t.ok(sent.every((text) => text.length <= 1_000 && text.isWellFormed()));
+    t.same((await embedder.embed([], 'query', urgent)).vectors.length, 0);
+    const many = Array.from({ length: 10_000 }, () => 'x');
+    t.equal((await embedder.embed(many, 'document', normal)).vectors.length, many.length * serviceDimensions);
+  },
+);
 
 const passing: readonly ServiceBehavior[] = [
   ...(['hang', 'error', 'too-few', 'same-index', 'short-vectors', 'nan', 'zero'] as const),
@@ -206,7 +204,7 @@ for (const behavior of passing) {
       behavior,
     );
     t.same(outcomes, ['answered', 'failed', 'answered']);
-    t.equal(provider.health.lastError, null, 'and nothing is wrong any more');
+    t.equal(provider.health.lastError, null, 'the error is cleared');
   });
 
   t.test(`a permanently failing service is reported: ${behavior}`, async (t) => {
@@ -224,7 +222,7 @@ for (const behavior of passing) {
   });
 }
 
-t.test('replies in another order are put in order', async (t) => {
+t.test('replies in another order are sorted', async (t) => {
   const { service, embedder } = await createFixture(t);
   service.setBehavior('reversed');
   const { vectors } = await embedder.embed(words, 'document', normal);
@@ -242,17 +240,17 @@ t.test('a busy service receives no requests for the time that it specifies', asy
   service.retryAfter = '3';
   service.setBehavior('busy', 1);
   const waiting = embedder.embed(['herring'], 'document', normal);
-  await waitUntil('the first answer', () => outcomes.length > 0);
+  await waitUntil('the first reply', () => outcomes.length > 0);
   const error = await embedder.embed(['gull'], 'query', urgent).catch((reason: unknown) => reason);
   t.ok(error instanceof ModelUnavailableError, 'a query with a shorter deadline fails at once');
   t.equal(service.requests.length, 1, 'nothing is sent meanwhile');
   await waiting;
   t.same(outcomes, ['busy', 'answered']);
-  t.equal(provider.health.state, 'closed', 'being busy is no failure');
+  t.equal(provider.health.state, 'closed', 'a busy service is not a failure');
 });
 
 t.test(
-  'the breaker opens, lets one request through after a while, and closes when that is answered',
+  'the breaker opens, lets one request through after a delay, and closes when that succeeds',
   async (t) => {
     let now = 0;
     const clock = { now: () => 0, monotonic: () => now };
@@ -290,7 +288,7 @@ t.test('an invalid key fails at once and is never logged', async (t) => {
     t.match(error, { message: behavior === 'redirect' ? /./ : /HTTP status 401/ });
     t.notMatch(JSON.stringify(error) + String(error), /sk-secret/);
   }
-  t.equal(outcomes.length, 1, 'trying again has no use');
+  t.equal(outcomes.length, 1, 'a retry does not help');
   t.ok(logged.length > 0);
   t.notMatch(logged.join('\n'), /sk-secret/);
 });
@@ -322,7 +320,7 @@ t.test('a service that does not listen', async (t) => {
   await t.rejects(embedder.embed(['a'], 'query', urgent), { message: /no connection/, status: 503 });
 });
 
-t.test('scores belong to their texts, in both dialects', async (t) => {
+t.test('scores are assigned to their texts, in both dialects', async (t) => {
   for (const dialect of ['cohere', 'tei'] as const) {
     const { service } = await createFixture(t);
     const documents = [...texts.slice(0, 20), ''];

@@ -14,7 +14,7 @@ t.test('IDF values are accurate to their step, unlisted words count as rare', as
   for (const stem of ['', 'zyx', 'th']) t.equal(idfOf.get(stem), 13.5);
 });
 
-t.test('an empty table and a table at an odd place in memory work', async (t) => {
+t.test('an empty table and an unaligned table work', async (t) => {
   t.equal(new IdfTable(encodeIdfTable(new Map(), 2)).get('x'), 2);
   const file = encodeIdfTable(new Map([['x', 4]]), 9);
   const moved = new Uint8Array(file.length + 1);
@@ -22,7 +22,7 @@ t.test('an empty table and a table at an odd place in memory work', async (t) =>
   t.equal(new IdfTable(moved.subarray(1)).get('x'), 4);
 });
 
-t.test('a cut table is refused', async (t) => {
+t.test('a truncated table is rejected', async (t) => {
   const file = encodeIdfTable(new Map([['x', 4]]), 9);
   t.throws(() => new IdfTable(file.slice(0, -1)), /complete/);
 });
@@ -32,7 +32,7 @@ t.test('the hash is FNV-1a, which never changes', async (t) => {
   t.not(hashStem('ab'), hashStem('ba'));
 });
 
-t.test('words of the training text are known in every form, slips of the pen are not', async (t) => {
+t.test('words of the training text are known in every form, misspellings are not', async (t) => {
   const words = ModelVocabulary.load();
   for (const word of ['stations', 'asthmatics', 'herring', 'Compression']) t.ok(words.hasWord(word), word);
   for (const word of ['herrng', 'hydrslazine', 'comprsesion', 'самолет']) t.notOk(words.hasWord(word), word);
@@ -52,7 +52,7 @@ t.test('queries in unknown languages are distinguished from those in known langu
     t.ok(words.computeFamiliarity(text) < 0.2, text);
 });
 
-t.test('a query as long as a text counts for little, however well its words are known', async (t) => {
+t.test('a query as long as a text has little weight, even if its words are known', async (t) => {
   const words = ModelVocabulary.load();
   const steam = (count: number) => 'the steam engine of the railway '.repeat(Math.ceil(count / 3));
   t.equal(words.computeFamiliarity(steam(18)), 1);

@@ -35,17 +35,17 @@ const invalidModels: readonly (readonly [string, Files, RegExp, Partial<ModelOve
   ['a config.json that is a list', { 'config.json': '[]' }, /config\.json is not a JSON object/],
   ['no tokenizer.json', { 'tokenizer.json': null }, /tokenizer\.json is missing/],
   ['a broken tokenizer.json', { 'tokenizer.json': '{"model"' }, /tokenizer\.json is not JSON/],
-  ['a tokenizer.json about nothing', { 'tokenizer.json': {} }, /tokenizer\.json cannot be used/],
+  ['an empty tokenizer.json', { 'tokenizer.json': {} }, /tokenizer\.json cannot be used/],
   ['no graph', { 'model.onnx': null }, /contains no ONNX graph\. Expected model\.onnx or onnx\/model\.onnx/],
   ['an empty graph', { 'model.onnx': '' }, /model\.onnx cannot be loaded/],
   [
-    'a graph that is none',
+    'a graph that is not ONNX',
     { 'model.onnx': 'version https://git-lfs.github.com/spec/v1' },
     /model\.onnx is a Git LFS pointer, not the file itself\. Run `git lfs pull`/,
   ],
   ['half a graph', { 'model.onnx': tokenVectorsGraph().subarray(0, 200) }, /model\.onnx cannot be loaded/],
   [
-    'a graph that is not there',
+    'a missing graph',
     {},
     /onnx\/other\.onnx is missing; choose one with --graph: model\.onnx/,
     { graph: 'onnx/other.onnx' },
@@ -145,7 +145,7 @@ const invalidModels: readonly (readonly [string, Files, RegExp, Partial<ModelOve
   ],
   ['too many dimensions', {}, /has 6 dimensions; 7 were requested/, { dimensions: 7 }],
   [
-    'a strange pooling',
+    'an unknown pooling',
     poolingConfig({ pooling_mode_mean_tokens: false, pooling_mode_of_tomorrow: true }),
     /1_Pooling\/config\.json uses unsupported pooling: pooling_mode_of_tomorrow\. .*--pooling/,
   ],
@@ -163,18 +163,18 @@ const invalidModels: readonly (readonly [string, Files, RegExp, Partial<ModelOve
     /w\.bin is missing\. .*model\.onnx stores its weights there/,
   ],
   [
-    'weights elsewhere',
+    'weights outside the folder',
     { 'model.onnx': graphWithExternalWeights('../w.bin') },
     /"\.\.\/w\.bin", outside the model folder/,
   ],
   [
-    'weights that are cut off',
+    'truncated weights',
     { 'model.onnx': graphWithExternalWeights('w.bin'), 'w.bin': 'short' },
     /model\.onnx cannot be loaded/,
   ],
   ['an unknown module', modulesFile(['CNN', '1_CNN']), /modules\.json uses the unsupported module "CNN"/],
-  ['modules that are none', { 'modules.json': {} }, /modules\.json is not a list of modules/],
-  ['a module elsewhere', modulesFile(['Pooling', '../1']), /modules\.json refers to "\.\.\/1"/],
+  ['modules that are not a list', { 'modules.json': {} }, /modules\.json is not a list of modules/],
+  ['a module outside the folder', modulesFile(['Pooling', '../1']), /modules\.json refers to "\.\.\/1"/],
   ['a pooling without its file', modulesFile(['Pooling', 'p']), /p\/config\.json is missing/],
   ['no pooling', poolingConfig({ pooling_mode_mean_tokens: false }), /no pooling_mode_\* is true/],
   [
@@ -189,12 +189,12 @@ const invalidModels: readonly (readonly [string, Files, RegExp, Partial<ModelOve
     /pytorch_model\.bin is a Python pickle/,
   ],
   [
-    'a dense layer that is cut off',
+    'a truncated dense layer',
     { ...denseModelFiles, '2_Dense/model.safetensors': denseLayer(embeddingWidth, 4) },
     /model\.safetensors cannot be used: tensor "linear\.bias" is truncated/,
   ],
   [
-    'a dense layer of nothing',
+    'an empty dense layer',
     { ...denseModelFiles, '2_Dense/model.safetensors': 'x' },
     /model\.safetensors cannot be used: not a complete safetensors file/,
   ],
@@ -211,7 +211,7 @@ const invalidModels: readonly (readonly [string, Files, RegExp, Partial<ModelOve
 ];
 
 for (const [what, files, message, options] of invalidModels) {
-  t.test(`refused with the reason: ${what}`, async (t) => {
+  t.test(`rejected with the reason: ${what}`, async (t) => {
     const data = createDataFolder(t);
     await t.rejects(addModel(data, writeModelFolder(t, files), { ...defaultOptions, ...options }), {
       name: 'AppError',

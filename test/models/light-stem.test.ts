@@ -1,7 +1,7 @@
 import t from 'tap';
 import { toLightStem } from '../../src/models/light-stem.ts';
 
-t.test('forms of a word meet in one stem', async (t) => {
+t.test('forms of a word share one stem', async (t) => {
   const families = [
     ['cause', 'causes', 'caused', 'causing'],
     ['stop', 'stops', 'stopped', 'stopping'],
@@ -17,13 +17,13 @@ t.test('forms of a word meet in one stem', async (t) => {
   }
 });
 
-t.test('short words, numbers, identifiers and other scripts stay as they are', async (t) => {
+t.test('short words, numbers, identifiers and other scripts are unchanged', async (t) => {
   for (const word of ['is', 'gas', 'ring', 'bus', '1990s', 'x86', 'école', 'москва', '']) {
     t.equal(toLightStem(word), word);
   }
 });
 
-t.test('words that only look like forms keep apart', async (t) => {
+t.test('words that only look like forms have different stems', async (t) => {
   for (const [a, b] of [
     ['bring', 'br'],
     ['need', 'ne'],

@@ -23,7 +23,7 @@ const bareIds = (text: string) => tokenIdsOf(text).slice(1, -1);
 
 for (const [kind, tokenizer] of Object.entries(tokenizers)) {
   t.test(
-    `the mean of the vectors of tokens, with a tokenizer of the kind ${kind}, alone and in company`,
+    `the mean of the vectors of tokens, with a tokenizer of the kind ${kind}, alone and in a batch`,
     async (t) => {
       for (const files of [{}, poolingConfig({ pooling_mode_mean_tokens: true })]) {
         const { opened, model } = await openEmbedder(t, { ...files, 'tokenizer.json': tokenizer });
@@ -38,7 +38,7 @@ for (const [kind, tokenizer] of Object.entries(tokenizers)) {
           t,
           vectors,
           texts.flatMap((text) => expectedVector(tokenIdsOf(text), 'mean')),
-          'all of them',
+          'all texts have a vector',
         );
         t.equal(
           tokens,
@@ -73,7 +73,7 @@ for (const [pooling, files] of [
         pooling,
       );
       const { vectors: nothing } = await opened.embed([''], 'query');
-      t.same([...nothing], [1, 0, 0, 0, 0, 0], 'a text without tokens has a direction too');
+      t.same([...nothing], [1, 0, 0, 0, 0, 0], 'a text without tokens has a nonzero vector too');
     }
   });
 }
@@ -93,11 +93,11 @@ t.test('prompts, fewer dimensions, 32-bit inputs', async (t) => {
     t,
     (await own.opened.embed(['salt'], 'query')).vectors,
     expectedVector(tokenIdsOf('gull salt'), 'mean'),
-    'a prompt of ours',
+    'a configured prompt',
   );
 });
 
-t.test('a quantised variant is chosen by name; one graph in onnx/ needs no name', async (t) => {
+t.test('a quantized variant is selected by name; a single graph in onnx/ needs no name', async (t) => {
   const files = {
     'model.onnx': null,
     'onnx/model.onnx': tokenVectorsGraph(),
@@ -116,7 +116,7 @@ t.test('a quantised variant is chosen by name; one graph in onnx/ needs no name'
   t.equal(only.model.graph, 'onnx/model_quantized.onnx');
 });
 
-t.test('a graph that pools by itself is believed', async (t) => {
+t.test('a graph that pools is used without further pooling', async (t) => {
   const graph = buildGraph({
     constants: [
       floatTensor(
@@ -148,7 +148,7 @@ t.test('a graph that pools by itself is believed', async (t) => {
   );
 });
 
-t.test('long texts are cut, and their special tokens stay', async (t) => {
+t.test('long texts are truncated, and their special tokens remain', async (t) => {
   const { opened, model } = await openEmbedder(t, { 'sentence_bert_config.json': { max_seq_length: 8 } });
   t.equal(model.tokensMax, 8);
   const text = 'salt '.repeat(1_000_000);
@@ -158,7 +158,7 @@ t.test('long texts are cut, and their special tokens stay', async (t) => {
     t,
     vectors.slice(0, embeddingWidth),
     expectedVector([clsId, salt, salt, salt, salt, salt, salt, sepId], 'mean'),
-    'the beginning',
+    'a prefix',
   );
   t.equal(tokens, 8 + 3);
   const rowTexts = ['\ud800', 'a\u0000\u0007b', ' \n\t', '漢字', '😀'.repeat(5_000)];

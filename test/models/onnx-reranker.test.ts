@@ -31,7 +31,7 @@ for (const classes of [1, 2] as const) {
       t,
       long.scores,
       [sigmoid(15 * tokenWeights[vocabulary.indexOf('herring')]! + tokenWeights[sepId]!)],
-      'cut to fit',
+      'truncated to the limit',
     );
     t.equal(long.tokens, 32);
   });
@@ -50,5 +50,5 @@ t.test('a language model that answers yes or no', async (t) => {
   t.match(model, { head: 'yes-no', question: { yes, no, template } });
   const { scores } = await opened.score('$& salt', ['herring', 'tide gull', 'barrel barrel barrel']);
   const last = ['herring', 'gull', 'barrel'].map((word) => sigmoid(vocabulary.indexOf(word) / 5 - 0.3));
-  checkNear(t, scores, last, 'the odds behind the last token');
+  checkNear(t, scores, last, 'the log-odds after the last token');
 });

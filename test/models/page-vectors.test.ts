@@ -14,7 +14,7 @@ t.test('each coarse chunk and each of its fine chunks has the vector of its page
   };
   const options = { dimensions: 2, yieldToEventLoop };
   const { vectors, codes } = await toChunkVectors(chunks, readPageVector, options);
-  t.equal(checks, 4, 'each chunk with text is a turn of its own');
+  t.equal(checks, 4, 'each chunk with text has a separate turn');
   t.same([...vectors], [...Float32Array.of(1, 0, 0.6, 0.8, 0.6, 0.8, 0, -1)]);
   const pages = [0, 0, 1, 1, 1, 1, 2];
   const parts = dequantize(codes, 2);

@@ -27,7 +27,7 @@ t.test('a record is a step and one byte per component', async (t) => {
   t.same(Array.from(new Int8Array(record.buffer, 4)), [64, -127, 32]);
 });
 
-t.test('decoding gives every component back within half a step', async (t) => {
+t.test('decoding restores every component within half a step', async (t) => {
   const back = dequantize(quantize(vectors, dimensions), dimensions);
   for (let row = 0; row < 5; row += 1) {
     const original = vectors.subarray(row * dimensions, (row + 1) * dimensions);
@@ -38,12 +38,12 @@ t.test('decoding gives every component back within half a step', async (t) => {
   }
 });
 
-t.test('no vectors and zero vectors are fine', async (t) => {
+t.test('empty input and zero vectors are accepted', async (t) => {
   t.equal(quantize(new Float32Array(0), dimensions).length, 0);
   t.same(dequantize(quantize(new Float32Array(4), 4), 4), new Float32Array(4));
 });
 
-t.test('half a record is refused', async (t) => {
+t.test('half a record is rejected', async (t) => {
   t.throws(() => quantize(new Float32Array(5), 4), /whole rows/);
   t.throws(() => dequantize(new Uint8Array(9), 4), /whole records/);
 });

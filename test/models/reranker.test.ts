@@ -26,7 +26,7 @@ t.test('an unknown reranker is a 404 that lists the known ones', async (t) => {
   await t.rejects(openBuiltInReranker('zembed-1'), AppError);
 });
 
-t.test('every document, however odd, gets one score in 0..1', async (t) => {
+t.test('every document, however unusual, gets one score in 0..1', async (t) => {
   for (const queryText of [
     query,
     '',

@@ -26,7 +26,7 @@ for (const [mode, pooling] of [
   });
 }
 
-t.test('a dense layer behind the pooling, and prompts that do not count in it', async (t) => {
+t.test('a dense layer after the pooling, and prompts that are excluded from it', async (t) => {
   const files = { ...denseModelFiles, '2_Dense/model.safetensors': denseLayer(embeddingWidth) };
   const withPrompt = {
     ...files,

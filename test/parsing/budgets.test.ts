@@ -84,25 +84,25 @@ const hostile: readonly Hostile[] = [
     outcome: 'too_large',
   },
   {
-    name: 'an entry larger than one may be',
+    name: 'an entry above the limit of one entry',
     bytes: () => buildDocx([], { parts: { 'word/document.xml': spaces } }),
     limits: { zipRatioMax: 10_000, zipEntryBytesMax: 1_000_000 },
     outcome: 'too_large',
   },
   {
-    name: 'entries larger than all may be',
+    name: 'entries above the limit of all entries',
     bytes: () => buildDocx(['x'.repeat(3_000)]),
     limits: { zipTotalBytesMax: 3_000 },
     outcome: 'too_large',
   },
   {
-    name: 'more entries than are looked at',
+    name: 'more entries than the limit',
     bytes: () =>
       buildDocx([], { parts: Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`p${i}`, ''])) }),
     outcome: 'too_large',
   },
   {
-    name: 'a chapter of a book that is a bomb',
+    name: 'a chapter of a book that is a decompression bomb',
     bytes: () => buildEpub([{ name: 'a.xhtml', html: '' }], { parts: { 'OEBPS/a.xhtml': spaces } }),
     outcome: 'too_large',
   },
@@ -112,12 +112,12 @@ const hostile: readonly Hostile[] = [
     outcome: 'unsupported',
   },
   {
-    name: 'a zip inside a document is no part of it',
+    name: 'a zip inside a document is not read',
     bytes: () => buildDocx(['body'], { parts: { 'word/embeddings/a.zip': buildZip({ b: spaces }) } }),
     outcome: /^body$/,
   },
   {
-    name: 'names that climb out of the package',
+    name: 'names that leave the package',
     bytes: () =>
       buildDocx(['inside'], {
         parts: { '../../word/document.xml': docxPart(`<w:p>${run('outside')}</w:p>`) },
@@ -125,7 +125,7 @@ const hostile: readonly Hostile[] = [
     outcome: /^inside$/,
   },
   {
-    name: 'relationships that point out of the package',
+    name: 'relationships that refer to files outside the package',
     bytes: () =>
       buildDocx(['inside'], {
         parts: {
@@ -145,12 +145,12 @@ const hostile: readonly Hostile[] = [
     outcome: /^first$/,
   },
   {
-    name: 'a directory and sizes of 64 bits',
+    name: 'a 64-bit directory and 64-bit sizes',
     bytes: () => inZip64(buildDocx(['large'])),
     outcome: /^large$/,
   },
   {
-    name: 'a directory of 64 bits that lies elsewhere',
+    name: 'a 64-bit directory at another offset',
     bytes: () => {
       const file = Buffer.from(inZip64(buildDocx(['large'])));
       file.writeBigUInt64LE(2n ** 60n, file.lastIndexOf('PK\x06\x07') + 8);
@@ -167,7 +167,7 @@ const hostile: readonly Hostile[] = [
     outcome: /^x$/,
   },
   {
-    name: 'parts that are referred to in other capitals, with names from the root on',
+    name: 'parts that are referred to in another case, with absolute names',
     bytes: () => {
       const parts = { '/Word/Document.XML': docxPart(`<w:p>${run('capitals')}</w:p>`) };
       return renamed(buildDocx([], { parts }), 'word/document.xml', 'word/other___.xml');
@@ -175,18 +175,18 @@ const hostile: readonly Hostile[] = [
     outcome: /^capitals$/,
   },
   {
-    name: 'sizes that lie',
+    name: 'false sizes',
     bytes: () => lying(buildDocx(['honest text. '.repeat(50)])),
     outcome: /honest text/,
   },
-  { name: 'entries with a password', bytes: () => flagged(buildDocx(['secret'])), outcome: 'encrypted' },
+  { name: 'encrypted entries', bytes: () => flagged(buildDocx(['secret'])), outcome: 'encrypted' },
   {
-    name: 'an Office file with a password',
+    name: 'an encrypted Office file',
     bytes: () => compoundFile(['EncryptionInfo', 'EncryptedPackage']),
     outcome: 'encrypted',
   },
   {
-    name: 'an OpenDocument file with a password',
+    name: 'an encrypted OpenDocument file',
     bytes: () =>
       buildOpenDocument('text', '', { parts: { 'META-INF/manifest.xml': '<m><encryption-data/></m>' } }),
     outcome: 'encrypted',
@@ -222,7 +222,7 @@ const hostile: readonly Hostile[] = [
     outcome: 'corrupt',
   },
   {
-    name: 'a document type that is only named, and never fetched',
+    name: 'an external document type, which is never fetched',
     bytes: () =>
       buildOpenDocument('text', '', {
         parts: { 'content.xml': `<!DOCTYPE x SYSTEM "file:///etc/passwd"><d><p>&xxe;kept</p></d>` },

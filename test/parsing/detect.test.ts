@@ -23,7 +23,7 @@ t.test('the type is detected from the content, not from the name', async (t) => 
   for (const [path, bytes, kind] of cases) t.equal((await parseInProcess(bytes, path)).kind, kind, path);
 });
 
-t.test('the type is detected without a name', async (t) => {
+t.test('the type is detected without a file name', async (t) => {
   const table = Array.from({ length: 6 }, (_, i) => `${i},x,"y, z"`).join('\n');
   t.equal((await parseInProcess(utf8(table))).kind, 'csv');
   t.equal((await parseInProcess(utf8('# A\n\ntext\n\n## B\n\n- item\n'))).kind, 'markdown');

@@ -118,11 +118,11 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
       }),
     );
     const output = end.outcome === 'exited' ? end.output.toString() : end.outcome;
-    t.match(output, /own/, 'a program may write to its own folder');
-    t.equal(output.includes(secret), !hidesData.includes(level), 'the secret is read');
-    t.equal(output.includes('made'), !hidesData.includes(level), 'the data directory is listed');
-    t.equal(connections() > 0, !hidesNetwork.includes(level), 'the network is reached');
-    if (hidesData.includes(level)) t.notMatch(output, /writable/, 'nothing else is written');
+    t.match(output, /own/, 'a program can write to its own folder');
+    t.equal(output.includes(secret), !hidesData.includes(level), 'access to the secret');
+    t.equal(output.includes('made'), !hidesData.includes(level), 'access to the data directory');
+    t.equal(connections() > 0, !hidesNetwork.includes(level), 'access to the network');
+    if (hidesData.includes(level)) t.notMatch(output, /writable/, 'no other folder is writable');
     if (result !== null)
       t.match(result, { hidesData: hidesData.includes(level), hidesNetwork: hidesNetwork.includes(level) });
   });
@@ -163,7 +163,7 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
 
 t.test(
   'a server without root supports the namespace levels',
-  { skip: process.getuid?.() !== 0 && 'needs root, to become somebody else' },
+  { skip: process.getuid?.() !== 0 && 'needs root, to change the user' },
   async (t) => {
     const base = mkdtempSync(join(tmpdir(), 'quarry-isolation-'));
     t.teardown(() => rmSync(base, { recursive: true, force: true }));
@@ -174,10 +174,10 @@ t.test(
     if (mayMakeNamespaces.status !== 0) return t.comment('this host allows namespaces to root only');
     const entry = join(import.meta.dirname, 'processes', 'sandbox-probe-process.js');
     const { status, stdout, stderr } = spawnSync(process.execPath, [entry, base], options);
-    if (/EACCES|ERR_MODULE_NOT_FOUND/.test(stderr)) return t.comment('others may not read this project');
+    if (/EACCES|ERR_MODULE_NOT_FOUND/.test(stderr)) return t.comment('other users cannot read this project');
     t.equal(status, 0, stderr);
     const levels = JSON.parse(stdout) as Record<string, unknown>;
-    t.notOk('user' in levels, 'only root can become another user');
+    t.notOk('user' in levels, 'only root can change the user');
     for (const level of ['bubblewrap', 'namespaces'])
       if (level in levels) t.match(levels[level], { hidesData: true, hidesNetwork: true }, level);
     t.match(levels.network, { hidesData: false, hidesNetwork: true });

@@ -197,9 +197,9 @@ t.test(
 
 t.test('encrypted and damaged Office 97-2003 files are rejected with the reason', async (t) => {
   const cases: [string, Uint8Array, string, RegExp][] = [
-    ['a DOC with a password', buildDoc([{ text: 'x' }], { encrypted: true }), 'encrypted', /password/],
-    ['an XLS with a password', buildXls([], { encrypted: true }), 'encrypted', /password/],
-    ['a PPT with a password', buildPpt([{ title: 'x' }], { encrypted: true }), 'encrypted', /password/],
+    ['an encrypted DOC', buildDoc([{ text: 'x' }], { encrypted: true }), 'encrypted', /password/],
+    ['an encrypted XLS', buildXls([], { encrypted: true }), 'encrypted', /password/],
+    ['an encrypted PPT', buildPpt([{ title: 'x' }], { encrypted: true }), 'encrypted', /password/],
     [
       'a DOC without tables',
       compoundFileOf({ WordDocument: Buffer.from(`\xec\xa5${'\0'.repeat(900)}`, 'latin1') }),
@@ -207,7 +207,7 @@ t.test('encrypted and damaged Office 97-2003 files are rejected with the reason'
       /table stream/,
     ],
     [
-      'a DOC that is cut',
+      'a truncated DOC',
       compoundFileOf({ WordDocument: Buffer.from('\xec\xa5\0', 'latin1') }),
       'corrupt',
       /missing/,

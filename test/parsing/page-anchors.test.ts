@@ -26,7 +26,7 @@ t.test('text is split at the starts of the rendered pages, with heading and list
     pages.map((page) => page.split('\n')[0]),
     ['# One', '## Two', '- Three'],
   );
-  t.equal(pages.join('\n'), text.join('\n'), 'nothing is lost and nothing doubled');
+  t.equal(pages.join('\n'), text.join('\n'), 'no text is lost or repeated');
 });
 
 t.test('a page without matching words gets as much text as it has words', async (t) => {

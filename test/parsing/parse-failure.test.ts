@@ -28,14 +28,14 @@ t.test('damaged files are rejected as corrupt', async (t) => {
   const sound = buildDocx(['x'.repeat(5_000)]);
   const rels = relationsPart([['rId1', 'officeDocument', 'word/document.xml']]);
   const cases: [string, Uint8Array][] = [
-    ['a PDF of its header only', utf8('%PDF-1.7\n')],
-    ['a cut Word document', truncateBytes(sound, 0.6)],
+    ['a PDF with only its header', utf8('%PDF-1.7\n')],
+    ['a truncated Word document', truncateBytes(sound, 0.6)],
     [
       'a Word document without its main part',
       buildZip({ '[Content_Types].xml': '<T/>', '_rels/.rels': rels }),
     ],
     [
-      'a Word document that is cut inside its XML',
+      'a Word document truncated inside its XML',
       buildDocx([], { parts: { 'word/document.xml': docxPart('').slice(0, -20) } }),
     ],
     ['a Word document with crossed elements', buildDocx([{ xml: '<w:p><w:r></w:p></w:r>' }])],

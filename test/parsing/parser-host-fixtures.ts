@@ -79,7 +79,7 @@ export function pagesOf(outcome: ParseOutcome): ParsedDocument['pages'] {
   return outcome.pages;
 }
 
-/** Waits until the process is gone or a zombie, which the kernel decides. */
+/** Waits until the process has ended or is a zombie, which depends on the kernel. */
 export async function isGone(pid: number): Promise<boolean> {
   const isDead = () => {
     const state = existsSync(`/proc/${pid}/stat`)

@@ -34,7 +34,7 @@ t.test('the error of a process that cannot start contains the message of Node', 
   t.match(first, /^parser process did not become ready: exit code 1: .*nowhere-to-be-found/);
   t.ok(
     rest.some((line) => /^ +at /.test(line)),
-    'with the stack',
+    'the error contains the stack',
   );
 });
 

@@ -113,7 +113,7 @@ t.test(
     const users = () => news().map((pid) => Number(userOf(pid)));
     // A process starts as root and changes its user before it runs any code of the parser.
     await waitUntil(
-      'four processes, two of each host, that have left root',
+      'four processes, two of each host, without root',
       () => users().length === 4 && users().every((user) => user >= sandboxUserIds.first),
     );
     t.equal(new Set(users()).size, 4, users().join(' '));

@@ -72,7 +72,7 @@ t.test('the total time limit holds for all attempts together', async (t) => {
   const before = startedPids.length;
   const outcome = await host.parse({ ...task, limits: { totalMsMax: 1_000 } });
   t.match(outcome, { failure: { code: 'timeout', message: /more than 1 s in total/ } });
-  t.equal(startedPids.length - before, 1, 'no time for another attempt');
+  t.equal(startedPids.length - before, 1, 'no time remains for another attempt');
 });
 
 t.test('decompression bombs in a PDF stay within the limits', async (t) => {

@@ -10,7 +10,7 @@ export interface PdfOptions {
   /** False value of `/Count`. */
   readonly claimedPageCount?: number;
   /** Text drawn at this position of every page, for example outside the crop box. */
-  readonly strayText?: { readonly text: string; readonly x: number; readonly y: number };
+  readonly extraText?: { readonly text: string; readonly x: number; readonly y: number };
   /** Encrypts with RC4, 40 bits; an empty user password opens without a prompt. */
   readonly userPassword?: string;
   /** Content stream of every page, in place of its text. */
@@ -113,12 +113,12 @@ export function buildPdfWithPlacedText(
   );
 }
 
-function pageContent(text: string, { strayText }: PdfOptions): string {
+function pageContent(text: string, { extraText }: PdfOptions): string {
   const lines = text.split('\n').map((line) => `(${line.replace(/[\\()]/g, '\\$&')}) Tj T*`);
   const body = `BT /F1 12 Tf 14 TL 72 720 Td ${lines.join(' ')} ET`;
-  return strayText === undefined
+  return extraText === undefined
     ? body
-    : `${body} BT /F1 12 Tf ${strayText.x} ${strayText.y} Td (${strayText.text}) Tj ET`;
+    : `${body} BT /F1 12 Tf ${extraText.x} ${extraText.y} Td (${extraText.text}) Tj ET`;
 }
 
 function pdfFile(objects: ReadonlyMap<number, Buffer>, trailer: string): Uint8Array {

@@ -9,7 +9,7 @@ export async function renderText(text: string, dotsPerInch = 150): Promise<Grays
     limits: defaultParseLimits,
     scaleOf: () => dotsPerInch / 72,
   });
-  if (rendered === null) throw new Error('the page was not drawn');
+  if (rendered === null) throw new Error('the page was not rendered');
   const { width, height, pixels } = rendered;
   return { width, height, pixels: Uint8Array.from({ length: width * height }, (_, i) => pixels[i * 4]!) };
 }

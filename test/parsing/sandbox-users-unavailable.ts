@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { projectRoot } from '../../src/core/root.ts';
 
 /**
- * The reason why sandboxed processes cannot run as users of their own on this machine, or false. Such a user must be
+ * The reason why sandboxed processes cannot run as separate users on this machine, or false. Such a user must be
  * able to enter each folder above the code; a clone below a folder of mode 0700 does not allow it.
  */
 export function sandboxUsersUnavailable(setpriv: string | null): string | false {

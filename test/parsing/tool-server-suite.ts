@@ -103,7 +103,7 @@ t.test('a hanging program is stopped at its own limit, and the document is parse
     warnings: [/took more than 0.4 s/],
     pageImages: 'never',
   });
-  t.same(readdirSync(folder), [], 'nothing is left');
+  t.same(readdirSync(folder), [], 'no files remain');
 });
 
 t.test('a program is stopped with its document at the total time limit', async (t) => {
@@ -171,7 +171,11 @@ t.test(
     const outcome = await filling.host().parse(filling.stored(rtf));
     t.match(outcome, { pages: ['Words of a letter.'], warnings: [/no space for temp/] }, 'filled meanwhile');
     const unread = await filling.host().parse(filling.stored(broken, 'b'.repeat(64)));
-    t.match(unread, { failure: { code: 'crash', message: /no space for temp/ } }, 'not called damaged');
+    t.match(
+      unread,
+      { failure: { code: 'crash', message: /no space for temp/ } },
+      'the file is not reported as damaged',
+    );
   },
 );
 

@@ -153,7 +153,7 @@ t.test('a disconnected caller does not occupy a thread', async (t) => {
         ran = true;
       },
     },
-    semaphore: { acquire: () => Promise.reject(left), release: () => t.fail('nothing was acquired') },
+    semaphore: { acquire: () => Promise.reject(left), release: () => t.fail('no thread was acquired') },
     fileBytesMax: 1,
   });
   const body = {

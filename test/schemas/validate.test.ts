@@ -68,7 +68,7 @@ t.test('inherited properties do not count as fields of a request', (t) => {
     validateAdd,
     JSON.parse('{"__proto__":{"collection_name":"c","path":"p","content":{"type":"text","text":""}}}'),
   );
-  t.equal(required.length, 3, 'a __proto__ field lends nothing');
+  t.equal(required.length, 3, 'a __proto__ field adds no fields');
   t.end();
 });
 

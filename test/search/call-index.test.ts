@@ -6,7 +6,7 @@ import { cancellationTokenWith } from '../core/cancellation-token.ts';
 t.test('transient index errors become 503', async (t) => {
   for (const code of ['busy', 'deadline', 'damaged', 'memory', 'io'] as const) {
     const fail = () => {
-      throw new IndexError(code, 'a trouble');
+      throw new IndexError(code, 'an error');
     };
     const status = { code: 'unavailable', status: 503 };
     await t.rejects(callIndex(cancellationTokenWith(), fail), status, `${code}, thrown`);
@@ -16,7 +16,7 @@ t.test('transient index errors become 503', async (t) => {
       `${code}, rejected`,
     );
   }
-  const wrong = new IndexError('invalid', 'our own mistake');
+  const wrong = new IndexError('invalid', 'an internal error');
   await t.rejects(
     callIndex(cancellationTokenWith(), () => Promise.reject(wrong)),
     wrong,

@@ -39,7 +39,7 @@ t.test(
       all.slice(1).forEach((each, i) => {
         const before = all[i]!;
         const order = before.fused - each.fused || each.version - before.version || each.row - before.row;
-        if (order <= 0) t.fail(`${JSON.stringify(before)} stands before ${JSON.stringify(each)}`);
+        if (order <= 0) t.fail(`${JSON.stringify(before)} is before ${JSON.stringify(each)}`);
       });
       for (const count of [0, 1, testRandom.below(70), list.length, list.length + 1]) {
         const best = list.best(count);
@@ -72,7 +72,7 @@ async function filled(rows: number): Promise<CollectionIndex> {
 
 t.test('a canceled search rejects with the reason of its caller', async (t) => {
   const index = await filled(100);
-  const left = new Error('the client left');
+  const left = new Error('the client disconnected');
   const request = {
     vector: vectors(),
     lexicalQuery: { terms: [], words: [], letterWords: [] },

@@ -51,26 +51,26 @@ t.test('a misspelled word is corrected, and a known word is not', async (t) => {
   ] as const) {
     const { paths, corrections } = await ask(typed);
     t.equal(paths[0], path, typed);
-    t.ok(corrections[0]!.terms[0]!.startsWith(term), `${typed} stands for ${corrections[0]!.terms}`);
+    t.ok(corrections[0]!.terms[0]!.startsWith(term), `${typed} is a correction of ${corrections[0]!.terms}`);
   }
   const none = { paths: [], corrections: [] };
-  t.same(await ask('herrng', searchWithTypos(first, null)), none, 'switched off');
+  t.same(await ask('herrng', searchWithTypos(first, null)), none, 'disabled');
   t.same(
     await ask(
       'herrng',
       searchWithTypos(first, (word) => word === 'herrng'),
     ),
     none,
-    'a word that is right',
+    'a correct word',
   );
-  t.same(await ask('h3rrng her0ing'), none, 'no letters, no spelling');
-  t.same(await ask('xylophone'), none, 'nothing like it');
-  t.same((await ask('herring')).corrections, [], 'nothing is corrected that is there');
+  t.same(await ask('h3rrng her0ing'), none, 'words with digits are not corrected');
+  t.same(await ask('xylophone'), none, 'no similar word');
+  t.same((await ask('herring')).corrections, [], 'existing words are not corrected');
   const operators = parseOperators('"herrng"').operators;
-  t.same(await ask('herrng', undefined, { operators }), none, 'not what has to stand in the text as it is');
+  t.same(await ask('herrng', undefined, { operators }), none, 'quoted phrases are not corrected');
   const read: string[] = [];
   await searchWithTypos(first, () => false, read).searchDocuments(
     searchRequest(first, { query: 'where do Truot live', reranker: 'any' }),
   );
-  t.same(read, ['where do trout live', 'where do trout live'], 'the models read the word that was meant');
+  t.same(read, ['where do trout live', 'where do trout live'], 'models read the corrected word');
 });

@@ -59,6 +59,6 @@ t.test('filter matching of one document agrees with search', async (t) => {
     t.same(matched, found, JSON.stringify(filter));
     break;
   }
-  t.ok(matching > 2_000 && matching < 22_000, 'the filters tell documents apart');
+  t.ok(matching > 2_000 && matching < 22_000, 'the filters distinguish documents');
   await index.close();
 });

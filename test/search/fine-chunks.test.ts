@@ -110,7 +110,7 @@ t.test(`fine chunks have the scores of the reference implementation (seed ${seed
   t.ok(matched > 2_000, `${matched} fine chunks match a query word`);
 });
 
-t.test('damaged blocks and codes of other dimensions are refused', async (t) => {
+t.test('damaged blocks and codes of other dimensions are rejected', async (t) => {
   const parent = randomParent(seededRandom(seed), new RandomUnicodeText(seed));
   const query = {
     lexicalQuery: analyzeQuery('word'),

@@ -42,6 +42,6 @@ t.test('a reranker reads a fine snippet with its two neighbors', async (t) => {
   t.notMatch(around, /Sentence 1|Sentence 5/);
   t.ok(
     read.some((text) => text.startsWith('Sentence 0') && !text.includes('Sentence 2')),
-    'the first has one beside it',
+    'the first snippet has one neighbor',
   );
 });

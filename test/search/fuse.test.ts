@@ -32,8 +32,8 @@ t.test('only the ratio of the weights matters', async (t) => {
 
 t.test('a reranker moves a chunk up, but the first-stage score still counts', async (t) => {
   const scores = blend(Float32Array.of(0.1, 0.9, 0.1), Float32Array.of(0.5, 0.4, 0.1), 1);
-  t.ok(scores[1]! > scores[0]!, 'the reranked favourite leads');
-  t.ok(scores[0]! > scores[2]!, 'equals in the reranker keep the order of the first stage');
+  t.ok(scores[1]! > scores[0]!, 'the best reranked chunk is first');
+  t.ok(scores[0]! > scores[2]!, 'equal rerank scores keep the order of the first stage');
   t.ok(scores.every((score) => score > 0 && score < 1));
 });
 
@@ -41,8 +41,8 @@ t.test('a higher reranker weight has more influence on the order', async (t) => 
   const first = Float32Array.of(0.9, 0.5, 0.1);
   const reranked = Float32Array.of(0.3, 0.5, 0.7);
   const [light, heavy] = [blend(reranked, first, 0.5), blend(reranked, first, 2)];
-  t.ok(light[0]! > light[2]!, 'a light one leaves the first stage its favourite');
-  t.ok(heavy[2]! > heavy[0]!, 'a heavy one has its own');
+  t.ok(light[0]! > light[2]!, 'with a low weight the best chunk of the first stage stays first');
+  t.ok(heavy[2]! > heavy[0]!, 'with a high weight the best chunk of the reranker is first');
 });
 
 t.test('a single candidate and no candidate are not divided by zero', async (t) => {

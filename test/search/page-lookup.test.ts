@@ -31,7 +31,7 @@ t.test('a text over several pages splits into parts that join to the text', asyn
     for (const piece of pieces) {
       t.equal(piece.page, findPage(starts, at));
       at += [...piece.text].length;
-      t.equal(findPage(starts, at - 1), piece.page, 'no piece reaches over the end of its page');
+      t.equal(findPage(starts, at - 1), piece.page, 'no piece extends beyond its page');
     }
   }
 });

@@ -23,10 +23,10 @@ t.test(
       t.equal(once.selection.rescored, 0, kind);
       t.ok(
         once.hits.every(({ origin }) => origin.proximity === null),
-        `${kind}: nothing was looked at`,
+        `${kind}: no chunk was rescored`,
       );
-      t.ok(twice.selection.rescored >= 2, `${kind}: some were`);
-      t.equal(twice.hits[0]!.version.path, 'together.txt', `${kind}: the words in their order come first`);
+      t.ok(twice.selection.rescored >= 2, `${kind}: some chunks were rescored`);
+      t.equal(twice.hits[0]!.version.path, 'together.txt', `${kind}: the words in query order are first`);
       t.ok(twice.hits[0]!.origin.proximity!.order > 0);
       const scores = twice.hits.map(({ score }) => score);
       t.same(
@@ -54,7 +54,7 @@ t.test('a reranker reorders results and reads each text once', async (t) => {
     read.length = 0;
     const { hits } = await search[kind](searchRequest(first, { reranker: 'zerank-2', k: 5 }));
     t.equal(hits[0]?.version.path, '7.txt', kind);
-    t.match(hits[0]?.origin, { rerank: Math.fround(0.9) }, `${kind} says so`);
+    t.match(hits[0]?.origin, { rerank: Math.fround(0.9) }, `${kind} explains the score`);
     t.equal(new Set(read).size, read.length, `${kind}: no text is read twice`);
   }
 });

@@ -33,7 +33,7 @@ t.test('max_per_document bounds the results of a document, and other documents f
   const { hits } = await first.search.searchSnippets(
     controlledRequest(first, { maxPerDocument: 1 }, { k: 128 }),
   );
-  t.equal(hits.length, 61, 'one of each document, and no more');
+  t.equal(hits.length, 61, 'one result per document');
 });
 
 t.test('a chunk that the operators accept is found at any rank', async (t) => {
@@ -55,14 +55,14 @@ t.test('a chunk that the operators accept is found at any rank', async (t) => {
       controlledRequest(first, control, { query, k: 2 }),
     );
     t.same(hits.map(({ version }) => version.path).sort(), ['far.txt', 'farther.txt'], kind);
-    t.ok(choice.checked > 300, `${kind}: it looked at ${choice.checked}`);
+    t.ok(choice.checked > 300, `${kind}: it checked ${choice.checked}`);
   }
   const all = parseOperators('herring -herring').operators;
   for (const kind of granularities) {
     const { hits, selection: choice } = await first.search[kind](
       controlledRequest(first, { operators: all }),
     );
-    t.same([hits, choice.complete], [[], true], `${kind}: nothing is left`);
+    t.same([hits, choice.complete], [[], true], `${kind}: no result remains`);
   }
 });
 
@@ -78,7 +78,7 @@ t.test('a page matches by its own text, not by that of adjacent pages', async (t
   };
   t.same(await pages('"salted herring"'), [0]);
   t.same(await pages('herring -smoked'), [0, 2]);
-  t.same(await pages('"herring smoked"'), [], 'no phrase goes over the edge of a page');
+  t.same(await pages('"herring smoked"'), [], 'no phrase spans two pages');
 });
 
 t.test('a side with weight 0 is not searched', async (t) => {
@@ -88,7 +88,8 @@ t.test('a side with weight 0 is not searched', async (t) => {
   let isThere = true;
   const search = createSearch(first, {
     embed: async ({ text }) => {
-      if (!isThere) throw new ModelUnavailableError('letters', 'it is away', { retryAfterMs: 1 });
+      if (!isThere)
+        throw new ModelUnavailableError('letters', 'the model is unavailable', { retryAfterMs: 1 });
       embedded.push(text);
       return letterVectors([text]).vectors;
     },
@@ -100,7 +101,7 @@ t.test('a side with weight 0 is not searched', async (t) => {
     const byWords = await search[kind](controlledRequest(first, words, { explain: true }));
     t.same([embedded, byWords.models.embedded], [[], false], kind);
     t.match(byWords.hits, [{ version: { path: 'a.txt' }, score: 1, origin: { similarity: null } }]);
-    t.equal(byWords.hits.length, 1, `${kind}: what has no word of the query is not found`);
+    t.equal(byWords.hits.length, 1, `${kind}: documents without a word of the query are not found`);
     const byMeaning = await search[kind](controlledRequest(first, meaning, { explain: true }));
     t.same(embedded, ['herring']);
     t.equal(byMeaning.hits.length, 2, kind);
@@ -110,12 +111,12 @@ t.test('a side with weight 0 is not searched', async (t) => {
   t.same(
     (await search.searchSnippets(controlledRequest(first, words))).models.missing,
     [],
-    'words need no model',
+    'lexical search needs no model',
   );
   await t.rejects(
     search.searchSnippets(controlledRequest(first, meaning)),
     { code: 'unavailable' },
-    'nothing is left to ask',
+    'no search remains',
   );
 });
 

@@ -36,7 +36,7 @@ t.test('all k results are returned once, best first, at every granularity', asyn
     );
     t.ok(
       scores.every((score) => score >= 0 && score <= 1),
-      `${kind}: scores lie in 0..1`,
+      `${kind}: scores are in 0..1`,
     );
   }
 });
@@ -98,7 +98,7 @@ t.test('deleted and replaced versions are evicted from the cache at once', async
   t.equal((await snippets()).length, 2);
   const both = reader.bytes;
   await writer.remove(papers, ['a.txt']);
-  t.ok(reader.bytes > 0 && reader.bytes < both, 'the deleted one is gone');
+  t.ok(reader.bytes > 0 && reader.bytes < both, 'the deleted document is not found');
   t.same(
     (await snippets()).map((hit) => hit.version.path),
     ['b.txt'],
@@ -106,10 +106,10 @@ t.test('deleted and replaced versions are evicted from the cache at once', async
   await writer.updateMetadata(papers, 'b.txt', { year: '1887' });
   const { version } = first.documents.get(papers.collectionId, 'b.txt')!;
   await first.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
-  t.equal(reader.bytes, 0, 'the replaced one is gone');
+  t.equal(reader.bytes, 0, 'the replaced version is not found');
   t.match(await snippets(), [{ version: { path: 'b.txt', metadata: { year: '1887' } } }]);
   await first.deleteCollection(papers);
-  t.equal(reader.bytes, 0, 'and so is the whole collection');
+  t.equal(reader.bytes, 0, 'the deleted collection is evicted');
 });
 
 t.test('a listing yields to the event loop before its filter is evaluated', async (t) => {

@@ -30,7 +30,7 @@ t.test('results are limited by number, document and score, in this order', async
   t.same(scores(3, Infinity, 0), [0.9, 0.8, 0.7]);
   t.same(scores(10, 1, 0), [0.9, 0.8]);
   t.same(scores(3, 2, 0), [0.9, 0.8, 0.7]);
-  t.same(scores(10, 2, 0.7), [0.9, 0.8, 0.7], 'what has just the score stays');
+  t.same(scores(10, 2, 0.7), [0.9, 0.8, 0.7], 'a result with exactly the minimum score is kept');
   t.same(scores(10, 1, 0.95), []);
 });
 
@@ -118,7 +118,7 @@ t.test('a document of thousands of chunks costs few reads, and others behind it 
 });
 
 t.test('selection stops when the caller is canceled', async (t) => {
-  const left = new Error('the client left');
+  const left = new Error('the client disconnected');
   const { options } = buildSelection(1_000, (row) => row, {
     caller: cancellationTokenWith(AbortSignal.abort(left)),
   });

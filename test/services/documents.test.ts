@@ -57,7 +57,7 @@ t.test('the text is readable before and after indexing', async (t) => {
 
 t.test('a batch adds the valid items and returns an error for each other item', async (t) => {
   const parts = await createServices(t);
-  await addTextDocument(parts, 'taken.txt', 'here first');
+  await addTextDocument(parts, 'taken.txt', 'added first');
   const text = (path: string, fields: object = {}) => ({
     path,
     content: { type: 'text', text: path },
@@ -121,10 +121,10 @@ t.test('an uploaded file is stored byte for byte; a rejected one leaves nothing 
     { collection_name: 'papers', path: 'c.bin', metadata: {}, overwrite: false, wait: false },
     (async function* () {
       yield Buffer.from('five');
-      throw new Error('the client went away');
+      throw new Error('the client disconnected');
     })(),
   );
-  await t.rejects(cut, /went away/);
+  await t.rejects(cut, /the client disconnected/);
   for (const bytes of ['three', 'four', 'five']) t.equal(await first.blobs.size(sha256(bytes)), null, bytes);
   t.equal(await first.blobs.size(sha256('one two')), 7);
 });
@@ -203,7 +203,7 @@ t.test('a body that arrives slowly shortens the wait for the index, an upload do
   t.match(
     body,
     { index_status: /^(not_parsed|parsing)$/ },
-    'answered with the status reached, not waited for',
+    'the reply has the current status and does not wait',
   );
   unstick();
 });
@@ -237,7 +237,7 @@ t.test('waiting for a document that is overwritten or deleted returns its last s
   const waiting = parts.uploads.addDocuments(serviceCallFor(), batch);
   while (parts.first.ingest.depth === 0) await new Promise((resolve) => setImmediate(resolve));
   await addTextDocument(parts, 'a.bin', 'instead');
-  t.match((await waiting).results, [{ path: 'a.bin', status: 201, index_status: String }], 'in a batch too');
+  t.match((await waiting).results, [{ path: 'a.bin', status: 201, index_status: String }], 'also in a batch');
   t.match(await info(parts, 'a.bin'), { content: 'instead', index_status: 'indexed' });
 });
 

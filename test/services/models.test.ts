@@ -121,7 +121,7 @@ const rerankRequest = { model: 'zerank-2', query: 'fee' } as const;
 
 async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
   const error = await promise.then(
-    () => new Error('it was answered'),
+    () => new Error('an error was expected'),
     (reason: unknown) => reason,
   );
   if (error instanceof AppError) return error;
@@ -192,7 +192,7 @@ t.test('the same text as query and as document gives different vectors', async (
   t.notSame(query.results, document.results);
 });
 
-t.test('a single string is one text, an empty string is a text, an empty list is no text', async (t) => {
+t.test('a single string is one text, an empty string is a text, an empty list has no texts', async (t) => {
   const { service, call, modelRunner } = build();
   t.match(await service.embed(call(), { ...embedRequest, input: '' }), {
     results: { length: 1 },
@@ -208,7 +208,7 @@ t.test('a single string is one text, an empty string is a text, an empty list is
     total_bytes: 0,
     total_tokens: 0,
   });
-  t.equal(modelRunner.calls.length, callCount, 'and no model runs for it');
+  t.equal(modelRunner.calls.length, callCount, 'no model runs');
 });
 
 t.test('charged bytes: 150 and the text for embed; 150, the query and the text for rerank', async (t) => {
@@ -237,7 +237,7 @@ t.test('rerank returns best first, equal scores in input order, at most top_n', 
 });
 
 t.test(
-  'rerank reports its latency mode and times in seconds, and the model time is never the larger',
+  'rerank reports its latency mode and times in seconds, and the model time never exceeds the total',
   async (t) => {
     const { service, call } = build();
     const reply = await service.rerank(call(), { ...rerankRequest, documents: ['a'] });
@@ -278,7 +278,7 @@ t.test('more than 5,000,000 charged bytes are a 413, exactly 5,000,000 are not',
   t.equal(fits.usage.total_bytes, 5_000_000);
   const tooLarge = service.embed(call(), { ...embedRequest, input: ['x'.repeat(4_999_851)] });
   t.match(await refusalOf(tooLarge), { status: 413, message: /5000001 bytes.*limit per call is 5000000/ });
-  t.equal(facts.length, 1, 'and is not counted');
+  t.equal(facts.length, 1, 'the call is not counted');
 });
 
 t.test('vectors above the reply limit are a 413 with the maximum number', async (t) => {
@@ -291,7 +291,7 @@ t.test('vectors above the reply limit are a 413 with the maximum number', async 
   t.equal(reply.results.length, 2_049);
   t.ok(
     modelRunner.calls.every((run) => run.texts <= 1_024),
-    'long lists run piece by piece',
+    'long lists run in parts',
   );
 });
 
@@ -324,8 +324,8 @@ t.test('a disconnected caller gets no further batch', async (t) => {
     dimensions: 40,
   });
   await Promise.resolve();
-  controller.abort(new AppError('unavailable', 'The client went away.'));
-  t.equal((await refusalOf(work)).message, 'The client went away.');
+  controller.abort(new AppError('unavailable', 'The client disconnected.'));
+  t.equal((await refusalOf(work)).message, 'The client disconnected.');
   t.ok(modelRunner.calls.length <= 1);
   t.same(facts, []);
 });

@@ -47,7 +47,7 @@ t.test('a file returns its pages, a damaged one the reason', async (t) => {
     code: 'bad_request',
     message: 'The file is damaged.',
   });
-  t.match(parses, [{}, { fileBytes: 6, pages: 0 }], 'also what could not be read');
+  t.match(parses, [{}, { fileBytes: 6, pages: 0 }], 'unreadable files are reported too');
   const slow = services(async () => failure('timeout', 'too slow'));
   const refused = { code: 'parse_timeout', options: { shouldRetry: false } };
   await t.rejects(slow.parseDocument(serviceCallFor(), request), refused);
@@ -94,6 +94,6 @@ t.test(
 );
 
 t.test('invalid base64 reaches no parser', async (t) => {
-  const none = services(async () => t.fail('it was read') as never);
+  const none = services(async () => t.fail('the file was parsed') as never);
   await t.rejects(none.parseDocument(serviceCallFor(), { base64_data: 'ä%' }), { code: 'bad_request' });
 });

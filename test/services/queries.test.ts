@@ -50,7 +50,7 @@ t.test('each result has its document, position and a valid file URL', async (t) 
   }
 });
 
-t.test('a query refuses an unknown reranker, filter, collection or syntax, and names it', async (t) => {
+t.test('an unknown reranker, filter, collection or syntax is rejected and named', async (t) => {
   const { queries } = await createServices(t);
   const cases: readonly (readonly [object, string, RegExp])[] = [
     [{ reranker: 'best' }, 'not_found', /zerank-2/],
@@ -120,9 +120,9 @@ t.test('the explanation contains the parsed operators of the query', async (t) =
   t.match(
     parts.recordedUsage[0],
     { queryBytes: Buffer.byteLength(fields.query) },
-    'the query counts as it came',
+    'the original query is counted',
   );
-  t.same(parts.recordedModelUsage, [], 'and no model was asked');
+  t.same(parts.recordedModelUsage, [], 'no model was called');
   await queryFunctions(parts).topPages(serviceCallFor(), { ...ask, ...fields, weights: null });
   t.match(parts.recordedModelUsage, [{ kind: 'embed', bytes: 'herring salted'.length }]);
 });
@@ -158,7 +158,7 @@ t.test('each query is counted with its kind, its bytes and its results', async (
   );
 });
 
-t.test('models are counted for the work they did: a listing has none', async (t) => {
+t.test('models are counted for their work, and a listing has none', async (t) => {
   const parts = await createServices(t);
   const queries = queryFunctions(parts);
   for (const path of ['a.txt', 'b.txt', 'c.txt']) await addTextDocument(parts, path, 'a herring');

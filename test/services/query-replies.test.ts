@@ -187,7 +187,7 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
   t.pass('all rounds');
 });
 
-t.test('a search that was cut by its limits reports it with the requested values', async (t) => {
+t.test('a search that stopped at its limits reports it with the requested values', async (t) => {
   const { operators } = parseOperators('"salted herring" -smoked');
   const control = { weights: { lexical: 2, vector: 0 }, minScore: 0.25, maxPerDocument: 3, operators };
   const times = { embed: 0, search: 0, rerank: 0, read: 0 };
@@ -229,7 +229,7 @@ t.test('a reply has the same bytes from every source, and the stated length', as
   const larger = Buffer.alloc(100, 'x');
   reply.copyTo(larger);
   t.equal(larger.subarray(0, reply.byteLength).toString(), reply.toBytes().toString());
-  t.equal(larger[reply.byteLength], 'x'.charCodeAt(0), 'and not one more');
+  t.equal(larger[reply.byteLength], 'x'.charCodeAt(0), 'no further byte follows');
   t.same(reply.parse(), [1, 'é 中', 'é😀']);
   t.same(RenderedJson.of({ a: '\ud800' }).parse(), { a: '\ud800' });
 });

@@ -88,5 +88,5 @@ function nextEventLoopTurn(): Promise<void> {
 }
 
 function throwClosed(): never {
-  throw new AppError('unavailable', 'the process is gone', { retryAfterMs: 1 });
+  throw new AppError('unavailable', 'the process has ended', { retryAfterMs: 1 });
 }

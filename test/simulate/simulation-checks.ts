@@ -42,8 +42,8 @@ export async function checkCollection(
   const index = indexes.get(collectionId);
   const recount = await counts.recount(collectionId);
   if (unexpectedPaths.length > 0) t.fail(`${model.name} ${unexpectedPaths} appeared unexpectedly`);
-  t.same([...(await index.list(null, 1_000))].sort(), live.sort(), 'search sees the live versions');
-  t.equal(index.count(null), live.length, 'each of them once');
+  t.same([...(await index.list(null, 1_000))].sort(), live.sort(), 'search returns the live versions');
+  t.equal(index.count(null), live.length, 'each version is found once');
   t.same(counts.get(collectionId), recount, 'the counts are exact');
   for (const marker of expected.removedMarkers) {
     const found = await findPaths(components, collection, marker);
@@ -113,17 +113,13 @@ export async function checkNoOrphans(
     const found = new Set<string>();
     const range = { gte: Uint8Array.of(tables[table]), lt: Uint8Array.of(tables[table] + 1) };
     for await (const { key } of store.range(range)) found.add(nameOf(key));
-    t.same([...found].sort(), [...new Set(expectedNames)].sort(), `nothing is left over in ${table}`);
+    t.same([...found].sort(), [...new Set(expectedNames)].sort(), `no data remains in ${table}`);
   }
   const blobs = readdirSync(join(folder, 'blobs'), { recursive: true, encoding: 'utf8' });
   const keptState = blobs.map((name) => name.slice(-64)).filter((name) => /^[0-9a-f]{64}$/.test(name));
   t.same(keptState.sort(), files.map(({ rawHash }) => rawHash).sort(), 'no orphaned files');
   const models = readdirSync(join(folder, 'index'));
-  t.same(
-    models.sort(),
-    collections.map((collection) => folderOf(collection)).sort(),
-    'no shards are left over',
-  );
+  t.same(models.sort(), collections.map((collection) => folderOf(collection)).sort(), 'no orphaned shards');
 }
 
 /** Paths of the documents whose text contains the query, as search finds them. */

@@ -93,7 +93,7 @@ t.test('collecting never deletes a file whose reference is being written', async
     };
     await Promise.all([blobs.deleteIfUnreferenced(sha('contested')), add(), blobs.deleteOrphans()]);
     if ((await blobs.size(sha('contested'))) === null)
-      t.fail(`round ${round}: the file of a reference is gone`);
+      t.fail(`round ${round}: the file of a reference is missing`);
     await store.write([deleteBlobReference(sha('contested'), documentId)]);
   }
   t.pass('all rounds');
@@ -103,7 +103,7 @@ t.test('bytes that arrive while their file is being collected are stored again',
   const directory = join(folder, randomUUID());
   const store = new MemoryStore();
   let finishLookup = () => {};
-  const looked = new Promise<void>((resolve) => {
+  const lookup = new Promise<void>((resolve) => {
     finishLookup = resolve;
   });
   const slow: Store = {
@@ -111,7 +111,7 @@ t.test('bytes that arrive while their file is being collected are stored again',
     getMany: (keys) => store.getMany(keys),
     async *range(options) {
       yield* store.range(options);
-      await looked;
+      await lookup;
     },
     write: (operations, options) => store.write(operations, options),
     revisionOf: () => 0,
@@ -132,11 +132,11 @@ t.test('bytes that arrive while their file is being collected are stored again',
 t.test('a blob that cannot be renamed leaves no file', async (t) => {
   const { blobs, directory } = await fresh();
   const hash = sha('bytes');
-  writeFileSync(join(directory, hash.slice(0, 2)), 'in the way of the folder');
+  writeFileSync(join(directory, hash.slice(0, 2)), 'a file instead of the folder');
   await t.rejects(blobs.put(Buffer.from('bytes')));
   t.same(readdirSync(join(directory, 'incoming')), []);
   rmSync(join(directory, hash.slice(0, 2)));
-  t.equal((await blobs.put(Buffer.from('bytes'))).hash, hash, 'and hold nothing up');
+  t.equal((await blobs.put(Buffer.from('bytes'))).hash, hash, 'later writes are not blocked');
 });
 
 t.test('files left by a crash are deleted, referenced ones are kept', async (t) => {

@@ -145,17 +145,16 @@ t.test('vectors of two models are stored side by side, and deleting one keeps th
       ...contents.blocks.putVectorPieces(documentId, made),
       contents.blocks.putCodes(documentId, 5, Uint8Array.of(70 + generation), generation),
     ]);
-    t.notOk(contents.blocks.hasVectors(documentId, generation), 'before the head they are not all there');
-    t.same(
-      await contents.blocks.deleteOtherGeneration(documentId, generation, 10),
-      [],
-      'and the others stay',
+    t.notOk(
+      contents.blocks.hasVectors(documentId, generation),
+      'without the head the vectors are incomplete',
     );
+    t.same(await contents.blocks.deleteOtherGeneration(documentId, generation, 10), [], 'the others remain');
     await store.write([contents.blocks.putVectorHead(documentId, made)]);
     t.equal(
       contents.blocks.readFineChunks(place, generation - 1)[0]?.codes?.length,
       1,
-      'the others are still there',
+      'the others still exist',
     );
     await store.write(await contents.blocks.deleteOtherGeneration(documentId, generation, 100));
     t.same(await contents.blocks.deleteOtherGeneration(documentId, generation, 100), []);
@@ -165,7 +164,7 @@ t.test('vectors of two models are stored side by side, and deleting one keeps th
     t.equal(
       await contents.blocks.readBlock(documentId, generation + 2),
       undefined,
-      'nor vectors of a later generation',
+      'vectors of a later generation do not exist',
     );
     t.same([codes(generation), codes(generation + 1)], [[70 + generation], [undefined]]);
     t.same(contents.blocks.readChunksOfRows([documentId, randomUUID()]), [Uint32Array.of(0, 5), undefined]);
@@ -198,7 +197,7 @@ t.test('the vectors and terms of the longest documents read back unchanged, in b
   }
 });
 
-t.test('each piece of a long document is read in a turn of its own, and none if one is gone', async (t) => {
+t.test('each piece of a long document is read in a separate turn, and none if one is missing', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
   const documentId = randomUUID();

@@ -69,11 +69,11 @@ async function checkAll(t: Test, path: string, acknowledged: readonly number[]):
       if ((await blobs.size(hash)) === null) missing += 1;
     }
   }
-  t.equal(missing, 0, `all ${acknowledged.length} acknowledged writes are there`);
+  t.equal(missing, 0, `all ${acknowledged.length} acknowledged writes exist`);
   let pairs = 0;
   for await (const { key } of store.range({ gte: Buffer.from('left '), lt: Buffer.from('left!') })) {
     const partner = Buffer.from(`right${Buffer.from(key).toString().slice(4)}`);
-    if (store.get(partner) === undefined) t.fail(`${Buffer.from(key).toString()} has lost its partner`);
+    if (store.get(partner) === undefined) t.fail(`${Buffer.from(key).toString()} has lost its pair`);
     pairs += 1;
   }
   t.equal(readCounters(store.get(Buffer.from('total')), 1)[0], pairs, 'the count is exact');

@@ -95,7 +95,7 @@ t.test('an older format is migrated step by step and resumes after a failure', a
   await t.rejects(open(path), { message: /format 3.*newer/ });
 });
 
-t.test('format 1 is migrated: its sign-in data is deleted, all else is kept', async (t) => {
+t.test('format 1 is migrated: its sign-in data is deleted, everything else is kept', async (t) => {
   const path = join(folder, 'format-1');
   const old = await open(path, { format: { current: 1, migrations: [] } });
   const row = (table: number, i: number) => ({
@@ -121,7 +121,7 @@ t.test('format 1 is migrated: its sign-in data is deleted, all else is kept', as
   await raised.close();
 });
 
-t.test('a build without restricted keys refuses the directory instead of ignoring them', async (t) => {
+t.test('a build without restricted keys rejects the directory instead of ignoring them', async (t) => {
   const path = join(folder, 'restricted');
   await (await open(path)).close();
   const older = open(path, { format: { current: 1, migrations: [] } });
@@ -156,14 +156,14 @@ t.test('free space below the reserve pauses writes until it recovers', async (t)
   t.throws(() => watch.check(), { code: 'reserve_reached', status: 429 });
   free = -1;
   await watch.measure();
-  t.throws(() => watch.check(), { code: 'reserve_reached' }, 'unknown is as before');
+  t.throws(() => watch.check(), { code: 'reserve_reached' }, 'an unknown size keeps the state');
   free = 500;
   await watch.measure();
   watch.check();
   t.equal(watch.freeBytes, 500);
 });
 
-t.test('a data directory without the reserve refuses additions and still reads and deletes', async (t) => {
+t.test('a data directory without the reserve rejects additions and still reads and deletes', async (t) => {
   const path = join(folder, 'full');
   const first = await open(path);
   await first.store.write([putOperation('a', '1')]);

@@ -58,7 +58,7 @@ t.test('a document id finds its document while it is the current or the searchab
   await store.write(documents.put(indexed, null));
   const next = { ...indexed, documentId: randomUUID(), version: 2 };
   await store.write(documents.put(next, indexed));
-  t.same(documents.findById(old.documentId), next, 'search still answers from the old one');
+  t.same(documents.findById(old.documentId), next, 'search still returns the old version');
   t.same(documents.findById(next.documentId), next);
   const switched = { ...next, live: 2, liveDocumentId: next.documentId };
   await store.write([...documents.put(switched, next), documents.deleteId(old.documentId)]);
@@ -146,7 +146,7 @@ t.test('counts of an earlier build without raw bytes are recognized', async (t) 
   const documents = new Documents(store);
   const counts = new Counts(store);
   const collectionId = randomUUID();
-  t.notOk(counts.isIncomplete(collectionId), 'nothing is counted yet');
+  t.notOk(counts.isIncomplete(collectionId), 'raw bytes are not counted yet');
   const record = document({ collectionId, path: 'a', status: 'indexed', size: 7, indexedBytes: 5 });
   const key = Buffer.concat([Uint8Array.of(tables.counts), uuid.encode(collectionId)]);
   const earlier = encodeCounters([0, 0, 0, 0, 1, 0, 0, 5]);
@@ -188,5 +188,6 @@ t.test('failed documents of an earlier build, which did not list them, are found
   for await (const operation of documents.listMissingFailures(record.collectionId))
     await store.write([operation]);
   t.same(await pathsOf(documents.listFailed(record.collectionId)), [record.path]);
-  for await (const _ of documents.listMissingFailures(record.collectionId)) t.fail('all of them are listed');
+  for await (const _ of documents.listMissingFailures(record.collectionId))
+    t.fail('all failed documents are listed');
 });

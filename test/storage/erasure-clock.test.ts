@@ -34,7 +34,7 @@ t.test(
     t.equal(await (await serverAt(store, start)).erasure.now(), start);
     const { clock, erasure } = await serverAt(store, start + 3_650 * day);
     t.equal(await erasure.now(), start + 3 * day);
-    t.equal(await erasure.now(), start + 3 * day, 'however often it is asked');
+    t.equal(await erasure.now(), start + 3 * day, 'regardless of the number of reads');
     await clock.advance(hour);
     t.equal(await erasure.now(), start + 6 * day);
     const back = await serverAt(store, start + 2 * hour);
@@ -63,5 +63,5 @@ t.test('a jump of ten years deletes no audit entries within their retention', as
   const range = { before: { at: Number.MAX_SAFE_INTEGER }, since: 0, limit: 10 };
   t.equal((await audit.list(null, range)).length, 1);
   await audit.deleteOlderThan(365 * day, { now: start + 366 * day, signal });
-  t.equal((await audit.list(null, range)).length, 0, 'what is really old goes');
+  t.equal((await audit.list(null, range)).length, 0, 'entries beyond their retention are deleted');
 });

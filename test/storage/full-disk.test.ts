@@ -47,11 +47,11 @@ t.test(
       if (refusal === null) written += 1;
     }
     t.match(refusal, { code: 'reserve_reached', status: 429 });
-    t.ok(written > 40, 'the disk took what fits');
+    t.ok(written > 40, 'some writes fit on the disk');
     await t.rejects(store.write([putOperation('small', 'x')]), { code: 'reserve_reached' });
     t.equal(store.get(bytes('k0'))?.byteLength, mebibyte / 4);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    t.equal(store.get(bytes('k0'))?.byteLength, mebibyte / 4, 'a disk that stays full is still read');
+    t.equal(store.get(bytes('k0'))?.byteLength, mebibyte / 4, 'a full disk can still be read');
 
     rmSync(join(folder, 'ballast'));
     const isWritten = () =>
@@ -64,12 +64,12 @@ t.test(
     const keys = Array.from({ length: written }, (_, index) => bytes(`k${index}`));
     t.ok(
       store.getMany(keys).every((value) => value?.byteLength === mebibyte / 4),
-      'everything acknowledged is there',
+      'every acknowledged write exists',
     );
     t.same(
       [textAt(store, `k${written}`), textAt(store, 'small')],
       [undefined, undefined],
-      'nothing refused is there',
+      'no rejected write exists',
     );
   },
 );

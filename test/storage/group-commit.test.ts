@@ -84,7 +84,7 @@ t.test('a large group is prepared in time slices, in order', async (t) => {
   const { commits, group } = manual(10_000);
   const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
   const writes = keys.map((key) => group.write([putOperation(key, '')]));
-  t.ok((await begun(commits, 1)) > 3, 'the event loop went on meanwhile');
+  t.ok((await begun(commits, 1)) > 3, 'the event loop continued meanwhile');
   t.same(commits[0]?.keys, keys);
   commits[0]?.resolve();
   await Promise.all(writes);
@@ -139,7 +139,7 @@ t.test('a write that cannot be evaluated leaves no trace in its group', async (t
   ]);
   t.match(broken, { status: 'rejected', reason: { message: 'a damaged block' } });
   t.match(sound, { status: 'fulfilled' });
-  t.same(readCounters(stored.get('count'), 1), [1], 'only the sound write counted');
+  t.same(readCounters(stored.get('count'), 1), [1], 'only the valid write was counted');
 });
 
 t.test(
@@ -165,7 +165,7 @@ t.test(
     );
     t.ok(
       counts.every((notified, round) => notified - (counts[round - 1] ?? 0) <= 2 * callersPerTurn),
-      `told after each turn: ${counts}`,
+      `notified after each turn: ${counts}`,
     );
     t.ok(counts.length > 1, 'not all in one turn');
   },

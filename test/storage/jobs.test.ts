@@ -14,7 +14,7 @@ t.test('after a restart every unfinished job is offered again, oldest first', as
   t.equal(queue.claim(0)?.version, 2 ** 40);
   t.equal(queue.claim(0), null);
   t.equal(queue.claimed, 3);
-  t.equal((await JobQueue.open(store, ({ version }) => version === 1)).waiting, 1, 'only those asked for');
+  t.equal((await JobQueue.open(store, ({ version }) => version === 1)).waiting, 1, 'only the requested jobs');
 });
 
 t.test('organizations take turns, regardless of their queue lengths', async (t) => {
@@ -37,7 +37,7 @@ t.test('a turn lasts for several jobs or a time limit while others wait', async 
   t.same(claims(10, 1), [4]);
   queue.offer(job({ version: 23, organizationId: 'few' }));
   t.same(claims(60, 1), [5]);
-  t.same(claims(170, 2), [6, 23], 'its time is over');
+  t.same(claims(170, 2), [6, 23], 'its turn has ended');
   t.same(claims(180, 3), [7, 8, undefined]);
 });
 
@@ -61,7 +61,7 @@ t.test('a claimed job is not offered again until it is released or completed', a
   t.equal(claimed?.version, 1);
   queue.offer({ ...job({ version: 1 }), step: 'chunk' });
   t.equal(queue.claimed, 0);
-  t.match(queue.claim(0), { version: 1, step: 'chunk' }, 'an older version goes on first');
+  t.match(queue.claim(0), { version: 1, step: 'chunk' }, 'an older version continues first');
   queue.complete(1);
   t.throws(() => queue.complete(1), { name: 'AssertionError' });
   t.equal(queue.claim(0)?.version, 2);

@@ -97,7 +97,7 @@ t.test('values outside the range of a field are rejected', async (t) => {
   t.throws(() => hash.encode('00'), { name: 'AssertionError' });
 });
 
-t.test('the worked example of the documentation keeps its bytes', async (t) => {
+t.test('the encoded bytes equal the example of the documentation', async (t) => {
   const documents = new Table<readonly [string, string], null>(0x30, [uuid, text]);
   const key = documents.keyOf('00112233-4455-6677-8899-aabbccddeeff', 'a/é');
   t.equal(Buffer.from(key).toString('hex'), '3000112233445566778899aabbccddeeff612fc3a90001');

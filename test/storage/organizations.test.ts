@@ -70,5 +70,9 @@ t.test('keys are found by the hash of their secret until they are deleted', asyn
   await store.write(keys.delete(first));
   t.equal(keys.findByHash(first.hash), undefined);
   t.same(await keys.list(mine), []);
-  await t.rejects(store.write(keys.update(first)), ExpectationFailedError, 'an update brings no key back');
+  await t.rejects(
+    store.write(keys.update(first)),
+    ExpectationFailedError,
+    'an update does not restore a deleted key',
+  );
 });

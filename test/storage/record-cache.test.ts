@@ -92,7 +92,7 @@ t.test('vectors being built never replace active ones, across repeated starts an
     const begun = startVectorChange(state, { id: 'm', version: String(i), dimensions: 8 });
     const { generation } = begun.next!;
     t.equal(Math.abs(generation - state.generation) % 2, 1, `${generation} beside ${state.generation}`);
-    t.notOk(generations.has(generation), 'a number of its own');
+    t.notOk(generations.has(generation), 'a separate number');
     generations.add(generation);
     state = isKept ? completeVectorChange(begun, begun.next!) : cancelVectorChange(begun);
   }

@@ -61,7 +61,7 @@ export function version(fields: Partial<VersionRecord> = {}): VersionRecord {
 export function job(fields: Partial<Job> = {}): Job {
   return {
     version: 1,
-    organizationId: 'organisation-a',
+    organizationId: 'organization-a',
     collectionId: randomUUID(),
     path: 'a.txt',
     documentId: randomUUID(),

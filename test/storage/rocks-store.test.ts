@@ -125,7 +125,7 @@ for (const state of ['fails', 'fails but keeps the log'] as const) {
       t.match((result as PromiseRejectedResult).reason, { code: 'reserve_reached', status: 429 });
     }
     await t.rejects(store.write([putOperation('later', '4')]), { code: 'reserve_reached' });
-    t.equal(disk.attempts, 2, 'a failed store asks the disk again only when it heals');
+    t.equal(disk.attempts, 2, 'a failed store retries the disk only during recovery');
     t.equal(textAt(store, 'kept'), '1');
     t.equal(textAt(store, 'new'), undefined);
     setTimeout(() => {
@@ -135,7 +135,7 @@ for (const state of ['fails', 'fails but keeps the log'] as const) {
     t.same(
       ['kept', 'new', 'later', 'overwritten', 'deleted'].map((key) => textAt(store, key)),
       ['1', undefined, undefined, 'old', 'old'],
-      'what was refused never happened',
+      'rejected writes have no effect',
     );
     await store.close();
   });

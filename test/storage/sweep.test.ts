@@ -90,12 +90,12 @@ t.test('a sweep deletes all data of a collection and of no other, also when inte
   const interrupted = sweepCollections(parts, now, stopper.signal);
   setImmediate(() => stopper.abort());
   t.same(await interrupted, []);
-  t.equal((await collections.listTombstones()).length, 1, 'an interrupted sweep goes on later');
+  t.equal((await collections.listTombstones()).length, 1, 'an interrupted sweep continues later');
   t.same(await sweepCollections(parts, now), [deleted.collectionId]);
   t.same(await sweepCollections(parts, now), []);
   // Besides those of its documents, the deleted collection had two keys.
   t.equal(await keyCount(store), before - 2);
-  t.equal(await blobs.deleteOrphans(), 0, 'its blobs are gone already');
+  t.equal(await blobs.deleteOrphans(), 0, 'its blobs are already deleted');
   t.equal(blobsBefore, 5);
   t.equal(await blobs.size(new Documents(store).get(kept.collectionId, 'path 1')?.rawHash ?? ''), 5);
 });

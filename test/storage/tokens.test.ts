@@ -12,17 +12,17 @@ const tokens: FileToken[] = [
 
 for (const token of tokens) {
   t.test(
-    `a ${JSON.stringify(token)} token is read back and cannot be made or changed without the secret`,
+    `a ${JSON.stringify(token)} token is read back and cannot be created or changed without the secret`,
     async (t) => {
       const issued = issueToken(secret, token);
       t.match(issued, /^[A-Za-z0-9_-]+$/);
       t.same(readToken([secret], issued), token);
       t.equal(readToken([randomBytes(32)], issued), null);
-      t.same(readToken([randomBytes(32), secret], issued), token, 'an earlier secret still reads it');
+      t.same(readToken([randomBytes(32), secret], issued), token, 'an earlier secret still opens it');
       for (let index = 0; index < issued.length; index += 1) {
         const other = issued[index] === 'A' ? 'B' : 'A';
         const forged = issued.slice(0, index) + other + issued.slice(index + 1);
-        if (readToken([secret], forged) !== null) t.fail(`changed at ${index} it still counts`);
+        if (readToken([secret], forged) !== null) t.fail(`changed at ${index} it is still valid`);
       }
     },
   );

@@ -117,7 +117,7 @@ t.test('rows, records, codes and pages equal those of the store, cached or not',
           [...(reader.readPage(two.record, page) ?? [])],
           [...(contents.chunks.readPage(two.record.documentId, page) ?? [])],
         );
-      t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are kept`);
+      t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are cached`);
     }
   }
 });
@@ -201,7 +201,7 @@ t.test('evicting a collection does not count as a use of the others', async (t) 
   reader.readRecords(collectionId, [3]);
   const before = reads();
   reader.readRecords(collectionId, [1]);
-  t.equal(reads(), before, 'what was used stays');
+  t.equal(reads(), before, 'recently used data stays cached');
   reader.readRecords(collectionId, [2]);
-  t.ok(reads() > before, 'what was not made room');
+  t.ok(reads() > before, 'unused data was evicted');
 });

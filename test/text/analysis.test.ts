@@ -45,7 +45,7 @@ const same = (texts: readonly AnalysisRow[], language: string | null = null): bo
   );
 };
 
-t.test(`random texts have the terms that the first implementation gives them (seed ${seed})`, async (t) => {
+t.test(`random texts have the terms of the reference implementation (seed ${seed})`, async (t) => {
   const randomText = new RandomUnicodeText(seed);
   const differences: string[] = [];
   for (let document = 0; document < 600; document += 1) {
@@ -78,7 +78,7 @@ t.test('every character of the basic plane is split, joined and grouped the same
   }
 });
 
-t.test('joints, numbers, codes and long runs are cut the same', async (t) => {
+t.test('joints, numbers, codes and long runs are split the same', async (t) => {
   const text = [
     'foo-bar_1.2 getUserName PX-4500B john.doe@example.com 1,234.5 1,2345 C++ C# c## a++b AT&T',
     "o'neill’s rock'n'roll a.b.c.d.e.f.g.h.i.j.k 12,345,678 1,234,5678",

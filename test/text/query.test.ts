@@ -59,7 +59,7 @@ const answered: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [promise, text, query] of answered) {
-  t.test(`a text answers: ${promise}`, async (t) => t.ok(found(text, query).length > 0));
+  t.test(`a text is found: ${promise}`, async (t) => t.ok(found(text, query).length > 0));
 }
 
 t.test('a word is found by its exact form regardless of the detected language', async (t) => {
@@ -78,7 +78,7 @@ t.test('a word is found by its exact form regardless of the detected language', 
         );
         return terms.length > 0 && !terms.some(({ hash }) => hashes.has(hash));
       });
-      t.same(missing, [], `${name} taken for ${guess}`);
+      t.same(missing, [], `${name} detected as ${guess}`);
     }
   }
 });
@@ -146,6 +146,10 @@ t.test('explain names the query words that a text matched, as they were typed', 
   const query = analyzeQuery('Which houses were SOLD in Berlin?', ['en']);
   t.same(findMatchedWords(query, 'The house was sold yesterday', 'en'), ['houses', 'SOLD']);
   t.same(findMatchedWords(query, 'Nothing of it', 'en'), []);
-  t.same(findMatchedWords(query, 'The house was sold yesterday', null), ['SOLD'], 'as the row was indexed');
+  t.same(
+    findMatchedWords(query, 'The house was sold yesterday', null),
+    ['SOLD'],
+    'in the form in which the row was indexed',
+  );
   t.same(findMatchedWords(analyzeQuery('人工智能', []), '人工', null), ['人工']);
 });

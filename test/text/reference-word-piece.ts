@@ -171,7 +171,7 @@ export class ReferenceWordPiece {
         at = end;
         continue;
       }
-      // A run of unknown characters is one [UNK], whatever its length.
+      // A run of unknown characters is one [UNK], regardless of its length.
       if (ids.at(-1) !== 0) ids.push(0);
       at += unitsAt(word, at);
     }

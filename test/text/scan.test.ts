@@ -17,8 +17,8 @@ const wordCases: readonly (readonly [string, string, readonly string[]])[] = [
   ['code names with signs', 'C++, C# and g++', ['C++', 'C#', 'and', 'g++']],
   ['decomposed letters stay together', 'cafe\u0301 x', ['cafe\u0301', 'x']],
   ['letters beyond the basic plane', '𝒳𝒴 end', ['𝒳𝒴', 'end']],
-  ['emoji and symbols are no words', '👍🏽 ok ™ €', ['ok']],
-  ['Thai is cut into words', 'ภาษาไทย', ['ภาษา', 'ไทย']],
+  ['emoji and symbols are not words', '👍🏽 ok ™ €', ['ok']],
+  ['Thai is split into words', 'ภาษาไทย', ['ภาษา', 'ไทย']],
   ['Persian joiners stay inside a word', 'می\u200cخواهم', ['می\u200cخواهم']],
 ];
 
@@ -33,7 +33,7 @@ const gramCases: readonly (readonly [string, string, readonly string[]])[] = [
   ['half-width kana as full-width', 'ｶﾞｽ', ['ガス']],
   ['a single character alone', '猫', ['猫']],
   ['characters beyond the basic plane', '𠮷野', ['𠮷', '𠮷野', '野']],
-  ['scripts are told apart', 'iPhone手机2024年', ['手', '手机', '机', '年']],
+  ['scripts are distinguished', 'iPhone手机2024年', ['手', '手机', '机', '年']],
 ];
 
 for (const [promise, text, expected] of gramCases) {
@@ -45,7 +45,7 @@ t.test('long Thai text loses no character between its slices', async (t) => {
   t.equal(scan(text).words.join(''), text);
 });
 
-t.test('Lao, Khmer and Burmese are cut into words too', async (t) => {
+t.test('Lao, Khmer and Burmese are split into words too', async (t) => {
   for (const text of ['ພາສາລາວແມ່ນ', 'ខ្ញុំស្រលាញ់ភាសាខ្មែរ', 'မြန်မာဘာသာစကား'])
     t.ok(scan(text).words.length > 1, text);
 });
@@ -62,7 +62,7 @@ const hostile: readonly (readonly [string, string])[] = [
 ];
 
 for (const [name, text] of hostile) {
-  t.test(`hostile text is scanned to its end in bounded words: ${name}`, async (t) => {
+  t.test(`hostile text is scanned completely in bounded words: ${name}`, async (t) => {
     let longest = 0;
     let units = 0;
     scanWords(text, {

@@ -37,7 +37,7 @@ t.test('only plain, long words of letters can be misspelled', async (t) => {
   t.same(
     unknownIn('herrng soup', (word) => word === 'soup'),
     ['herrng'],
-    'not what is known to be right',
+    'known words are not corrected',
   );
 });
 

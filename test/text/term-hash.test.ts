@@ -10,7 +10,7 @@ const referenceVectors: readonly (readonly [number, bigint])[] = [
   [15, 0xa129ca6149be45e5n],
 ];
 
-t.test('the hash is SipHash-2-4 as its authors publish it', async (t) => {
+t.test('the hash equals the published test vectors of SipHash-2-4', async (t) => {
   const key = Uint8Array.from({ length: 16 }, (_, index) => index);
   const message = Uint8Array.from({ length: 64 }, (_, index) => index);
   for (const [length, expected] of referenceVectors) {
@@ -28,7 +28,7 @@ t.test('term hashes never change: stored postings depend on them', async (t) => 
   for (const [term, hash] of Object.entries(frozen)) t.equal(toBigInt(hashTerm(term)), hash, term);
 });
 
-t.test('a long term hashes by all of its text', async (t) => {
+t.test('the hash of a long term covers its whole text', async (t) => {
   const long = 'é'.repeat(5_000);
   t.not(toBigInt(hashTerm(`${long}a`)), toBigInt(hashTerm(`${long}b`)));
 });

@@ -42,7 +42,7 @@ t.test('the first words of a chunk count twice, up to a hundred letters', async 
   t.equal(countsOf(`herring ${filler}`, 'herring'), 2, 'at the beginning');
   t.equal(countsOf(`${filler} herrings${'x'.repeat(12)} trout`, 'trout'), 1, 'behind the lead');
   t.equal(countsOf(`${filler} ten tencod`, 'tencod'), 2, 'its last word');
-  t.equal(countsOf(`鯡 ${filler} ten letters 鯡`, '鯡'), 3, 'characters are words of one letter');
+  t.equal(countsOf(`鯡 ${filler} ten letters 鯡`, '鯡'), 3, 'characters count as words of one letter');
 });
 
 t.test('a chunk without words is not indexed, not even under its heading', async (t) => {

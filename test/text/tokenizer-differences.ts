@@ -95,7 +95,7 @@ export const flagCases: readonly [string, Partial<NormalizerJson>][] = [
   ['cased', { lowercase: false }],
   ['cased without accents', { lowercase: false, strip_accents: true }],
   ['uncased with accents', { strip_accents: false }],
-  ['text as it is', { clean_text: false, handle_chinese_chars: false, lowercase: false }],
+  ['unchanged text', { clean_text: false, handle_chinese_chars: false, lowercase: false }],
 ];
 
 const builtIn = new WordPiece(vocabularyPieces());
@@ -147,9 +147,9 @@ export function findBuiltInDifference(): (texts: readonly string[]) => string | 
     for (const [i, text] of texts.entries()) {
       eachWord(text, () => at++);
       if (whole.ends[i] !== (ends[at - 1] ?? 0))
-        return `${JSON.stringify(text)} ends elsewhere than its words`;
+        return `${JSON.stringify(text)} ends at another position than its words`;
     }
-    return whole.ids.join() === ids.join() ? null : 'texts have other ids than their words';
+    return whole.ids.join() === ids.join() ? null : 'texts have different ids from their words';
   };
 }
 

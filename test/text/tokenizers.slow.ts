@@ -64,7 +64,7 @@ t.test(`${randomTexts} random texts have the ids of @huggingface/tokenizers (see
 
 t.test(`${realTexts} real texts have the ids of @huggingface/tokenizers (seed ${seed})`, async (t) => {
   t.equal(firstDifference(new NaturalTextSampler(seed), realTexts), null);
-  t.equal(seenTexts.size, 1_000_000, 'different texts in all');
+  t.equal(seenTexts.size, 1_000_000, 'the texts are distinct');
 });
 
 t.test('the committed tables equal the output of their script for the same version of Unicode', async (t) => {

@@ -35,7 +35,7 @@ const wordsOf = (text: string): string[] => {
   return words;
 };
 
-t.test('words are runs of letters, digits and marks; an ideograph is a word of its own', async (t) => {
+t.test('words are runs of letters, digits and marks; each ideograph is a separate word', async (t) => {
   const cases: [string, string[]][] = [
     ['', []],
     [' \t\n-_.,', []],

@@ -35,7 +35,7 @@ for (const [surface, expected] of cases) {
   });
 }
 
-t.test('a hash keeps whole: its fragments mean nothing', async (t) => {
+t.test('a hash is not split, because its parts have no meaning', async (t) => {
   t.same(texts('a3f9c2e1b4d5a6'), ['a3f9c2e1b4d5a6']);
 });
 

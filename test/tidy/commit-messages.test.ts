@@ -6,10 +6,10 @@ t.test('a commit message has a short imperative subject with an area, and a body
   t.same(findMessageViolations(`search: replace Map with array${body}`), []);
   t.same(findMessageViolations(`ingest: process small files first${body}`), []);
   t.same(findMessageViolations(`test/e2e: wait for the event${body}`), []);
-  t.match(findMessageViolations('search: replace Map'), ['there is no body with the reason']);
+  t.match(findMessageViolations('search: replace Map'), ['the body with the reason is missing']);
   t.match(findMessageViolations('search: replace Map\nThe reason.'), [
     'the second line is not empty',
-    'there is no body',
+    'the body with the reason is missing',
   ]);
   for (const verb of ['replaces', 'replaced', 'replacing']) {
     t.same(findMessageViolations(`search: ${verb} Map${body}`), [`"${verb}" is not an imperative`]);

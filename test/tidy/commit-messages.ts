@@ -20,7 +20,7 @@ export function findMessageViolations(message: string): string[] {
     violations.push('the subject is not "area: imperative", in lower case and without a period');
   else if (!isImperative(verb)) violations.push(`"${verb}" is not an imperative`);
   if (second !== '') violations.push('the second line is not empty');
-  if (body.join('').trim() === '') violations.push('there is no body with the reason');
+  if (body.join('').trim() === '') violations.push('the body with the reason is missing');
   return violations;
 }
 

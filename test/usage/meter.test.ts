@@ -148,7 +148,7 @@ t.test('a failed write neither loses nor doubles usage', async (t) => {
   await t.rejects(meter.flush(), /no space/);
   meter.recordEmbed(embed);
   await meter.tryFlush();
-  t.equal(meter.pending, 1, 'settle logs and keeps it');
+  t.equal(meter.pending, 1, 'settle logs the error and keeps the usage');
   meter.recordEmbed({ ...embed, model: 'other' });
   await meter.flush();
   t.match(await embedded(), [{ event_count: 1 }, { event_count: 2 }]);
@@ -171,7 +171,7 @@ t.test('when only the second part of a long write fails, the first is not writte
   t.ok(rows.every((row) => row.event_count === 1));
 });
 
-t.test('memory is bounded while the store takes no writes, and dropped usage is logged', async (t) => {
+t.test('memory is bounded while the store accepts no writes, and dropped usage is logged', async (t) => {
   const store = new FailingStore();
   store.failures = Number.POSITIVE_INFINITY;
   const logged: Readonly<Record<string, unknown>>[] = [];
@@ -202,7 +202,7 @@ t.test('many different counters are written before a read', async (t) => {
   t.equal((await embedded()).length, 10);
 });
 
-t.test('a started meter writes by itself and stops when closed', async (t) => {
+t.test('a started meter writes periodically and stops when closed', async (t) => {
   const store = new MemoryStore();
   const clock = new FakeClock();
   const meter = new UsageMeter({ store, clock, logger: silentLogger, flushMs: 1 });
@@ -214,7 +214,7 @@ t.test('a started meter writes by itself and stops when closed', async (t) => {
   await store.close();
   meter.recordEmbed(embed);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  t.equal(meter.pending, 1, 'no timer goes on');
+  t.equal(meter.pending, 1, 'no timer remains');
 });
 
 t.test('the count of a document is stored in the same write as the document', async (t) => {

@@ -55,5 +55,5 @@ t.test('the periods of a time range touch, never overlap, and cover exactly its 
       if (at !== to) t.fail(`${from}..${to} ends at ${at}`);
     }
   }
-  t.pass('all of them');
+  t.pass('all minutes are covered');
 });

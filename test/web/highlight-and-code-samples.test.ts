@@ -44,7 +44,7 @@ t.test('all forms of the query terms are highlighted, and no other words', async
       found,
       text,
     );
-    t.equal(parts.map((part) => part.text).join(''), text, 'nothing of the text is lost');
+    t.equal(parts.map((part) => part.text).join(''), text, 'no text is lost');
   }
 });
 

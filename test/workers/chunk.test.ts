@@ -26,7 +26,7 @@ async function startWith(code: string, niceness: number): Promise<string> {
 t.test('a chunk worker starts even if it cannot change its niceness', async (t) => {
   t.equal(await startWith('EACCES', 0), 'started');
   t.equal(await startWith('EPERM', 0), 'started');
-  t.equal(await startWith('EINVAL', 10), 'started', 'nothing is asked for');
+  t.equal(await startWith('EINVAL', 10), 'started', 'no priority is set');
   const linux = process.platform === 'linux';
-  t.equal(await startWith('EINVAL', 0), linux ? 'failed: no' : 'started', 'other trouble is told');
+  t.equal(await startWith('EINVAL', 0), linux ? 'failed: no' : 'started', 'other errors are reported');
 });

@@ -14,7 +14,7 @@ function schedulerWithClock() {
 
 const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('work continues in order of arrival, as much per turn as the time slice allows', async (t) => {
+t.test('work continues in order of arrival, up to the time slice per turn', async (t) => {
   const { scheduler, work } = schedulerWithClock();
   const done: number[] = [];
   const all = [0.5, 0.6, 0.2, 3, 0.1].map(async (share, i) => {
@@ -30,7 +30,7 @@ t.test('work continues in order of arrival, as much per turn as the time slice a
     after.push(done.length);
   }
   t.same(done, [0, 1, 2, 3, 4]);
-  t.same([...new Set(after)], [2, 4, 5], 'whoever is too long keeps others waiting once');
+  t.same([...new Set(after)], [2, 4, 5], 'a long task delays others once');
 });
 
 t.test('a new task waits behind running ones, and a pause ends no slice', async (t) => {
@@ -59,5 +59,5 @@ t.test('a long task pauses when its share of the turn is used', async (t) => {
   const pause = yieldToEventLoop();
   t.type(pause, Promise);
   await pause;
-  t.equal(yieldToEventLoop(), null, 'a new share');
+  t.equal(yieldToEventLoop(), null, 'a new time slice');
 });

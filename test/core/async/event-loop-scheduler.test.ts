@@ -24,7 +24,7 @@ t.test('work continues at once while the turn has time left', async (t) => {
   t.not(first(), null);
   await nextEventLoopTurn();
   await nextEventLoopTurn();
-  t.equal(first(), null, 'an idle event loop keeps no call waiting');
+  t.equal(first(), null, 'an idle event loop delays no call');
 });
 
 t.test('256 concurrent calls release the event loop after each turn', async (t) => {

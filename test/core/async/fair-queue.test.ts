@@ -30,7 +30,7 @@ t.test('a key without a backlog goes before those that have one', async (t) => {
   add('s1');
   t.same(take(3), ['s1', 'b2', 'a3']);
   add('s2');
-  t.same(take(3), ['s2', 'b3', 'a4'], 'its earlier turn was in the round before');
+  t.same(take(3), ['s2', 'b3', 'a4'], 'its earlier turn was in the previous round');
 });
 
 t.test('keys that return at once do not starve a backlog', async (t) => {

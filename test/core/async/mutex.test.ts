@@ -36,13 +36,13 @@ t.test('an error reaches only its caller, and the next task gets the key', async
   t.equal(await next, 'fine');
 });
 
-t.test('unused keys take no memory', async (t) => {
+t.test('unused keys use no memory', async (t) => {
   const lock = new KeyedMutex();
   await Promise.all(Array.from({ length: 100 }, (_, i) => lock.run(`${i}`, async () => i)));
   t.equal(lock.size, 0);
 });
 
-t.test('it settles when all tasks have ended, failed ones too', async (t) => {
+t.test('the wait ends when all tasks have ended, including failed ones', async (t) => {
   const lock = new KeyedMutex();
   const ended: string[] = [];
   const slow = lock.run('a', async () => {

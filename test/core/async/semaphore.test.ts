@@ -39,7 +39,7 @@ t.test('high priority goes first and has a reserved permit', async (t) => {
   t.same(started.slice(3), ['document 2']);
 });
 
-t.test('a caller that aborts while it waits is rejected and takes no permit', async (t) => {
+t.test('a caller that aborts while waiting is rejected and acquires no permit', async (t) => {
   const semaphore = new Semaphore({ permits: 1 });
   await semaphore.acquire();
   const controller = new AbortController();

@@ -39,7 +39,7 @@ function describe(query: string, document: string, cosine = 0): Record<Feature, 
   >;
 }
 
-t.test('each feature measures what its name says', async (t) => {
+t.test('each feature measures what its name states', async (t) => {
   const far = 'x '.repeat(30);
   const cases: [string, string, Feature, number][] = [
     ['red car engine', 'the red car', 'idfCoverage', 0.5],
@@ -75,11 +75,11 @@ t.test('each feature measures what its name says', async (t) => {
   }
 });
 
-t.test('a query of function words only is taken at its words', async (t) => {
+t.test('a query of function words only is matched by these words', async (t) => {
   t.equal(describe('to be or not to be', 'be or not').countCoverage, 3 / 4);
 });
 
-t.test('nothing in, nothing out, and never NaN', async (t) => {
+t.test('empty input gives empty output, never NaN', async (t) => {
   for (const [query, document] of [
     ['', ''],
     ['car', ''],
@@ -92,7 +92,7 @@ t.test('nothing in, nothing out, and never NaN', async (t) => {
   }
 });
 
-t.test('more occurrences count, less and less; the same in a longer text counts less', async (t) => {
+t.test('further occurrences count less and less; the same number in a longer text counts less', async (t) => {
   const once = describe('car', 'car x x').bm25;
   const twice = describe('car', 'car car x').bm25;
   const thrice = describe('car', 'car car car').bm25;

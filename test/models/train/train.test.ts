@@ -67,11 +67,11 @@ t.test(
       vectors.push((await embedder.embed(texts, 'document')).vectors);
       await embedder.close();
     }
-    t.same(vectors[0], vectors[1], 'one seed, one model');
+    t.same(vectors[0], vectors[1], 'the same seed produces the same model');
     const row = (index: number): Float32Array => vectors[0]!.subarray(index * 320, (index + 1) * 320);
     const cosine = (a: number, b: number): number =>
       row(a).reduce((sum, value, i) => sum + value * row(b)[i]!, 0);
-    t.ok(cosine(0, 2) > cosine(0, 1) + 0.1, 'texts of one subject lie near each other');
+    t.ok(cosine(0, 2) > cosine(0, 1) + 0.1, 'texts of one subject are similar');
     const reranker = await FeatureReranker.open('test', join(data, 'first', 'zerank'));
     const { scores } = await reranker.score('sub3w1 sub3w4', [sentence(4, 1), sentence(3, 1)]);
     t.ok(scores[1]! > scores[0]!);

@@ -11,7 +11,7 @@ const counts = new Map([
   ['rare', 1],
 ]);
 
-t.test('frequent words and endings become pieces; every word still spells back', async (t) => {
+t.test('frequent words and endings become pieces; every word is restored from its pieces', async (t) => {
   const vocabulary = trainVocabulary(counts, 40);
   for (const piece of ['[UNK]', 'low', 'new', '##er']) t.ok(vocabulary.includes(piece), piece);
   const pieces = new WordPiece(vocabulary);

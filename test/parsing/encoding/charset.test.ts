@@ -18,7 +18,7 @@ t.test('seventy bytes of text suffice to detect each common encoding', async (t)
   for (const [text, charsets] of charsetCases) {
     for (const charset of charsets) {
       const decoded = decodeText(encoded(text, charset));
-      t.equal(decoded.text, text, `${charset} (taken for ${decoded.charset}): ${text.slice(0, 30)}`);
+      t.equal(decoded.text, text, `${charset} (detected as ${decoded.charset}): ${text.slice(0, 30)}`);
     }
   }
 });

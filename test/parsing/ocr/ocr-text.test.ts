@@ -23,7 +23,7 @@ t.test('words form lines, lines form paragraphs, and hyphenated words are joined
   t.equal(
     parseOcrTable(table(['1 1 1 90 X-', '1 1 2 90 ray'])).text,
     'X-\nray',
-    'capitals keep their hyphen',
+    'a hyphen after a capital letter is kept',
   );
 });
 

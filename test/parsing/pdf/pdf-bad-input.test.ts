@@ -122,9 +122,9 @@ const image =
   '<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>\nstream\n0\nendstream';
 
 const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: ExpectedOutcome])[] = [
-  ['nothing but the first line of a PDF', utf8('%PDF-1.7\n'), { fails: ['corrupt'] }],
+  ['only the first line of a PDF', utf8('%PDF-1.7\n'), { fails: ['corrupt'] }],
   [
-    'a header and noise',
+    'a header and random bytes',
     Buffer.concat([utf8('%PDF-1.7\n'), flipRandomBits(new Uint8Array(3_000), 1, 9_000)]),
     { fails: ['corrupt'] },
   ],
@@ -143,29 +143,29 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     { fails: ['corrupt'] },
   ],
   [
-    'a table of objects that points elsewhere',
+    'a cross-reference table with wrong offsets',
     Buffer.from(latin1(sound).replace(/^\d{10} 00000 n/gm, '0000000007 00000 n'), 'latin1'),
     { pages: [sentence, /second/, /third/] },
   ],
   ...(
     [
-      ['a page tree that was lost', withoutXrefEntries(sound, 2)],
-      ['neither a catalogue nor a page tree', withoutXrefEntries(sound, 1, 2)],
-      ['packed objects and no table of them', objectStream(sound)],
-      ['packed objects, but no page tree', objectStream(withoutXrefEntries(sound, 2))],
+      ['a missing page tree', withoutXrefEntries(sound, 2)],
+      ['neither a catalog nor a page tree', withoutXrefEntries(sound, 1, 2)],
+      ['packed objects without a cross-reference table', objectStream(sound)],
+      ['packed objects without a page tree', objectStream(withoutXrefEntries(sound, 2))],
     ] as const
   ).map(([title, bytes]) => {
     return [title, bytes, { pages: [sentence, /second/, /third/], warning: /damaged/ }] as const;
   }),
-  ['packed objects that are cut', objectStream(sound).subarray(0, -120), 'anything sound'],
+  ['truncated packed objects', objectStream(sound).subarray(0, -120), 'anything sound'],
   [
-    'packed objects that are too many',
+    'too many packed objects',
     objectStream(buildPdf(Array(5_100).fill(''))),
     { fails: ['too_large', 'corrupt'] },
   ],
   ['a blank page', buildPdf(['']), { pages: [''], warning: /contain no text/ }],
   [
-    'contents that cannot be unpacked',
+    'contents that cannot be decompressed',
     Buffer.from(
       latin1(buildPdf([sentence, sentence])).replace(
         /(\/FlateDecode>>\nstream\n[\s\S]{2})[\s\S]{12}/g,
@@ -175,7 +175,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     ),
     { pages: ['', ''], warning: /^These pages are damaged and were left empty: 1-2\.$/ },
   ],
-  ['no page at all', buildPdf([]), { fails: ['corrupt'] }],
+  ['no pages', buildPdf([]), { fails: ['corrupt'] }],
   ['a user password', buildPdf([sentence], { userPassword: 'secret' }), { fails: ['encrypted'] }],
   ['an owner password only', buildPdf([sentence], { userPassword: '' }), { pages: [sentence] }],
   [
@@ -183,7 +183,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     buildPdf([sentence], { claimedPageCount: 3 }),
     { pages: [sentence, '', ''], warning: /damaged/ },
   ],
-  ['a count beyond all numbers', buildPdf([sentence], { claimedPageCount: 2 ** 31 }), 'anything sound'],
+  ['a count beyond the number range', buildPdf([sentence], { claimedPageCount: 2 ** 31 }), 'anything sound'],
   ['a count below zero', buildPdf([sentence], { claimedPageCount: -5 }), 'anything sound'],
   ['200,000 pages', pageTree(200_000), { fails: ['too_large', 'corrupt'] }],
   [
@@ -197,16 +197,16 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     buildPdf(['in'], {
       mediaBox: [0, 0, 1_200, 792],
       cropBox: [0, 0, 612, 792],
-      strayText: { text: 'out', x: 900, y: 400 },
+      extraText: { text: 'out', x: 900, y: 400 },
     }),
     { pages: ['in'] },
   ],
   [
-    'a spread cut in two by its boxes',
+    'a spread divided into two pages by its boxes',
     buildPdf(['left'], {
       mediaBox: [0, 0, 1_200, 792],
       cropBox: [600, 0, 1_200, 792],
-      strayText: { text: 'right', x: 900, y: 400 },
+      extraText: { text: 'right', x: 900, y: 400 },
     }),
     { pages: ['right'] },
   ],
@@ -249,7 +249,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     { pages: [''], warning: /have no character mapping/ },
   ],
   [
-    'an image and no text',
+    'an image without text',
     buildPdf([''], {
       resources: '/XObject<</I 1000 0 R>>',
       content: Buffer.from('612 0 0 792 0 0 cm /I Do'),
@@ -257,7 +257,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     }),
     { pages: [''], warning: /contain no text/ },
   ],
-  ['a turned page', buildPdf([sentence], { rotate: 90 }), { pages: [sentence] }],
+  ['a rotated page', buildPdf([sentence], { rotate: 90 }), { pages: [sentence] }],
   [
     'hyphens at line ends',
     buildPdf(['a most incompre-\nhensible thing']),
@@ -270,10 +270,10 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
   ],
   ...(
     [
-      ['a ligature is a character of its own', 'ﻼ', '<000300020001> Tj'],
-      ['the font says two letters for a ligature', 'لا', '<000300020001> Tj'],
+      ['a ligature is a single character', 'ﻼ', '<000300020001> Tj'],
+      ['the font maps a ligature to two letters', 'لا', '<000300020001> Tj'],
       [
-        'the page says what its glyphs spell',
+        'the page has the text of its glyphs (ActualText)',
         'x',
         '/Span<</ActualText<feff0633064406270645>>> BDC <000300020001> Tj EMC',
       ],
@@ -293,10 +293,10 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
   ],
   ...(
     [
-      ['in characters of their own', '<0005000400030006> Tj', '\u05e9\u05c1\u05dc\u05d5\u05dd'],
+      ['as separate characters', '<0005000400030006> Tj', '\u05e9\u05c1\u05dc\u05d5\u05dd'],
       ['drawn after their letter', '[<0005000400030001> 1000 <00020007>] TJ', twoVowels],
       [
-        'drawn before their letter, a little aside',
+        'drawn before their letter, slightly offset',
         '[<000500040003> 30 <00020007> -30 <0001>] TJ',
         twoVowels,
       ],
@@ -328,7 +328,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
     { pages: ['漢字'] },
   ],
   [
-    'characters beyond the first plane',
+    'characters beyond the basic plane',
     withFont(mapped({ '0001': '😀', '0002': 'a' }), shown('000200010002')),
     { pages: ['a😀a'] },
   ],
@@ -354,7 +354,7 @@ const cases: readonly (readonly [title: string, bytes: Uint8Array, wanted: Expec
   ],
   ...Array.from({ length: 24 }, (_, seed) => {
     return [
-      `${(seed % 4) * 10 + 1} turned bits, seed ${seed}`,
+      `${(seed % 4) * 10 + 1} flipped bits, seed ${seed}`,
       flipRandomBits(sound, seed, (seed % 4) * 10 + 1),
       'anything sound',
     ] as const;
@@ -365,7 +365,7 @@ for (const [title, bytes, expected] of cases) {
   t.test(`PDF: ${title}`, async (t) => {
     const outcome = await outcomeOf(bytes);
     if (outcome instanceof ParseFailure) {
-      t.match(outcome.message, /^[A-Z].*\.$/, 'a sentence for the person who sent it');
+      t.match(outcome.message, /^[A-Z].*\.$/, 'the failure has a message for the user');
       if (expected !== 'anything sound')
         t.ok('fails' in expected && expected.fails.includes(outcome.code), outcome.message);
       return;

@@ -7,7 +7,7 @@ import { column, parsePdf, prose } from './placed-text-fixtures.ts';
 /** Fonts with a known size and no other properties. */
 const fonts = { isBold: () => false, typeSize: () => 11 };
 
-t.test('rotated pages are read like others, and rotated text follows the rest', async (t) => {
+t.test('rotated pages are read like others, and rotated text follows the other text', async (t) => {
   const lines = prose('A', 12, 60);
   const turned = lines.map((text, i): PlacedText => ({ text, x: 100 + i * 14, y: 60, quarterTurns: 1 }));
   t.same((await parsePdf([turned.toReversed()], { rotate: 90 })).pages, [lines.join('\n')], 'by 90 degrees');

@@ -60,7 +60,7 @@ const sideBySide: readonly { name: string; page: readonly PlacedText[]; expected
     expected: `${rowsText(sales)}\n\n${rowsText(costs)}`,
   },
   {
-    name: 'with rows at heights of their own',
+    name: 'with rows at different heights',
     page: acrossPage(tableAt(sales, [50, 170, 220], 600, 15), tableAt(costs, [310, 420], 593, 19)),
     expected: `${rowsText(sales)}\n\n${rowsText(costs)}`,
   },

@@ -56,12 +56,12 @@ t.test('text outside the crop box of a PDF page is not read', async (t) => {
   const bytes = buildPdf(['inside'], {
     mediaBox: [0, 0, 1_200, 792],
     cropBox: [0, 0, 612, 792],
-    strayText: { text: 'outside', x: 900, y: 400 },
+    extraText: { text: 'outside', x: 900, y: 400 },
   });
   t.same((await parseInProcess(bytes)).pages, ['inside']);
   const whole = buildPdf(['inside'], {
     mediaBox: [0, 0, 1_200, 792],
-    strayText: { text: 'outside', x: 900, y: 400 },
+    extraText: { text: 'outside', x: 900, y: 400 },
   });
   t.match((await parseInProcess(whole)).pages[0], /outside/);
 });

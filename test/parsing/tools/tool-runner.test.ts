@@ -62,7 +62,7 @@ t.test('a program gets its input and its own folder, and no environment of the s
     .replace('given ', '')
     .split('\n');
   t.equal(home, `${place}:`);
-  t.notOk(existsSync(place), 'the folder is gone afterwards');
+  t.notOk(existsSync(place), 'the folder is deleted afterwards');
 });
 
 t.test('child processes end with their program, also after a timeout and a cancellation', async (t) => {

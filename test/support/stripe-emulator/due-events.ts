@@ -32,7 +32,7 @@ export function runDueEvents(state: StripeState): void {
     if (first === undefined) return;
     state.runAt(first.at, first.run);
   }
-  throw new Error('time does not come to rest');
+  throw new Error('due events never end');
 }
 
 /** Time of the next due event in seconds; infinity if none is due. */

@@ -11,7 +11,7 @@ export interface StripeOperation {
   readonly method: string;
   /** Path segments below `/v1/`; null is an id. */
   readonly segments: readonly (string | null)[];
-  /** Null if the operation takes no parameters. */
+  /** Null if the operation has no parameters. */
   readonly parameters: Shape | null;
   readonly replyShape: Shape;
 }

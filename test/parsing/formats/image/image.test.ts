@@ -193,7 +193,7 @@ t.test('only PDF pages without usable text are read by OCR', async (t) => {
   t.equal((await sharp(tools.shownImages[0]).metadata()).width, 1_700, '200 dpi');
   const plain = fakeOcrEngine(() => sure('never'));
   t.same((await read(buildPdf(['7', '']), plain)).pages, ['7', '']);
-  t.equal(plain.shownImages.length, 0, 'a page with few words and no picture is what it is');
+  t.equal(plain.shownImages.length, 0, 'a page with few words and no picture is not read by OCR');
 });
 
 t.test('a page without readable text is read again upside down', async (t) => {
@@ -204,7 +204,7 @@ t.test('a page without readable text is read again upside down', async (t) => {
   t.same((await read(scan, turned)).pages, ['words']);
   const picture = fakeOcrEngine(() => ({ kind: 'text', text: '', confidence: 0 }));
   t.same((await read(scan, picture)).pages, ['']);
-  t.equal(picture.shownImages.length, 1, 'a picture without words is looked at once');
+  t.equal(picture.shownImages.length, 1, 'a picture without words is read once');
   const foreign = await read(
     scan,
     fakeOcrEngine(() => ({ kind: 'text', text: '', confidence: 20 })),

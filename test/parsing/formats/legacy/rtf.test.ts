@@ -48,17 +48,17 @@ t.test('RTF: each way to encode a character is decoded', async (t) => {
   const cases: [string, string, string][] = [
     ['the code page of the document', "Gr\\'fc\\'dfe \\'93a\\'94", 'Grüße “a”'],
     ['the code page of a font', "\\f1 \\'cf\\'f0\\'e8\\'e2\\'e5\\'f2", 'Привет'],
-    ['two bytes for a character', "\\f2 \\'93\\'fa\\'96\\'7b", '日本'],
-    ['Unicode with a stand-in', "\\uc1\\u1055?\\u1088\\'3f!", 'Пр!'],
-    ['Unicode with two stand-ins', '\\uc2 {\\u26085 ab}\\u-28207 cd.', '日金.'],
+    ['two bytes per character', "\\f2 \\'93\\'fa\\'96\\'7b", '日本'],
+    ['Unicode with a replacement character', "\\uc1\\u1055?\\u1088\\'3f!", 'Пр!'],
+    ['Unicode with two replacement characters', '\\uc2 {\\u26085 ab}\\u-28207 cd.', '日金.'],
     ['a character beyond 65,535', '\\u-10179?\\u-8704?', '😀'],
-    ['names of characters', 'a\\emdash b\\~c\\_d\\lquote e\\rquote', 'a—b\xa0c-d‘e’'],
-    ['marks of the language itself', 'a\\\\b\\{c\\}', 'a\\b{c}'],
+    ['named characters', 'a\\emdash b\\~c\\_d\\lquote e\\rquote', 'a—b\xa0c-d‘e’'],
+    ['escaped control characters', 'a\\\\b\\{c\\}', 'a\\b{c}'],
     ['both versions of one text', '{\\upr{old}{\\*\\ud{new}}}', 'new'],
     ['hidden and deleted text', 'seen{\\v hidden}{\\deleted gone}\\v x\\v0  end', 'seen end'],
     ['a field', '{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}', 'link'],
     ['binary data', 'a\\bin3 }}}b', 'ab'],
-    ['words that mean nothing', 'a\\constructor b{\\toString c}', 'abc'],
+    ['unknown control words', 'a\\constructor b{\\toString c}', 'abc'],
   ];
   for (const [name, body, text] of cases) t.match(await page(`${body}\\par`), text, name);
 });

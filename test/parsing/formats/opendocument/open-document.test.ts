@@ -83,7 +83,7 @@ t.test('ODS: unordered pages of rows that never span sheets', async (t) => {
     'spreadsheet',
     `<table:table><table:table-row table:number-rows-repeated="99999999">${cell('table:number-columns-repeated="99999999"', 'x')}</table:table-row></table:table>`,
   );
-  t.equal((await parseFailureOf(bomb)).code, 'too_large', 'what a file repeats counts as text');
+  t.equal((await parseFailureOf(bomb)).code, 'too_large', 'repeated rows count as text');
 });
 
 t.test('EPUB: one page per spine item in reading order, with headings and the title', async (t) => {
@@ -136,15 +136,15 @@ t.test('protected and damaged containers are rejected with the reason', async (t
       /DRM/,
     ],
     [
-      'a text with a password',
+      'an encrypted text',
       buildZip({ mimetype: type, 'META-INF/manifest.xml': '<m><encryption-data/></m>', 'content.xml': 'x' }),
       'encrypted',
       /password/,
     ],
     ['a text without content', buildZip({ mimetype: type }), 'corrupt', /content\.xml is missing/],
     ['a book without chapters', buildEpub([]), 'corrupt', /no chapter/],
-    ['a book without its list of parts', buildZip({ mimetype: 'application/epub+zip' }), 'corrupt', /OPF/],
-    ['a text whose XML is cut', buildOpenDocument('text', '<text:p>'), 'corrupt', /not well-formed XML/],
+    ['a book without its package document', buildZip({ mimetype: 'application/epub+zip' }), 'corrupt', /OPF/],
+    ['a text with truncated XML', buildOpenDocument('text', '<text:p>'), 'corrupt', /not well-formed XML/],
   ];
   for (const [name, bytes, code, sentence] of cases)
     t.match(await parseFailureOf(bytes), { code, message: sentence }, name);

@@ -40,6 +40,6 @@ t.test('a notebook is parsed to Markdown with its text, code and output', async 
   t.equal(
     (await parseInProcess(utf8('{"cells": [broken'), 'a.ipynb')).kind,
     'code',
-    'what is no notebook is text',
+    'JSON that is not a notebook is text',
   );
 });
