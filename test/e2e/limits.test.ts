@@ -2,6 +2,7 @@ import t from 'tap';
 import { testFileMsMax } from '../timeouts.ts';
 import { type ApiReply, CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';
+import { checkStorageRaces, raceOverrides } from './storage-races.ts';
 
 /** Limits of an organization, and that its usage does not reduce the capacity of others. */
 
@@ -146,39 +147,8 @@ await t.test('an organization stores at most its number of documents and bytes',
 });
 
 await t.test('concurrent writes and deletions of one path never exceed the storage limit', async (t) => {
-  const { api, show } = await organization({
-    override_max_storage_bytes: 40,
-    override_requests_per_minute: 100_000,
-  });
-  const replace = (path: string, size: number) =>
-    api.request('documents/add-document', {
-      collection_name: 'c',
-      path,
-      content: text('x'.repeat(size)),
-      overwrite: true,
-    });
-  const remove = (...path: string[]) =>
-    api.request('documents/delete-document', { collection_name: 'c', path });
-  const others = Array.from({ length: 8 }, (_, i) => `other ${i}`);
-  /** Actions that briefly free the space of `a`. */
-  const races: Readonly<Record<string, () => Promise<unknown>>> = {
-    'deleted and written': () => remove('a'),
-    'written twice': () => replace('a', 1),
-  };
-  for (const [name, free] of Object.entries(races)) {
-    for (let round = 0; round < 20; round += 1) {
-      for (const path of ['a', 'b', 'c', 'd'])
-        t.match(await replace(path, 10), { status: /^20[01]$/ }, 'all of the space is used');
-      const trying = others.map(async (path, i) => {
-        await new Promise((resolve) => setTimeout(resolve, i));
-        await put(api, path, 9);
-      });
-      await Promise.all([free(), replace('a', 10), ...trying]);
-      const { bytes } = (await show()).storage;
-      t.ok(bytes <= 40, `${name}: ${bytes} bytes`);
-      await remove(...others);
-    }
-  }
+  const { api, show } = await organization(raceOverrides);
+  await checkStorageRaces(t, api, async () => (await show()).storage.bytes, 4);
 });
 
 await t.test('bytes of documents per minute are limited, regardless of the operation', async (t) => {
