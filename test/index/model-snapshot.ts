@@ -27,29 +27,26 @@ function lengthOf({ terms }: Row): number {
 /** Visible documents at one moment; later changes do not affect it. */
 export class ModelSnapshot {
   readonly documents: ReadonlyMap<number, StoredDocument>;
-  readonly #rows: number;
-  readonly #lengthMean: number;
 
   constructor(live: ReadonlyMap<number, StoredDocument>) {
     this.documents = new Map(live);
-    const rows = [...live.values()].flatMap((document) => document.rows);
-    this.#rows = rows.length;
-    this.#lengthMean = rows.reduce((sum, row) => sum + lengthOf(row), 0) / rows.length;
   }
 
   /** Returns a function that scores a row for these terms. */
   bm25(terms: Terms): (row: Row) => number {
+    if (terms.length === 0) return () => 0;
+    const rows = [...this.documents.values()].flatMap((document) => document.rows);
+    const lengthMean = rows.reduce((sum, row) => sum + lengthOf(row), 0) / rows.length;
     const groups = [...new Set(terms.map(({ group }) => group))].map((group) => {
       const weights = new Map<bigint, number>();
       for (const { hash, weight } of terms.filter((term) => term.group === group))
         weights.set(hash, Math.max(weight, weights.get(hash) ?? 0));
       let found = 0;
-      for (const { rows } of this.documents.values())
-        for (const row of rows) if (row.terms.some(([hash]) => weights.has(hash))) found++;
-      return { weights, idf: Math.log1p(Math.max(0, this.#rows - found + 0.5) / (found + 0.5)) };
+      for (const row of rows) if (row.terms.some(([hash]) => weights.has(hash))) found++;
+      return { weights, idf: Math.log1p(Math.max(0, rows.length - found + 0.5) / (found + 0.5)) };
     });
     return (row) => {
-      const norm = saturation * (1 - lengthNorm + (lengthNorm * lengthOf(row)) / this.#lengthMean);
+      const norm = saturation * (1 - lengthNorm + (lengthNorm * lengthOf(row)) / lengthMean);
       let score = 0;
       for (const { weights, idf } of groups) {
         let best = 0;
