@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { AppError } from '../core/app-error.ts';
 
 export const egressModes = ['configured', 'none'] as const;
@@ -92,7 +92,12 @@ export class Egress {
 
   /** Errors: EgressDeniedError. */
   check(host: string, port: number): void {
-    if (!this.allows(host, port)) throw new EgressDeniedError(this.mode, normalizeHost(host), port);
+    const denial = this.#denialOf(host, port);
+    if (denial !== null) throw denial;
+  }
+
+  #denialOf(host: string, port: number): EgressDeniedError | null {
+    return this.allows(host, port) ? null : new EgressDeniedError(this.mode, normalizeHost(host), port);
   }
 
   /**
@@ -106,20 +111,22 @@ export class Egress {
 
   /** Returns agents for libraries with their own HTTP client. */
   agents(): EgressAgents {
-    const check = (options: object) => {
-      const { host = 'localhost', port = 0 } = options as { host?: string | null; port?: number | string };
-      this.check(host ?? 'localhost', Number(port));
+    // A denial is the error of a connection that fails, not one of the call: the AWS SDK keeps a timer of 20 s after an
+    // agent that throws, and the server could not stop before it ended.
+    const failIfDenied = ([options, done]: ConnectionArguments): boolean => {
+      const { host, port } = options as { host?: string | null; port?: number | string };
+      const denial = this.#denialOf(host ?? 'localhost', Number(port ?? 0));
+      if (denial !== null) process.nextTick(() => done?.(denial, new Socket()));
+      return denial !== null;
     };
     class CheckedHttpAgent extends HttpAgent {
-      override createConnection(...[options, done]: ConnectionArguments) {
-        check(options);
-        return super.createConnection(options, done);
+      override createConnection(...connection: ConnectionArguments) {
+        return failIfDenied(connection) ? null : super.createConnection(...connection);
       }
     }
     class CheckedHttpsAgent extends HttpsAgent {
-      override createConnection(...[options, done]: ConnectionArguments) {
-        check(options);
-        return super.createConnection(options, done);
+      override createConnection(...connection: ConnectionArguments) {
+        return failIfDenied(connection) ? null : super.createConnection(...connection);
       }
     }
     const agentOptions = { keepAlive: true };

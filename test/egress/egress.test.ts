@@ -52,8 +52,8 @@ t.test(
       egress.openSocket({ host: '127.0.0.1', port: unlistedServer.port, msMax: 60_000 }),
       refused,
     );
-    t.throws(() => get(unlistedServer.url, { agent: httpAgent }), refused);
-    t.throws(() => get('https://127.0.0.1:1', { agent: httpsAgent, protocol: 'https:' }), refused);
+    await t.rejects(once(get(unlistedServer.url, { agent: httpAgent }), 'response'), refused);
+    await t.rejects(once(get('https://127.0.0.1:1', { agent: httpsAgent }), 'response'), refused);
     t.equal(unlistedServer.connected(), 0);
     httpAgent.destroy();
   },
