@@ -31,22 +31,25 @@ const explain = Type.Optional(
   Type.Boolean({ default: false, description: 'Include scores, timings and the search strategy.' }),
 );
 const queryVector = Type.Optional(
-  Nullable(VectorField('The vector of the query; required in collections whose `embedding_model` is `own`.')),
+  Nullable(VectorField('The vector of the query.'), {
+    description: 'The vector of the query; required in collections whose `embedding_model` is `own`.',
+  }),
 );
+const weightsDescription =
+  'Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A search with weight 0 is skipped.';
 const Weights = Type.Object(
   {
     lexical: Type.Number({ description: 'Weight of the lexical score.' }),
     vector: Type.Number({ description: 'Weight of the vector score.' }),
   },
   {
-    description:
-      'Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A search with weight 0 is skipped.',
+    description: weightsDescription,
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
 const querySyntaxes = ['natural', 'operators'] as const;
 const controlFields = {
-  weights: Type.Optional(Nullable(Weights)),
+  weights: Type.Optional(Nullable(Weights, { description: weightsDescription })),
   min_score: Type.Optional(
     Nullable(Type.Number(), {
       description:

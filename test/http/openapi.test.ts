@@ -200,6 +200,13 @@ t.test('each document is complete: references resolve, IDs are unique, every sch
   t.end();
 });
 
+t.test('every field of a query is described', (t) => {
+  for (const name of ['TopDocumentsRequest', 'TopPagesRequest', 'TopSnippetsRequest'])
+    for (const [field, schema] of Object.entries(schemas[name]!.properties as Record<string, Json>))
+      t.type(schema.description, 'string', `${name}.${field}`);
+  t.end();
+});
+
 t.test('every documented example is a valid request', (t) => {
   for (const route of routes) {
     if (route.kind === 'account') t.ok(createCheck(route.request)(route.example), route.operation);
