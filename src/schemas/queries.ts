@@ -143,7 +143,11 @@ export type TopSnippetsRequest = Static<typeof TopSnippetsRequest>;
 export const ResultExplanation = Component('ResultExplanation', 'Explanation of a result.', {
   lexical: Type.Object({
     score: Type.Number({ description: 'BM25 score.' }),
-    terms: Type.Array(Type.String(), { description: 'Terms of the query that the text contains.' }),
+    terms: Type.Array(Type.String(), { description: 'Words of the query that the text contains.' }),
+    words: Type.Array(Type.Array(Type.String()), {
+      description: 'For each of `terms`, the words of the text that match it, as written.',
+      examples: [[['refund', 'Refunds']]],
+    }),
   }),
   vector: Type.Object({
     similarity: Nullable(Type.Number(), { description: 'Cosine similarity of query and text.' }),

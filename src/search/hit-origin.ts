@@ -1,5 +1,5 @@
 import type { Language } from '../text/languages.ts';
-import { findMatchedWords } from '../text/query.ts';
+import { findWordMatches } from '../text/query.ts';
 import type { Candidate } from './candidates.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { RankedItem } from './rerank.ts';
@@ -26,7 +26,7 @@ export function toHitOrigin(
     similarity: vector === null ? null : similarity,
     fused,
     rerank,
-    words: request.explain ? findMatchedWords(lexicalQuery, text, language as Language | null) : [],
+    matches: request.explain ? findWordMatches(lexicalQuery, text, language as Language | null) : [],
     proximity: proximity ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import type { IndexHits } from '../index/collection-index.ts';
 import type { StoredChunk } from '../storage/chunks.ts';
 import type { VersionRecord } from '../storage/versions.ts';
+import type { WordMatch } from '../text/query.ts';
 import type { Correction } from '../text/spelling-correction.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { SearchControl } from './query-request.ts';
@@ -14,8 +15,8 @@ export interface HitOrigin {
   readonly rerank: number | null;
   /** Null without proximity rescoring. */
   readonly proximity: ProximityScores | null;
-  /** Query words, as typed, that the text contains; only with `explain`. */
-  readonly words: readonly string[];
+  /** Query words that the text contains; only with `explain`. */
+  readonly matches: readonly WordMatch[];
 }
 
 interface Hit {

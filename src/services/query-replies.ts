@@ -206,7 +206,11 @@ function appendDocument(
 function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {
   if (!explain) return '';
   const explanation: ResultExplanation = {
-    lexical: { score: origin.lexical, terms: [...origin.words] },
+    lexical: {
+      score: origin.lexical,
+      terms: origin.matches.map(({ queryWord }) => queryWord),
+      words: origin.matches.map(({ words }) => [...words]),
+    },
     vector: { similarity: origin.similarity },
     fused: origin.fused,
     rerank: origin.rerank,

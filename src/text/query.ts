@@ -90,28 +90,62 @@ export function analyzeQuery(
   return { terms, words, letterWords };
 }
 
+/** A query word, as typed, and the words of a text that match it, as written. */
+export interface WordMatch {
+  readonly queryWord: string;
+  readonly words: readonly string[];
+}
+
 /**
- * Returns the query words that a chunk matches, as typed, without duplicates, in query order. `language` is
- * that of the row from `analyzeChunks`. Fast enough for every candidate of a query: the words of the text are
- * cached in the lexicon.
+ * Returns the query words that a chunk matches, without duplicates, in query order, with the matching words of the
+ * text. `language` is that of the row from `analyzeChunks`.
  */
+export function findWordMatches(
+  query: LexicalQuery,
+  text: string,
+  language: Language | null,
+): readonly WordMatch[] {
+  const found = query.words.map(() => new Set<string>());
+  scanMatches(query, { text, language }, (group, surface) => found[group]!.add(surface));
+  const matches = new Map<string, Set<string>>();
+  for (const [group, words] of found.entries()) {
+    if (words.size === 0) continue;
+    const queryWord = query.words[group]!;
+    matches.set(queryWord, new Set([...(matches.get(queryWord) ?? []), ...words]));
+  }
+  return Array.from(matches, ([queryWord, words]) => ({ queryWord, words: [...words] }));
+}
+
+/** Returns only the query words. Fast enough for every candidate of a query. */
 export function findMatchedWords(query: LexicalQuery, text: string, language: Language | null): string[] {
+  const matched = new Set<number>();
+  scanMatches(query, { text, language }, (group) => matched.add(group));
+  const inOrder = [...matched].sort((left, right) => left - right);
+  return [...new Set(inOrder.map((group) => query.words[group]!))];
+}
+
+/**
+ * Calls `onMatch` with each word of the text that matches a group of the query. The words of the text are cached in
+ * the lexicon.
+ */
+function scanMatches(
+  query: LexicalQuery,
+  { text, language }: { readonly text: string; readonly language: Language | null },
+  onMatch: (group: number, surface: string) => void,
+): void {
   const groups = indexGroups(query);
   const position = language === null ? -1 : languages.indexOf(language);
-  const matched = new Set<number>();
-  const match = (entry: LexiconEntry): void => {
+  const match = (entry: LexiconEntry, surface: string): void => {
     const halves = getEntryHashes(entry, position);
     for (let index = 0; index < halves.length; index += 2) {
       const matchedGroups = groups.get(toMatchKey(halves[index]!, halves[index + 1]!));
-      if (matchedGroups !== undefined) for (const group of matchedGroups) matched.add(group);
+      if (matchedGroups !== undefined) for (const group of matchedGroups) onMatch(group, surface);
     }
   };
   scanWords(text, {
-    word: (surface) => match(lexicon.getWord(surface)),
-    gram: (gram) => match(lexicon.getGram(gram)),
+    word: (surface) => match(lexicon.getWord(surface), surface),
+    gram: (gram) => match(lexicon.getGram(gram), gram),
   });
-  const inOrder = [...matched].sort((left, right) => left - right);
-  return [...new Set(inOrder.map((group) => query.words[group]!))];
 }
 
 /** Positions of query words in a text: each entry is one match, in text order. */

@@ -105,7 +105,7 @@ t.test('a side with weight 0 is not searched', async (t) => {
     const byMeaning = await search[kind](controlledRequest(first, meaning, { explain: true }));
     t.same(embedded, ['herring']);
     t.equal(byMeaning.hits.length, 2, kind);
-    t.ok(byMeaning.hits.every(({ origin }) => origin.lexical === 0 && origin.words.length === 0));
+    t.ok(byMeaning.hits.every(({ origin }) => origin.lexical === 0 && origin.matches.length === 0));
   }
   isThere = false;
   t.same(

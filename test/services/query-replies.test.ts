@@ -52,7 +52,7 @@ function hit() {
     fused: number(),
     rerank: random.below(2) === 0 ? null : number(),
     proximity: random.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
-    words: Array.from({ length: random.below(3) }, text),
+    matches: Array.from({ length: random.below(3) }, () => ({ queryWord: text(), words: [text()] })),
   };
   const content = text();
   const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
@@ -74,7 +74,11 @@ function hit() {
 type AnyHit = ReturnType<typeof hit>;
 
 const explanationOf = ({ origin }: AnyHit) => ({
-  lexical: { score: origin.lexical, terms: [...origin.words] },
+  lexical: {
+    score: origin.lexical,
+    terms: origin.matches.map(({ queryWord }) => queryWord),
+    words: origin.matches.map(({ words }) => words),
+  },
   vector: { similarity: origin.similarity },
   fused: origin.fused,
   rerank: origin.rerank,

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { type Language, stemmedLanguages } from '../../src/text/languages.ts';
-import { analyzeQuery, findMatchedWords } from '../../src/text/query.ts';
+import { analyzeQuery, findMatchedWords, findWordMatches } from '../../src/text/query.ts';
 import { analyzeChunks } from '../../src/text/terms.ts';
 import { languageSamples } from './language-samples.ts';
 import { readTermBlock } from './term-block.ts';
@@ -152,4 +152,16 @@ t.test('explain names the query words that a text matched, as they were typed', 
     'in the form in which the row was indexed',
   );
   t.same(findMatchedWords(analyzeQuery('人工智能', []), '人工', null), ['人工']);
+});
+
+t.test('explain lists the words of a text that match, and no words with the same start', async (t) => {
+  const query = analyzeQuery('How long is the initial term?', ['en']);
+  t.same(findWordMatches(query, 'The initial Term ends. Terms end; we terminate, terminally.', 'en'), [
+    { queryWord: 'initial', words: ['initial'] },
+    { queryWord: 'term', words: ['Term', 'Terms'] },
+  ]);
+  t.same(findWordMatches(query, 'Nothing of it', 'en'), []);
+  t.same(findWordMatches(analyzeQuery('人工智能', []), '在人工中', null), [
+    { queryWord: '人工', words: ['人工'] },
+  ]);
 });

@@ -10,7 +10,7 @@ const origin: HitOrigin = {
   fused: 0,
   rerank: null,
   proximity: null,
-  words: [],
+  matches: [],
 };
 
 /** Versions of documents that match a filter, in no particular order and without scores. */
