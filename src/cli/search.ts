@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { findBestSentence } from '../core/excerpt.ts';
 import type {
   DocumentRetrievalResponse,
   PageRetrievalResponse,
@@ -53,7 +54,7 @@ export const searchCommand: CommandSpec = {
       meaning: 'vector of the question, for collections with --model own: JSON or base64',
     },
     { flags: '--explain', meaning: 'show the scores and timings of each result' },
-    { flags: '--full', meaning: 'print whole snippets and pages instead of their first 8 lines' },
+    { flags: '--full', meaning: 'print whole snippets and pages instead of 8 lines from the best sentence' },
     jsonOption,
   ],
   examples: [
@@ -95,7 +96,8 @@ async function search(
     ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
     ...readControlOptions(options),
-    ...(options.explain === true ? { explain: true } : {}),
+    // The explanation lists the matched words, which select the best sentence of a result.
+    ...(options.explain === true || options.json !== true ? { explain: true } : {}),
     ...(granularity === 'pages' ? { include_content: true } : {}),
     ...(options.precise === true ? { precise_responses: true } : {}),
   };
@@ -111,8 +113,12 @@ async function search(
   const columns = Math.min(textColumnsMax, context.terminal.columns);
   printableResults.forEach((result, index) => {
     resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.out);
+    if (options.explain === true && result.explain !== undefined)
+      explainLines(result.explain, columns).forEach(context.terminal.out);
+    context.terminal.out('');
   });
-  if (reply.explain !== undefined) explanationLines(reply.explain).forEach(context.terminal.out);
+  if (options.explain === true && reply.explain !== undefined)
+    explanationLines(reply.explain).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
@@ -153,11 +159,19 @@ function resultLines(result: PrintableResult, rank: number, columns: number, lin
     `${number}${locationLines[0] ?? ''}${gap}${score}`,
     ...locationLines.slice(1).map((line) => indent + line),
   ];
-  const content = result.content === null ? [] : wrap(result.content, columns - indent.length);
-  lines.push(...content.slice(0, linesMax).map((line) => indent + line));
-  if (content.length > linesMax) lines.push(`${indent}... (${content.length - linesMax} more lines; --full)`);
-  if (result.explain !== undefined) lines.push(...explainLines(result.explain, columns));
-  return [...lines, ''];
+  lines.push(...contentLines(result, columns - indent.length, linesMax).map((line) => indent + line));
+  return lines;
+}
+
+/** Wraps the content. A long one starts at its best sentence. */
+function contentLines({ content, explain }: PrintableResult, columns: number, linesMax: number): string[] {
+  if (content === null) return [];
+  const lines = wrap(content, columns);
+  if (lines.length <= linesMax) return lines;
+  const start = findBestSentence(content, explain?.lexical.words ?? [])?.start ?? 0;
+  const excerpt = start === 0 ? lines : wrap(`... ${content.slice(start)}`, columns);
+  const shown = excerpt.slice(0, linesMax);
+  return [...shown, `... (${lines.length - shown.length} more lines; --full)`];
 }
 
 function explainLines(explain: ResultExplanation, columns: number): string[] {

@@ -11,7 +11,7 @@ const snippet = {
   content: `Refunds are paid\n\nwithin 14 days. \u001b[31m${'退款 '.repeat(80)}end`,
   score: 0.91234567,
   explain: {
-    lexical: { score: 3.5, terms: ['refund'] },
+    lexical: { score: 3.5, terms: ['refund'], words: [['Refunds']] },
     vector: { similarity: 0.75 },
     fused: 0.03,
     rerank: null,
@@ -23,7 +23,9 @@ t.test('search prints ranked snippets that fit 80 columns, without control chara
   server.fixedReplies.set('queries/top-snippets', { results: [snippet, { ...snippet, page_span: [0, 1] }] });
   const ended = await runQuarry(['search', 'how', 'long?', '-c', 'handbook', '-k', '2'], { variables });
   t.equal(ended.code, 0, ended.err);
-  t.same(server.bodies('queries/top-snippets'), [{ collection_name: 'handbook', query: 'how long?', k: 2 }]);
+  t.same(server.bodies('queries/top-snippets'), [
+    { collection_name: 'handbook', query: 'how long?', k: 2, explain: true },
+  ]);
   for (const line of ended.out.split('\n')) t.ok(displayWidth(line) <= 80, line);
   t.match(
     ended.out,
@@ -31,6 +33,22 @@ t.test('search prints ranked snippets that fit 80 columns, without control chara
   );
   t.match(ended.out, /\n2\. {2}guides\/refunds\.pdf page 1 /);
   t.notOk(ended.out.includes('\u001b'));
+});
+
+t.test('a long snippet is printed from its best sentence, and as a whole with --full', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const content = `${'The parties agree on many other things. '.repeat(40)}The initial term is sixty months. ${'Nothing else matters. '.repeat(40)}`;
+  const explain = { ...snippet.explain, lexical: { score: 1, terms: ['term'], words: [['term']] } };
+  server.fixedReplies.set('queries/top-snippets', { results: [{ ...snippet, content, explain }] });
+  const short = (await runQuarry(['search', 'how long is the term?'], { variables })).out;
+  t.match(short, /0\.9123\n {4}\.\.\. The initial term is sixty months\. Nothing/);
+  t.match(short, /\n {4}\.\.\. \(\d+ more lines; --full\)\n/);
+  t.notMatch(short, /lexical/, 'scores are printed only with --explain');
+  const whole = (await runQuarry(['search', 'how long is the term?', '--full'], { variables })).out;
+  t.match(whole, /0\.9123\n {4}The parties agree/);
+  await runQuarry(['search', 'q', '--json'], { variables });
+  const [body] = server.bodies('queries/top-snippets').slice(-1);
+  t.same(body, { collection_name: 'default', query: 'q', k: 5 });
 });
 
 t.test('every flag of search is sent to its operation', async (t) => {
@@ -43,7 +61,7 @@ t.test('every flag of search is sent to its operation', async (t) => {
     [['--documents'], 'documents', {}],
     [['--reranker', 'zerank-2'], 'snippets', { reranker: 'zerank-2' }],
     [['--latency-mode', 'high'], 'snippets', { latency_mode: 'high' }],
-    [['--explain'], 'snippets', { explain: true }],
+    [['--explain'], 'snippets', {}],
     [['--filter', '{"a":{"$gt":"1"}}'], 'snippets', { filter: { a: { $gt: '1' } } }],
     [['--weights', '1:0.25'], 'snippets', { weights: { lexical: 1, vector: 0.25 } }],
     [['--weights', '0:1', '--documents'], 'documents', { weights: { lexical: 0, vector: 1 } }],
@@ -55,7 +73,7 @@ t.test('every flag of search is sent to its operation', async (t) => {
     server.requests.length = 0;
     const ended = await runQuarry(['search', 'q', ...flags], { variables });
     t.equal(ended.out, 'No results.\n', ended.err);
-    const expected = { collection_name: 'default', query: 'q', k: 5, ...fields };
+    const expected = { collection_name: 'default', query: 'q', k: 5, explain: true, ...fields };
     t.same(server.bodies(`queries/top-${granularity}`), [expected], flags.join(' '));
   }
 });

@@ -46,8 +46,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
-  // The dashboard checks a filter by the rules of the server while it is typed.
-  web: ['type:core', 'type:schemas', 'type:config', 'search/filter'],
+  // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.
+  web: ['type:core', 'type:schemas', 'type:config', 'core/excerpt', 'search/filter'],
   main: ['config', 'app'],
   app: ['*'],
   workers: [

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import { splitHighlights } from './highlight-parts.ts';
+import { splitHighlights } from '../../../src/core/excerpt.ts';
 
 /** Renders a text with the matched words highlighted. The text is never interpreted as HTML. */
 export function HighlightedText({
   text,
-  terms,
+  words,
 }: {
   readonly text: string;
-  readonly terms: readonly string[];
+  readonly words: readonly string[];
 }): ComponentChildren {
-  return splitHighlights(text, terms).map((part, i) =>
+  return splitHighlights(text, words).map((part, i) =>
     part.isHighlighted ? <mark key={i}>{part.text}</mark> : part.text,
   );
 }

@@ -1,9 +1,9 @@
+import { splitHighlights } from '../../../src/core/excerpt.ts';
 import { formatCount } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { type DocumentReference, getPage, toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
-import { splitHighlights } from './highlight-parts.ts';
 
 /** Maximum number of pages of one result that are searched for the best match. */
 const candidatePagesMax = 4;
@@ -15,8 +15,8 @@ interface PageThumbnailProps {
   readonly end: number;
   /** URL of the image if the result has one page; undefined if it must be loaded. */
   readonly knownUrl: string | null | undefined;
-  /** Query terms that the result contains. */
-  readonly terms: readonly string[];
+  /** Words of the result that match the query. */
+  readonly words: readonly string[];
 }
 
 interface ThumbnailImage {
@@ -25,17 +25,17 @@ interface ThumbnailImage {
 }
 
 /**
- * Thumbnail of the result's page; of several pages, the one with the most query terms. A placeholder icon
+ * Thumbnail of the result's page; of several pages, the one with the most matching words. A placeholder icon
  * reserves the space of a missing image, to avoid layout shift.
  */
-export function PageThumbnail({ reference, first, end, knownUrl, terms }: PageThumbnailProps) {
+export function PageThumbnail({ reference, first, end, knownUrl, words }: PageThumbnailProps) {
   const { collection, path } = reference;
   const image = useLoad(
     async (abort): Promise<ThumbnailImage> =>
       knownUrl === undefined
-        ? findBestPage({ reference, first, end, terms }, abort)
+        ? findBestPage({ reference, first, end, words }, abort)
         : { page: first, address: knownUrl },
-    [collection, path, first, end, knownUrl, terms.join(' ')],
+    [collection, path, first, end, knownUrl, words.join(' ')],
   );
   const page = image.data?.page ?? first;
   const address = image.data?.address ?? null;
@@ -57,10 +57,10 @@ export function PageThumbnail({ reference, first, end, knownUrl, terms }: PageTh
   );
 }
 
-type PageSpan = Pick<PageThumbnailProps, 'reference' | 'first' | 'end' | 'terms'>;
+type PageSpan = Pick<PageThumbnailProps, 'reference' | 'first' | 'end' | 'words'>;
 
 async function findBestPage(
-  { reference, first, end, terms }: PageSpan,
+  { reference, first, end, words }: PageSpan,
   abort: AbortSignal,
 ): Promise<ThumbnailImage> {
   const pageCount = Math.max(1, Math.min(candidatePagesMax, end - first));
@@ -74,7 +74,7 @@ async function findBestPage(
   const found = pages.map(({ page_index: page, image_url: address, content }) => ({
     page,
     address,
-    hits: countDistinctMatches(splitHighlights(content ?? '', terms)),
+    hits: countDistinctMatches(splitHighlights(content ?? '', words)),
   }));
   const best = found.reduce((best, each) => (each.hits > best.hits ? each : best));
   return { page: best.page, address: best.address };

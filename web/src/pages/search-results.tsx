@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { findBestSentence } from '../../../src/core/excerpt.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -200,7 +201,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
             first={page}
             end={location.end ?? page + 1}
             knownUrl={image}
-            terms={explain?.lexical.terms ?? []}
+            words={explain?.lexical.words.flat() ?? []}
           />
         )}
       </div>
@@ -228,6 +229,7 @@ function pageLabel({ page, end }: ResultLocation): string {
 /** Length of an excerpt before it is expanded, in UTF-16 units. */
 const excerptUnits = 700;
 
+/** Text of a result. A long one starts at its best sentence until it is expanded. */
 function Excerpt({
   text,
   explain,
@@ -236,13 +238,24 @@ function Excerpt({
   readonly explain: wire.ResultExplanation | undefined;
 }) {
   const [isExpanded, setExpanded] = useState(false);
-  const terms = explain?.lexical.terms ?? [];
+  const wordsOfTerms = explain?.lexical.words ?? [];
+  const words = wordsOfTerms.flat();
   const isLong = text.length > excerptUnits + 100;
-  const visibleText = isLong && !isExpanded ? `${text.slice(0, excerptUnits)}…` : text;
+  const best = findBestSentence(text, wordsOfTerms) ?? { start: 0, end: 0 };
+  const first = isLong && !isExpanded ? best.start : 0;
+  const last = isLong && !isExpanded ? Math.min(text.length, first + excerptUnits) : text.length;
   return (
     <>
       <p class="excerpt">
-        <HighlightedText text={visibleText} terms={terms} />
+        {first > 0 && '… '}
+        <HighlightedText text={text.slice(first, best.start)} words={words} />
+        {best.end > best.start && (
+          <span class="best-sentence">
+            <HighlightedText text={text.slice(best.start, best.end)} words={words} />
+          </span>
+        )}
+        <HighlightedText text={text.slice(best.end, last)} words={words} />
+        {last < text.length && '…'}
       </p>
       {isLong && (
         <button

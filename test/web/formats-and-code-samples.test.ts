@@ -10,12 +10,6 @@ import { importWebModule } from './import-web-module.ts';
 
 /** Modules of the dashboard without DOM access. */
 
-interface HighlightModule {
-  readonly splitHighlights: (
-    text: string,
-    terms: readonly string[],
-  ) => { text: string; isHighlighted: boolean }[];
-}
 interface CompareModule {
   readonly compareByBytes: (one: string, other: string) => number;
 }
@@ -25,28 +19,6 @@ interface CodeSamplesModule {
     call: { kind: string; request: object; baseUrl: string },
   ) => string;
 }
-
-t.test('all forms of the query terms are highlighted, and no other words', async (t) => {
-  const { splitHighlights } = await importWebModule<HighlightModule>('pages/highlight-parts.ts');
-  const cases = [
-    ['Refunds are paid. No refund later.', ['refund'], ['Refunds', 'refund']],
-    ['The company and other companies; accompany', ['compani'], ['company', 'companies']],
-    ['Ein Gerät, GERÄTE', ['gerat'], ['Gerät', 'GERÄTE']],
-    ['day daylight days', ['day'], ['day']],
-    ['<b>refund</b>', ['refund'], ['refund']],
-    ['nothing here', ['refund'], []],
-    ['nothing here', [''], []],
-  ] as const;
-  for (const [text, terms, found] of cases) {
-    const parts = splitHighlights(text, terms);
-    t.same(
-      parts.filter(({ isHighlighted }) => isHighlighted).map((part) => part.text),
-      found,
-      text,
-    );
-    t.equal(parts.map((part) => part.text).join(''), text, 'no text is lost');
-  }
-});
 
 t.test('paths are sorted by bytes, as on the server', async (t) => {
   const { compareByBytes } = await importWebModule<CompareModule>('format/compare-by-bytes.ts');
