@@ -45,14 +45,15 @@ export async function uploadScenario(t: Test, browser: Browser): Promise<void> {
   await inspectInAllThemes(t, page, 'upload-failed');
   await page.unroute('**/v1/documents/**');
   await page.getByRole('button', { name: 'Retry handbook.pdf' }).click();
-  await row.getByText('Uploaded', { exact: true }).waitFor();
+  await row.getByText('Indexed', { exact: true }).waitFor();
 
   await upload(page, 'handbook.pdf', handbook);
   await page.getByRole('button', { name: 'Replace handbook.pdf' }).click();
   await page.getByText('2 files uploaded').waitFor();
 
   await upload(page, 'broken.pdf', Buffer.from('%PDF-1.7\nand no objects'));
-  await page.getByText('3 files uploaded').waitFor();
+  await row.getByText('Parsing failed', { exact: true }).waitFor();
+  await page.getByText('3 files uploaded · 2 searchable · 1 file could not be indexed').waitFor();
   await page.getByRole('link', { name: 'View documents' }).click();
   const documents = page.getByRole('table', { name: 'Documents' });
   await documents.getByText('Parsing failed').waitFor();

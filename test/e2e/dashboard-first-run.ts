@@ -22,7 +22,7 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
 
   await page.getByRole('link', { name: 'Upload documents' }).click();
   await upload(page, 'handbook.pdf', handbook);
-  await page.getByText('1 file uploaded').waitFor();
+  await page.getByText('1 file uploaded · all files are searchable').waitFor();
   await page.getByRole('link', { name: 'View documents' }).click();
   const documents = page.getByRole('table', { name: 'Documents' });
   await documents.getByRole('link', { name: 'handbook.pdf' }).waitFor();

@@ -57,6 +57,25 @@ t.test('payment methods have their usual names', async (t) => {
     t.equal(paymentMethodName(method), name);
 });
 
+t.test('uploads are counted by their own state, not that of the collection', async (t) => {
+  const { countUploads } = await importWebModule<{ countUploads: (all: readonly object[]) => object }>(
+    'pages/upload-counts.ts',
+  );
+  const states = [
+    ...[{ name: 'waiting' }, { name: 'sending' }, { name: 'canceled' }, { name: 'exists' }],
+    ...[{ name: 'failed' }, { name: 'too-large' }],
+    ...[{ name: 'stored' }, { name: 'stored', document: 'deleted' }],
+    ...['parsing', 'indexed', 'indexed', 'parsing_failed', 'indexing_failed'].map((status) => ({
+      name: 'stored',
+      document: { index_status: status },
+    })),
+  ];
+  t.same(countUploads(states.map((state) => ({ state }))), {
+    ...{ pending: 2, stored: 7, indexing: 2, searchable: 2, unindexed: 2 },
+    ...{ failed: 1, tooLarge: 1, existing: 1 },
+  });
+});
+
 t.test('code samples are valid for every query text', async (t) => {
   const { renderSample } = await importWebModule<CodeSamplesModule>('pages/code-samples.ts');
   const request = {

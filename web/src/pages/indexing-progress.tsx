@@ -2,30 +2,23 @@ import { formatCounted } from '../format/numbers.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
 
-interface IndexingProgress {
-  /** Documents that are being parsed or indexed. */
-  readonly inProgress: number;
-  readonly failed: number;
-}
-
-/** Polls the indexing progress of a collection; undefined while unknown. */
-export function useIndexingProgress(collection: string | null): IndexingProgress | undefined {
-  const loadProgress = async (abort: AbortSignal): Promise<IndexingProgress> => {
-    if (collection === null) return { inProgress: 0, failed: 0 };
+/** Polls the number of documents of a collection that are being parsed or indexed; undefined while unknown. */
+export function useIndexingCount(collection: string | null): number | undefined {
+  const loadCount = async (abort: AbortSignal): Promise<number> => {
+    if (collection === null) return 0;
     const status = await getStatus(collection, abort);
-    const inProgress = status.num_parsing_documents + status.num_indexing_documents;
-    return { inProgress, failed: status.num_failed_documents };
+    return status.num_parsing_documents + status.num_indexing_documents;
   };
-  const progress = useLoad(loadProgress, [collection]);
+  const count = useLoad(loadCount, [collection]);
   usePoll(
     async (abort) => {
-      const found = await loadProgress(abort);
-      progress.replace(found);
-      return found.inProgress > 0 ? 'busy' : 'idle';
+      const found = await loadCount(abort);
+      count.replace(found);
+      return found > 0 ? 'busy' : 'idle';
     },
     [collection],
   );
-  return progress.data;
+  return count.data;
 }
 
 /** Notice shown while documents are being indexed. */

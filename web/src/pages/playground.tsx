@@ -14,7 +14,7 @@ import { listModels } from '../server/retrieval.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-select.tsx';
-import { IndexingNotice, useIndexingProgress } from './indexing-progress.tsx';
+import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
 import {
   findFilterError,
   noReranker,
@@ -39,7 +39,7 @@ export function Playground() {
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
   const found = replyFor(selected);
-  const inProgress = useIndexingProgress(selected)?.inProgress;
+  const inProgress = useIndexingCount(selected);
   useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });
   const field = useRef<HTMLTextAreaElement>(null);
   if (collections.error !== null && collections.data === undefined)

@@ -4,14 +4,18 @@ import { Chip } from '../components/chip.tsx';
 import { VirtualRows } from '../components/virtual-rows.tsx';
 import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
 import { documentsUrl, documentUrl, failedDocumentsUrl, playgroundUrl } from '../page-urls.ts';
-import { useIndexingProgress } from './indexing-progress.tsx';
+import { hasFailed, stageLabel, stateLabels } from './document-states.ts';
+import { countUploads, type UploadCounts } from './upload-counts.ts';
+import { useUploadedDocuments } from './uploaded-documents.ts';
 import {
   cancelUploads,
   clearUploads,
   isPending,
   overwriteUploads,
   retryUploads,
+  type UploadedDocument,
   type UploadItem,
+  type UploadState,
 } from './uploads.ts';
 
 const rowHeights = { wide: 60, narrow: 100 } as const;
@@ -19,20 +23,17 @@ const rowHeights = { wide: 60, narrow: 100 } as const;
 /** List of pending and finished uploads, and the next steps. `all` must not be empty. */
 export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
   const collection = all.at(-1)!.collection;
-  const isSent = !all.some(isPending);
+  const counts = countUploads(all);
+  useUploadedDocuments(all);
   return (
     <section class="stack" aria-label="Uploads">
       <div class="list-head">
         <p role="status" class="number">
-          <Summary all={all} />
-          <IndexingSummary
-            key={`${isSent}`}
-            collection={collection}
-            done={isSent ? searchableLabel(all) : null}
-          />
+          <Summary counts={counts} total={all.length} />
+          <IndexingSummary counts={counts} total={all.length} collection={collection} />
         </p>
         <div class="row">
-          <NextSteps all={all} collection={collection} isSent={isSent} />
+          <NextSteps all={all} collection={collection} isSent={counts.pending === 0} />
         </div>
       </div>
       <FailureReasons all={all} />
@@ -52,19 +53,20 @@ const toIds = (subset: readonly UploadItem[]) => subset.map(({ id }) => id);
 const filterByState = (all: readonly UploadItem[], stateName: UploadItem['state']['name']) =>
   all.filter(({ state }) => state.name === stateName);
 
-function Summary({ all }: { readonly all: readonly UploadItem[] }) {
-  const stored = filterByState(all, 'stored').length;
-  const failed = filterByState(all, 'failed').length;
-  const tooLarge = filterByState(all, 'too-large').length;
-  const exist = filterByState(all, 'exists').length;
+interface SummaryProps {
+  readonly counts: UploadCounts;
+  readonly total: number;
+}
+
+function Summary({ counts: { pending, stored, failed, tooLarge, existing }, total }: SummaryProps) {
   return (
     <>
-      {all.some(isPending)
-        ? `${formatCount(stored)} of ${formatCounted(all.length, 'file')} uploaded`
+      {pending > 0
+        ? `${formatCount(stored)} of ${formatCounted(total, 'file')} uploaded`
         : `${formatCounted(stored, 'file')} uploaded`}
       {failed > 0 && `, ${formatCount(failed)} failed`}
       {tooLarge > 0 && `, ${formatCount(tooLarge)} too large`}
-      {exist > 0 && `, ${formatCount(exist)} already exist`}
+      {existing > 0 && `, ${formatCount(existing)} already exist`}
     </>
   );
 }
@@ -72,12 +74,13 @@ function Summary({ all }: { readonly all: readonly UploadItem[] }) {
 /** Maximum number of distinct reasons listed; the rows show the others. */
 const reasonsMax = 5;
 
-/** Distinct reasons of failed uploads in full; rows may truncate them. */
+/** Distinct reasons of failed files in full; rows may truncate them. */
 function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   const files = new Map<string, number>();
-  for (const { state } of all)
-    if (state.name === 'failed' || state.name === 'too-large')
-      files.set(state.reason, (files.get(state.reason) ?? 0) + 1);
+  for (const { state } of all) {
+    const reason = failureOf(state);
+    if (reason !== null) files.set(reason, (files.get(reason) ?? 0) + 1);
+  }
   if (files.size === 0) return null;
   return (
     <ul class="reasons error-text" aria-label="Failed uploads">
@@ -90,34 +93,30 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   );
 }
 
-/** Text shown when all stored files are searchable; null if none was stored. */
-function searchableLabel(all: readonly UploadItem[]): string | null {
-  const stored = filterByState(all, 'stored').length;
-  if (stored === 0) return null;
-  return stored === all.length ? 'all files are searchable' : 'uploaded files are searchable';
-}
-
-interface IndexingSummaryProps {
-  readonly collection: string;
-  /** Text shown when indexing has ended; null while files are being sent. */
-  readonly done: string | null;
+/** Reason why a file was not sent, stored or indexed; null if it was not rejected. */
+function failureOf(state: UploadState): string | null {
+  if (state.name === 'failed' || state.name === 'too-large') return state.reason;
+  if (state.name !== 'stored' || state.document === undefined || state.document === 'deleted') return null;
+  const { index_status: status, error } = state.document;
+  return hasFailed(status) ? (error ?? 'The server reported no reason.') : null;
 }
 
 /** Indexing progress of the uploaded files. */
-function IndexingSummary({ collection, done }: IndexingSummaryProps) {
-  const found = useIndexingProgress(collection);
-  if (found === undefined) return null;
-  const { inProgress, failed } = found;
+function IndexingSummary({
+  counts: { indexing, searchable, unindexed },
+  total,
+  collection,
+}: SummaryProps & { readonly collection: string }) {
   return (
     <span class="muted">
-      {inProgress > 0
-        ? ` · ${formatCounted(inProgress, 'document')} being indexed`
-        : done !== null && ` · ${done}`}
-      {failed > 0 && (
+      {indexing > 0 && ` · ${formatCount(indexing)} being indexed`}
+      {searchable > 0 &&
+        (searchable === total ? ' · all files are searchable' : ` · ${formatCount(searchable)} searchable`)}
+      {unindexed > 0 && (
         <>
           {' · '}
           <a href={failedDocumentsUrl(collection)}>
-            {formatCounted(failed, 'document')} could not be indexed
+            {formatCounted(unindexed, 'file')} could not be indexed
           </a>
         </>
       )}
@@ -161,17 +160,18 @@ const renderRow = (upload: UploadItem) => <Row upload={upload} />;
 
 function Row({ upload }: { readonly upload: UploadItem }) {
   const { path, file, collection, state } = upload;
+  const failure = failureOf(state);
   return (
     <div class="upload-row" role="presentation">
       <span role="cell" class="cut">
         {state.name === 'stored' ? <a href={documentUrl(collection, path)}>{path}</a> : path}
         <span class="muted number cut">
-          {state.name === 'failed' || state.name === 'too-large' ? (
-            <span class="wrong" title={state.reason}>
-              {state.reason}
-            </span>
+          {failure === null ? (
+            (progressOf(state) ?? `${formatBytes(file.size)} into ${collection}`)
           ) : (
-            `${formatBytes(file.size)} into ${collection}`
+            <span class="wrong" title={failure}>
+              {failure}
+            </span>
           )}
         </span>
       </span>
@@ -185,6 +185,22 @@ function Row({ upload }: { readonly upload: UploadItem }) {
   );
 }
 
+/** Current step of indexing, or what it waits for; null if unknown. */
+function progressOf(state: UploadState): string | null {
+  if (state.name !== 'stored' || state.document === undefined || state.document === 'deleted') return null;
+  const { waiting_for: waitingFor, progress } = state.document;
+  if (waitingFor !== undefined) return waitingFor;
+  if (progress === undefined) return null;
+  return stageLabel({ stage: progress.stage, done: progress.num_pages_done, pages: progress.num_pages });
+}
+
+function StoredState({ document }: { readonly document: UploadedDocument | undefined }) {
+  if (document === undefined) return <Chip tone="info">Uploaded</Chip>;
+  if (document === 'deleted') return <Chip>Deleted</Chip>;
+  const [label, tone] = stateLabels[document.index_status];
+  return <Chip tone={document.waiting_for === undefined ? tone : 'warning'}>{label}</Chip>;
+}
+
 function State({ upload: { state, file, path } }: { readonly upload: UploadItem }) {
   switch (state.name) {
     case 'waiting':
@@ -192,7 +208,7 @@ function State({ upload: { state, file, path } }: { readonly upload: UploadItem 
     case 'sending':
       return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Uploading ${path}`} />;
     case 'stored':
-      return <Chip tone="good">Uploaded</Chip>;
+      return <StoredState document={state.document} />;
     case 'exists':
       return <Chip tone="warning">Already exists</Chip>;
     case 'failed':

@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { formatBytes, formatCounted } from '../format/numbers.ts';
 import { type ApiError, isReachable, noReplyMessage, renewSession, toApiError } from '../server/api-call.ts';
+import type { DocumentRow } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
 
 /** Upload queue: three files at a time, independent of the page that is shown. */
@@ -8,12 +9,18 @@ import { organizationId } from '../server/session.ts';
 export type UploadState =
   | { readonly name: 'waiting' }
   | { readonly name: 'sending'; readonly sent: number }
-  | { readonly name: 'stored' }
+  /** `document`: undefined until its state was read. */
+  | { readonly name: 'stored'; readonly document?: UploadedDocument }
   | { readonly name: 'exists' }
   | { readonly name: 'failed'; readonly reason: string; readonly retriesOnReconnect: boolean }
   | { readonly name: 'canceled' }
   /** Not sent; a retry would not help. */
   | { readonly name: 'too-large'; readonly reason: string };
+
+/** State of the document that a file became; it may have been deleted in the meantime. */
+export type UploadedDocument =
+  | Pick<DocumentRow, 'index_status' | 'error' | 'waiting_for' | 'progress'>
+  | 'deleted';
 
 export interface UploadItem {
   readonly id: number;
@@ -80,6 +87,11 @@ export function retryUploads(ids: readonly number[]): void {
 
 export function overwriteUploads(ids: readonly number[]): void {
   updateUploads(ids, { overwrite: true, unansweredAttempts: 0, state: { name: 'waiting' } });
+}
+
+/** Stores the state of an uploaded document, unless the file is being sent again. */
+export function setUploadedDocument(id: number, document: UploadedDocument): void {
+  if (stateOf(id) === 'stored') updateUploads([id], { state: { name: 'stored', document } });
 }
 
 /** Removes finished uploads from the list. */
