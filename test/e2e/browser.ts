@@ -7,6 +7,7 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   chromium,
+  type Locator,
   type Page,
 } from 'playwright-core';
 import type { Test } from 'tap';
@@ -120,6 +121,37 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} at ${target.join(' ')}: ${failureSummary}`),
     );
+}
+
+/** Height of the blank space that can be scrolled into view below the content, in pixels. */
+export async function blankHeight(page: Page): Promise<number> {
+  return page.evaluate<number>(`(() => {
+    const { scrollHeight, clientHeight } = document.documentElement;
+    const contentEnd = document.body.getBoundingClientRect().bottom + window.scrollY;
+    return Math.max(0, Math.floor(scrollHeight - Math.max(clientHeight, contentEnd)));
+  })()`);
+}
+
+/** Elements that clip the focus ring of an element. */
+export async function ringClippers(target: Locator): Promise<string[]> {
+  await target.focus();
+  return target.evaluate((element) => {
+    const ring = 4;
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    const clippers: string[] = [];
+    for (let each = element.parentElement; each !== null; each = each.parentElement) {
+      const style = element.ownerDocument.defaultView!.getComputedStyle(each);
+      const clips = style.overflow !== 'visible' || /strict|content|paint/.test(style.contain);
+      const frame = each.getBoundingClientRect();
+      const hasRoom =
+        left - ring >= frame.left &&
+        right + ring <= frame.right &&
+        top - ring >= frame.top &&
+        bottom + ring <= frame.bottom;
+      if (clips && !hasRoom && each !== element.ownerDocument.documentElement) clippers.push(each.className);
+    }
+    return clippers;
+  });
 }
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { openPage, saveScreenshot, seriousFindings } from './browser.ts';
+import { blankHeight, openPage, saveScreenshot, seriousFindings } from './browser.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { signInAgain } from './dashboard-actions.ts';
 import { handbook } from './dashboard-first-run.ts';
@@ -162,6 +162,7 @@ export async function inspect(t: Test, page: Page, name: string): Promise<void> 
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
   t.ok(availableWidth <= width, `${name}: no horizontal overflow (${availableWidth} of ${width})`);
+  t.equal(await blankHeight(page), 0, `${name}: no blank space below the content`);
   t.same(await page.evaluate(squeezedTextScript), [], `${name}: no squeezed text`);
   const [shifts, moved] = await page.evaluate<[number | undefined, unknown]>('[window.shifts, window.moved]');
   t.ok((shifts ?? 0) < shiftsMax, `${name}: no layout shift (${shifts})`, { moved });

@@ -60,24 +60,27 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
         <span>{visibleBars[0]?.label ?? ''}</span>
         <span>{visibleBars.at(-1)?.label ?? ''}</span>
       </div>
-      <table class="visually-hidden">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{step}</th>
-            <th scope="col">{title}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {visibleBars.map(({ label, value }, i) => (
-            // Labels are not unique: an hour repeats when clocks are set back.
-            <tr key={i}>
-              <td>{label}</td>
-              <td>{format(value)}</td>
+      {/* A table does not clip its rows: hidden without this frame, they would make the page longer. */}
+      <div class="visually-hidden">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{step}</th>
+              <th scope="col">{title}</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {visibleBars.map(({ label, value }, i) => (
+              // Labels are not unique: an hour repeats when clocks are set back.
+              <tr key={i}>
+                <td>{label}</td>
+                <td>{format(value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

@@ -115,9 +115,7 @@ function IndexingSummary({
       {unindexed > 0 && (
         <>
           {' · '}
-          <a href={failedDocumentsUrl(collection)}>
-            {formatCounted(unindexed, 'file')} could not be indexed
-          </a>
+          <a href={failedDocumentsUrl(collection)}>{formatCounted(unindexed, 'file')} could not be indexed</a>
         </>
       )}
     </span>
