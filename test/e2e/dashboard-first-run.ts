@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
-import { openPage, seriousFindings } from './browser.ts';
+import { blankHeight, openPage, ringClippers, seriousFindings } from './browser.ts';
 import { waitFor } from './checked-api-client.ts';
 import { signInAsOperator, upload } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
@@ -27,6 +27,7 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   const documents = page.getByRole('table', { name: 'Documents' });
   await documents.getByRole('link', { name: 'handbook.pdf' }).waitFor();
   await documents.getByText('Indexed', { exact: true }).waitFor();
+  t.same(await ringClippers(documents.getByRole('checkbox')), [], 'the focus ring of a row is complete');
 
   await page.getByRole('link', { name: 'Playground' }).click();
   await page.getByLabel('Query').fill('How long do refunds take?');
@@ -36,6 +37,10 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await first.getByText('Refunds are paid within fourteen days').waitFor();
   t.ok((await first.locator('mark').allTextContents()).includes('Refunds'), 'the match is highlighted');
   await first.getByText('pages 1–3').waitFor();
+  t.equal(
+    await first.locator('.best-sentence').textContent(),
+    'Refunds are paid within fourteen days after the goods came back.',
+  );
 
   await page.getByText('Pages', { exact: true }).click();
   await page.getByRole('button', { name: 'Search', exact: true }).click();
@@ -44,5 +49,17 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await waitFor('the page image is loaded', async () =>
     (await page.evaluate<number>(`document.querySelector('.result img').naturalWidth`)) > 0 ? true : null,
   );
+
+  await page.waitForURL(/#q=How\+long.*&type=pages$/);
+  await page.reload();
+  await first.getByText('page 2', { exact: true }).waitFor();
+  t.equal(await page.getByLabel('Query').inputValue(), 'How long do refunds take?', 'kept in the URL');
+
+  for (const name of ['Overview', 'Usage']) {
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    await page.getByRole('table').first().waitFor({ state: 'attached' });
+    t.equal(await blankHeight(page), 0, `${name} has no blank space`);
+  }
   t.same(problems, []);
 }

@@ -57,6 +57,23 @@ t.test('payment methods have their usual names', async (t) => {
     t.equal(paymentMethodName(method), name);
 });
 
+t.test('the query and settings of the playground are kept in the URL', async (t) => {
+  const { toFragment, fromFragment, defaultQuery } = await importWebModule<{
+    toFragment: (query: object) => string;
+    fromFragment: (fragment: string) => object;
+    defaultQuery: object;
+  }>('pages/playground-settings.ts');
+  t.equal(toFragment(defaultQuery), '');
+  t.same(fromFragment(''), defaultQuery);
+  const query = {
+    ...{ kind: 'pages', query: 'a & b = "ü"#?', k: 1_024, filter: '{"year": {"$gte": "2024"}}' },
+    ...{ reranker: '-', latency: 'high', isPrecise: true },
+  };
+  t.same(fromFragment(toFragment(query)), query);
+  t.same(fromFragment('#type=x&k=-1&latency=x&precise=x'), defaultQuery, 'invalid values');
+  t.match(fromFragment('#k=9999'), { k: 128 });
+});
+
 t.test('uploads are counted by their own state, not that of the collection', async (t) => {
   const { countUploads } = await importWebModule<{ countUploads: (all: readonly object[]) => object }>(
     'pages/upload-counts.ts',

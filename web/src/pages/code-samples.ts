@@ -1,4 +1,5 @@
-import type { PlaygroundRequest, ResultKind } from './playground-query.ts';
+import type { PlaygroundRequest } from './playground-query.ts';
+import type { ResultKind } from './playground-settings.ts';
 
 /**
  * Code samples of the playground's API call. Each sample runs as pasted, without installing packages. The API

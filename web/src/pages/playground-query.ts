@@ -5,40 +5,14 @@ import { now } from '../browser/clock.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
+import { defaultQuery, type PlaygroundQuery, type ResultKind } from './playground-settings.ts';
 
 /** The playground's query and its last results. Both persist while other pages are shown. */
 
-export type ResultKind = 'snippets' | 'pages' | 'documents';
-
-export interface PlaygroundQuery {
-  readonly kind: ResultKind;
-  readonly query: string;
-  readonly k: number;
-  readonly filter: string;
-  /** Empty for the server's default. */
-  readonly reranker: string;
-  readonly latency: 'low' | 'high';
-  readonly isPrecise: boolean;
-}
-
-export const playgroundQuery = signal<PlaygroundQuery>({
-  kind: 'snippets',
-  query: '',
-  k: 10,
-  filter: '',
-  reranker: '',
-  latency: 'low',
-  isPrecise: false,
-});
+export const playgroundQuery = signal<PlaygroundQuery>(defaultQuery);
 
 /** Value for "no reranker", which disables the server's default. No reranker has this name. */
 export const noReranker = '-';
-
-export const resultsMax: Readonly<Record<ResultKind, number>> = {
-  snippets: 128,
-  pages: 1_024,
-  documents: 2_048,
-};
 
 export function updateQuery(changes: Partial<PlaygroundQuery>): void {
   playgroundQuery.value = { ...playgroundQuery.peek(), ...changes };

@@ -15,15 +15,16 @@ import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts'
 import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
+import { useQueryInUrl } from './playground-fragment.ts';
 import {
   findFilterError,
   noReranker,
   playgroundQuery,
   replyFor,
-  resultsMax,
   runQuery,
   updateQuery,
 } from './playground-query.ts';
+import { resultsMax } from './playground-settings.ts';
 import { SearchResults } from './search-results.tsx';
 
 /** Playground page: run queries and see how each result was found. */
@@ -38,6 +39,7 @@ export function Playground() {
     // On narrow screens the results are below the form and would go unnoticed.
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
+  useQueryInUrl(selected, submission);
   const found = replyFor(selected);
   const inProgress = useIndexingCount(selected);
   useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });

@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { AsyncAction } from '../server/use-async-action.ts';
+import { findFilterError, playgroundQuery, replyFor } from './playground-query.ts';
+import { fromFragment, toFragment } from './playground-settings.ts';
+
+/** Time after the last change, so that typing does not change the URL with each letter. */
+const writeDelayMs = 300;
+
+/** Keeps the query in the URL, and runs the query of a URL that is opened, reloaded or changed. */
+export function useQueryInUrl(selected: string | null, submission: AsyncAction): void {
+  const [toRun, setToRun] = useState(readFragment);
+  useEffect(() => {
+    const apply = () => setToRun(readFragment());
+    window.addEventListener('hashchange', apply);
+    return () => window.removeEventListener('hashchange', apply);
+  }, []);
+  useEffect(() => {
+    if (toRun === null || selected === null) return;
+    setToRun(null);
+    const { query, filter } = playgroundQuery.peek();
+    if (query.trim() !== '' && findFilterError(filter) === null) submission.start();
+  }, [toRun, selected]);
+
+  const fragment = toFragment(playgroundQuery.value);
+  useEffect(() => {
+    const { pathname, search, hash } = window.location;
+    const write = () => {
+      // This page stays while the code of the next one loads, which has its own URL already.
+      if (window.location.pathname === pathname && hash !== fragment)
+        window.history.replaceState(window.history.state, '', pathname + search + fragment);
+    };
+    const timer = setTimeout(write, writeDelayMs);
+    return () => clearTimeout(timer);
+  }, [fragment, selected]);
+
+  /** Takes the query from the URL; returns its fragment if the query must run. */
+  function readFragment(): string | null {
+    const { hash } = window.location;
+    if (hash === '') return null;
+    const query = fromFragment(hash);
+    const hasChanged = toFragment(query) !== toFragment(playgroundQuery.peek());
+    if (hasChanged) playgroundQuery.value = query;
+    return hasChanged || replyFor(selected) === null ? hash : null;
+  }
+}
