@@ -57,6 +57,29 @@ t.test('payment methods have their usual names', async (t) => {
     t.equal(paymentMethodName(method), name);
 });
 
+t.test('the billing page shows plan payments in full without any usage', async (t) => {
+  const { usageFigures } = await importWebModule<{ usageFigures: (usage: object) => [string, number][] }>(
+    'pages/team/usage-figures.ts',
+  );
+  const usage = {
+    charges_cents: 0,
+    subscription_payments_cents: 1_279,
+    invoiced_cents: 0,
+    billable_cents: 0,
+  };
+  t.same(usageFigures(usage), [
+    ['Usage', 0],
+    ['Plan payments', 1_279],
+    ['Additional charges', 0],
+  ]);
+  t.same(usageFigures({ ...usage, charges_cents: 3_000, invoiced_cents: 500, billable_cents: 1_221 }), [
+    ['Usage', 3_000],
+    ['Plan payments', 1_279],
+    ['Already invoiced', 500],
+    ['Additional charges', 1_221],
+  ]);
+});
+
 t.test('the query and settings of the playground are kept in the URL', async (t) => {
   const { toFragment, fromFragment, defaultQuery } = await importWebModule<{
     toFragment: (query: object) => string;
@@ -88,7 +111,7 @@ t.test('uploads are counted by their own state, not that of the collection', asy
     })),
   ];
   t.same(countUploads(states.map((state) => ({ state }))), {
-    ...{ pending: 2, stored: 7, indexing: 2, searchable: 2, unindexed: 2 },
+    ...{ pending: 2, stored: 7, indexing: 2, searchable: 2, notIndexed: 2 },
     ...{ failed: 1, tooLarge: 1, existing: 1 },
   });
 });

@@ -1,6 +1,6 @@
 import type { UploadState } from './uploads.ts';
 
-/** What became of uploaded files. */
+/** Numbers of uploaded files by state. */
 export interface UploadCounts {
   /** Files that wait or are being sent. */
   readonly pending: number;
@@ -8,7 +8,7 @@ export interface UploadCounts {
   /** Of the stored files: those that are being parsed or indexed, can be found, and could not be indexed. */
   readonly indexing: number;
   readonly searchable: number;
-  readonly unindexed: number;
+  readonly notIndexed: number;
   readonly failed: number;
   readonly tooLarge: number;
   readonly existing: number;
@@ -27,7 +27,7 @@ const countOfState = {
 /** Counts the given uploads only, not other documents of their collection. */
 export function countUploads(all: readonly { readonly state: UploadState }[]): UploadCounts {
   const counts = {
-    ...{ pending: 0, stored: 0, indexing: 0, searchable: 0, unindexed: 0 },
+    ...{ pending: 0, stored: 0, indexing: 0, searchable: 0, notIndexed: 0 },
     ...{ failed: 0, tooLarge: 0, existing: 0 },
   };
   for (const { state } of all) {
@@ -40,7 +40,7 @@ export function countUploads(all: readonly { readonly state: UploadState }[]): U
         break;
       case 'parsing_failed':
       case 'indexing_failed':
-        counts.unindexed += 1;
+        counts.notIndexed += 1;
         break;
       default:
         counts.indexing += 1;

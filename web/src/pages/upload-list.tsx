@@ -103,7 +103,7 @@ function failureOf(state: UploadState): string | null {
 
 /** Indexing progress of the uploaded files. */
 function IndexingSummary({
-  counts: { indexing, searchable, unindexed },
+  counts: { indexing, searchable, notIndexed },
   total,
   collection,
 }: SummaryProps & { readonly collection: string }) {
@@ -112,10 +112,12 @@ function IndexingSummary({
       {indexing > 0 && ` · ${formatCount(indexing)} being indexed`}
       {searchable > 0 &&
         (searchable === total ? ' · all files are searchable' : ` · ${formatCount(searchable)} searchable`)}
-      {unindexed > 0 && (
+      {notIndexed > 0 && (
         <>
           {' · '}
-          <a href={failedDocumentsUrl(collection)}>{formatCounted(unindexed, 'file')} could not be indexed</a>
+          <a href={failedDocumentsUrl(collection)}>
+            {formatCounted(notIndexed, 'file')} could not be indexed
+          </a>
         </>
       )}
     </span>

@@ -27,6 +27,7 @@ import { paymentMethodName } from './payment-method-name.ts';
 import { Plans } from './plans.tsx';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
+import { usageFigures } from './usage-figures.ts';
 
 /** Page with the organization's plan, payments and payment methods. */
 export function BillingPage() {
@@ -145,12 +146,6 @@ function StaleNotice({
 function MonthUsage({
   status: { usage, usage_pricing: prices, currency },
 }: Pick<BillingSectionProps, 'status'>) {
-  const figures: readonly (readonly [string, number])[] = [
-    ['Used', usage.charges_cents],
-    ['Covered by plan', Math.max(0, usage.charges_cents - usage.invoiced_cents - usage.billable_cents)],
-    ...(usage.invoiced_cents > 0 ? ([['Already invoiced', usage.invoiced_cents]] as const) : []),
-    ['Additional charges', usage.billable_cents],
-  ];
   const rates = [
     ['embedding', prices.embed_per_million_tokens_cents],
     ['reranking', prices.rerank_per_million_tokens_cents],
@@ -161,16 +156,17 @@ function MonthUsage({
   return (
     <>
       <dl class="figures">
-        {figures.map(([label, amount]) => (
+        {usageFigures(usage).map(([label, amount]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd class="amount">{formatMoney(amount, currency)}</dd>
           </div>
         ))}
       </dl>
-      {known.length > 0 && (
-        <p class="hint apart-row">{`Price per million tokens: ${known.join(', ')}. The monthly plan price is credited against usage in the same month.`}</p>
-      )}
+      <p class="hint apart-row">
+        {known.length > 0 && `Price per million tokens: ${known.join(', ')}. `}
+        Plan payments cover usage of the same month. Only usage beyond them is charged.
+      </p>
     </>
   );
 }
