@@ -1,4 +1,3 @@
-import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import { RenderedJson } from '../services/rendered-json.ts';
 import type { BodyQueue } from './body-queue.ts';
@@ -88,15 +87,6 @@ export interface HttpServer {
   readonly port: number;
   /** Stops listening and cuts every connection; call it after all exchanges have ended. Idempotent. */
   close(): Promise<void>;
-}
-
-/** Returns the error for an address that cannot be bound; the message is for the operator. */
-export function listenError({ host, port }: ServerOptions, cause?: unknown): AppError {
-  return new AppError(
-    'unavailable',
-    `Cannot listen on ${host}:${port}: the port is in use, the address is not local, or permissions are missing. Check QUARRY_HOST and QUARRY_PORT.`,
-    cause === undefined ? {} : { cause },
-  );
 }
 
 /** The client disconnected, so no reply can be delivered. Not a server fault. */

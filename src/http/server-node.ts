@@ -7,7 +7,6 @@ import {
   type Exchange,
   type HttpServer,
   isStreamedBody,
-  listenError,
   type Reply,
   type ServerBounds,
   type ServerOptions,
@@ -16,6 +15,7 @@ import {
   toStreamedBody,
 } from './exchange.ts';
 import { shouldLinger } from './linger.ts';
+import { listenError } from './listen-error.ts';
 
 /**
  * Starts the HTTP server on `node:http`, for platforms where uWebSockets.js does not load. Errors: AppError
@@ -52,7 +52,7 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
 function listen(server: Server, options: ServerOptions): Promise<void> {
   const { host, port } = options;
   return new Promise((resolve, reject) => {
-    const onError = (cause: Error) => reject(listenError(options, cause));
+    const onError = (cause: NodeJS.ErrnoException) => reject(listenError(options, cause));
     server.once('error', onError);
     server.listen({ host, port }, () => {
       server.off('error', onError);

@@ -1,7 +1,8 @@
 import { assert } from '../core/assert.ts';
 import { limits } from '../core/limits.ts';
 import { addon } from '../index/addon.ts';
-import { type HttpServer, listenError, type ServerOptions } from './exchange.ts';
+import type { HttpServer, ServerOptions } from './exchange.ts';
+import { findListenFailure, listenError } from './listen-error.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { loadUwsLibrary } from './uws-library.ts';
 
@@ -18,7 +19,8 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   });
   if (!socket) {
     app.close();
-    throw listenError(options);
+    const freed = new Error('the port was in use a moment ago');
+    throw listenError(options, (await findListenFailure(options)) ?? freed);
   }
   const port = library.us_socket_local_port(socket);
   limitReceiveBuffers(port);
