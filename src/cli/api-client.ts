@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { flagName, variableName } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { withTimeout } from '../core/async/with-timeout.ts';
 
@@ -7,7 +8,7 @@ const attemptsMax = 6;
 const waitMsMax = 60_000;
 const waitMsFirst = 500;
 
-/** Error reply of the server. `message` is the server's message. */
+/** Error reply of the server. `message` is the server's message; for 401, it names the setting of the key. */
 export class ApiResponseError extends Error {
   override readonly name = 'ApiResponseError';
   readonly status: number;
@@ -31,6 +32,8 @@ export interface ApiClientOptions {
   /** Base URL of the server, with or without /v1. */
   readonly url: string;
   readonly key: string | null;
+  /** Setting that provides the key; named in the message about a missing or wrong key. */
+  readonly keySetting: 'apiKey' | 'adminKey';
   /** Id of the organization for requests with a session token; an API key implies its own organization. */
   readonly organization: string | null;
   /** Aborted by Ctrl-C. */
@@ -42,12 +45,14 @@ export class ApiClient {
   readonly url: string;
   readonly signal: AbortSignal;
   readonly #key: string | null;
+  readonly #keySetting: ApiClientOptions['keySetting'];
   readonly #organization: string | null;
 
   constructor(options: ApiClientOptions) {
     this.url = options.url.replace(/\/+$/, '').replace(/\/v1$/, '');
     this.signal = options.signal;
     this.#key = options.key;
+    this.#keySetting = options.keySetting;
     this.#organization = options.organization;
   }
 
@@ -55,7 +60,13 @@ export class ApiClient {
   withoutInterrupt(): ApiClient {
     const { url } = this;
     const { signal } = new AbortController();
-    return new ApiClient({ url, key: this.#key, organization: this.#organization, signal });
+    return new ApiClient({
+      url,
+      key: this.#key,
+      keySetting: this.#keySetting,
+      organization: this.#organization,
+      signal,
+    });
   }
 
   /**
@@ -104,7 +115,14 @@ export class ApiClient {
       throw serverUnreachable(this.url, error);
     }
     if (response.ok) return response;
-    throw await toResponseError(response);
+    throw await toResponseError(response, (detail) => this.#describeKeyProblem(detail));
+  }
+
+  /** The server's sentence suggests an HTTP header, which the user of a command does not send. */
+  #describeKeyProblem(detail: string): string {
+    const settings = `${variableName(this.#keySetting)} or ${flagName(this.#keySetting)}`;
+    if (this.#key !== null) return `${detail.replace(/ Send the header .*$/, '')} Check ${settings}.`;
+    return `No ${this.#keySetting === 'apiKey' ? 'API' : 'admin'} key. Set ${settings}.`;
   }
 }
 
@@ -113,13 +131,17 @@ export function backOffMs(retryAfterMs: number | null, attempt: number): number 
   return Math.min(waitMsMax, retryAfterMs ?? waitMsFirst * 2 ** Math.min(attempt - 1, 10));
 }
 
-async function toResponseError(response: Response): Promise<ApiResponseError> {
+async function toResponseError(
+  response: Response,
+  describeKeyProblem: (detail: string) => string,
+): Promise<ApiResponseError> {
   const text = await response.text();
   const isRetryAllowed = response.headers.get('x-should-retry') !== 'false';
   const mayRetry = isRetryAllowed && (response.status === 429 || response.status === 503);
+  const message = messageOf(response, text);
   return new ApiResponseError(
     response.status,
-    messageOf(response, text),
+    response.status === 401 ? describeKeyProblem(message) : message,
     parseRetryAfterMs(response.headers),
     mayRetry,
   );

@@ -20,10 +20,7 @@ export const exitCodeMeanings: readonly (readonly [number, string])[] = [
 
 /** Returns the exit code and message of an error that ends a command; null for a bug. */
 export function toExitOutcome(error: unknown): { exitCode: number; message: string } | null {
-  if (error instanceof ApiResponseError) {
-    const hint = error.status === 401 ? ' Set an API key with --key or QUARRY_API_KEY.' : '';
-    return { exitCode: exitCodes.failed, message: `${error.message}${hint}` };
-  }
+  if (error instanceof ApiResponseError) return { exitCode: exitCodes.failed, message: error.message };
   if (!(error instanceof AppError)) return null;
   if (error.code === 'unavailable') return { exitCode: exitCodes.unreachable, message: error.message };
   const isWrongUsage = error.code === 'bad_request' || error.code === 'invalid';

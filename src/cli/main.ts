@@ -14,8 +14,8 @@ async function run(invocation: Invocation, terminal: Terminal, signal: AbortSign
   const context = {
     terminal,
     loaded,
-    api: new ApiClient({ url, key: apiKey, organization, signal }),
-    administration: new ApiClient({ url, key: adminKey, organization: null, signal }),
+    api: new ApiClient({ url, key: apiKey, keySetting: 'apiKey', organization, signal }),
+    administration: new ApiClient({ url, key: adminKey, keySetting: 'adminKey', organization: null, signal }),
     clock: systemClock,
     signal,
   };

@@ -76,15 +76,24 @@ export async function parseCommandLine(
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return null;
-    throw new AppError('bad_request', usageMessage(error), { cause: error });
+    return null;
   }
   return invocation;
 }
 
-function usageMessage(error: CommanderError): string {
-  if (error.code === 'commander.help') return 'No command given; see the list above.';
-  return `${error.message.replace(/^error: /, '')} (see \`quarry --help\`)`;
+/**
+ * Converts wrong usage of the command `name` into an error with its help page. Help and version, which are
+ * not errors, end the parsing.
+ */
+function rejectUsage(name: string): (error: CommanderError) => never {
+  return (error) => {
+    if (error.exitCode === 0) throw error;
+    const message =
+      error.code === 'commander.help'
+        ? 'No command given; see the list above.'
+        : `${error.message.replace(/^error: /, '')} (see \`${name} --help\`)`;
+    throw new AppError('bad_request', message, { cause: error });
+  };
 }
 
 function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text: string) => void): Command {
@@ -93,7 +102,7 @@ function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text
       'Quarry stores documents and finds the snippets, pages and documents that answer a question.',
     )
     .version(versionLine(), '-V, --version', 'show the version')
-    .exitOverride()
+    .exitOverride(rejectUsage('quarry'))
     .configureOutput({ writeOut: out, writeErr: out, outputError: () => undefined })
     .showSuggestionAfterError()
     .addHelpText('after', () => `\n${generalHelp()}`);
@@ -104,7 +113,12 @@ function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text
       addCommand(program, spec, spec.usage, onInvocation);
       continue;
     }
-    const parent = parents.get(first) ?? program.command(first).description(commandGroups[first]);
+    const parent =
+      parents.get(first) ??
+      program
+        .command(first)
+        .description(commandGroups[first])
+        .exitOverride(rejectUsage(`quarry ${first}`));
     parents.set(first, parent);
     addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), onInvocation);
   }
@@ -117,7 +131,8 @@ function addCommand(
   usage: string,
   onInvocation: (invocation: Invocation) => void,
 ): void {
-  const command = parent.command(usage).description(spec.summary);
+  const name = `quarry ${spec.usage.replace(/ *[<[].*/, '')}`;
+  const command = parent.command(usage).description(spec.summary).exitOverride(rejectUsage(name));
   for (const option of spec.options ?? []) {
     const commanderOption = new Option(option.flags, option.meaning);
     if (option.default !== undefined) commanderOption.default(option.default);

@@ -87,6 +87,34 @@ t.test('an unknown command is rejected with the nearest name', async (t) => {
   t.match(ended.err, /unknown command 'serach'[\s\S]*Did you mean search\?/);
 });
 
+t.test('wrong usage of a command points to the help of that command', async (t) => {
+  const cases: [string[], string][] = [
+    [['search', 'q', '--foo'], "unknown option '--foo' (see `quarry search --help`)"],
+    [['documents', 'list', '--foo'], "unknown option '--foo' (see `quarry documents list --help`)"],
+    [['search'], "missing required argument 'question' (see `quarry search --help`)"],
+    [['documents', 'foo'], "unknown command 'foo' (see `quarry documents --help`)"],
+    [['--foo'], "unknown option '--foo' (see `quarry --help`)"],
+  ];
+  for (const [words, message] of cases) {
+    const ended = await runQuarry(words);
+    t.equal(ended.code, 2);
+    t.equal(ended.err, `quarry: ${message}\n`);
+  }
+});
+
+t.test('a missing key is reported with the setting that provides it', async (t) => {
+  const { server } = await openFakeServer(t);
+  server.intercept = () => ({
+    status: 401,
+    body: { detail: 'Missing API key: send the header "Authorization: Bearer <key>".' },
+  });
+  const variables = { QUARRY_URL: server.url, QUARRY_ORGANIZATION: '6f0c3c2e-1f0b-4b62-9a0a-0c7d7b0f2d11' };
+  const search = await runQuarry(['search', 'q'], { variables });
+  t.equal(search.err, 'quarry: No API key. Set QUARRY_API_KEY or --api-key.\n');
+  const keys = await runQuarry(['keys', 'list'], { variables });
+  t.equal(keys.err, 'quarry: No admin key. Set QUARRY_ADMIN_KEY or --admin-key.\n');
+});
+
 t.test('config masks secrets and shows the source of each value; version needs no server', async (t) => {
   const variables = { QUARRY_API_KEY: 'secret-secret-secret', QUARRY_PORT: '9000' };
   const printed = await runQuarry(['config', '--host', '0.0.0.0'], { variables });

@@ -179,10 +179,13 @@ t.test('ingest waits until documents are indexed, unless --no-wait is set', asyn
 t.test('an invalid key ends the run at once with the error message of the server', async (t) => {
   const server = await open(t);
   const folder = t.testdir({ 'a.txt': 'a' });
-  server.intercept = () => ({ status: 401, body: { detail: 'The API key is not known.' } });
+  server.intercept = () => ({
+    status: 401,
+    body: { detail: 'The API key is not known. Send the header "Authorization: Bearer <API key>".' },
+  });
   const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
-  t.match(ended.err, /The API key is not known\. Set an API key with --key or QUARRY_API_KEY\./);
+  t.match(ended.err, /The API key is not known\. Check QUARRY_API_KEY or --api-key\./);
 });
 
 t.test('without a server the exit code is 3, and the error names the address and the remedy', async (t) => {
