@@ -19,7 +19,7 @@ let isBuilding = false;
 let hasChanged = false;
 
 for (const path of watched) watch(join(root, path), { recursive: true }, scheduleUpdate);
-for (const signal of ['SIGINT', 'SIGTERM'])
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.once(signal, () => void stopServer().then(() => process.exit()));
 await update();
 

@@ -2,25 +2,38 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
+import { StopRequests } from './app/stop-requests.ts';
 import type { Settings } from './config/schema.ts';
+import { isStartedByNpm } from './config/settings.ts';
+import { systemClock } from './core/clock.ts';
+import { formatCount } from './core/format.ts';
 
-/** Runs the server until SIGTERM or SIGINT, then closes it; a second signal exits the process at once. */
+/** Runs the server until it is asked to stop, then closes it. */
 export async function main(settings: Settings): Promise<void> {
   disablePretenuring();
+  ignoreClosedOutput();
+  const stopRequests = new StopRequests(systemClock, isStartedByNpm());
   const app = await startApp(settings);
-  const stopped = new Promise<void>((resolve) => {
-    const stop = () => {
-      process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1));
-      resolve();
-    };
-    process.once('SIGTERM', stop).once('SIGINT', stop);
-  });
+  const stopped = stopRequests.wait();
   try {
     await Promise.race([app.loaded.then(() => printStartupMessage(app, settings)), stopped]);
     await stopped;
+    process.stdout.write(`${stoppingLine(app.runningRequests, settings)}\n`);
   } finally {
     await app.close();
   }
+  process.stdout.write('Stopped\n');
+}
+
+/** A server continues, and stops cleanly, when its terminal or the reader of its output is gone. */
+function ignoreClosedOutput(): void {
+  process.stdout.removeAllListeners('error').on('error', () => undefined);
+}
+
+function stoppingLine(runningRequests: number, { drainSeconds }: Settings): string {
+  if (runningRequests === 0) return 'Stopping';
+  const requests = formatCount(runningRequests, 'running request');
+  return `Stopping: waiting for ${requests}, at most ${drainSeconds} s (Ctrl-C again stops at once)`;
 }
 
 /**

@@ -45,6 +45,7 @@ export interface App {
   readonly signInUrl: string;
   /** Resolves when every collection is loaded and the server is ready; rejects if one cannot be loaded. */
   readonly loaded: Promise<void>;
+  readonly runningRequests: number;
   /** Finishes running work, writes pending data and frees all resources. Idempotent. */
   close(): Promise<void>;
 }
@@ -104,12 +105,11 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const listening = await startHttpListener({ requestHandler, kind, host, port, bounds, logger });
   resources.add(() => listening.close(drainSeconds * 1_000));
   // After listening, which fails where the address is taken: a new key must be shown once it exists.
-  const operatorKey = settings.apiKey;
   const { organizationId, newKey } = await bootstrapInstallation({
     organizations,
     keys,
     random,
-    operatorKey,
+    operatorKey: settings.apiKey,
   });
   warnAboutInsecureSettings(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
@@ -125,6 +125,9 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     newKey,
     signInUrl: accounts.signIn.createOperatorLink().url,
     loaded,
+    get runningRequests() {
+      return listening.runningRequests;
+    },
     close: () => resources.close(),
   };
 }

@@ -12,7 +12,7 @@ import { wrap } from './text-layout.ts';
 export const serveCommand: CommandSpec = {
   usage: 'serve',
   settings: 'server',
-  summary: 'run the server in the foreground until SIGTERM or Ctrl-C',
+  summary: 'run the server in the foreground until Ctrl-C, SIGTERM or SIGHUP',
   examples: [
     'quarry serve',
     'quarry serve --port 9000 --data /srv/quarry',

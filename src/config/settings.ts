@@ -42,6 +42,11 @@ export function readProcessSources(flags: Readonly<Record<string, unknown>>): Se
   return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
 }
 
+/** Whether `npm start` runs this process, which must then end with npm; other scripts may start a daemon. */
+export function isStartedByNpm(): boolean {
+  return process.env.npm_lifecycle_event === 'start';
+}
+
 interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;

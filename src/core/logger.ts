@@ -19,7 +19,10 @@ export interface Logger {
  * command.
  */
 export function createLogger(level: LogLevel): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2));
+  const destination = pino.destination(2);
+  // A server whose terminal or log reader is gone continues and stops cleanly.
+  destination.on('error', () => undefined);
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
 export const silentLogger: Logger = createLogger('silent');

@@ -39,6 +39,7 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   readonly kind: 'uws' | 'node';
   readonly port: number;
+  readonly runningRequests: number;
   /**
    * Answers new requests with 503 while running ones finish, for at most `graceMs` milliseconds; then stops
    * listening and ends every connection. Idempotent.
@@ -59,6 +60,9 @@ export async function startHttpListener({
   return {
     kind: server.kind,
     port: server.port,
+    get runningRequests() {
+      return requestHandler.runningRequests;
+    },
     close: async (graceMs) => {
       await requestHandler.drain(graceMs);
       await server.close();

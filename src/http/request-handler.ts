@@ -46,6 +46,10 @@ export class RequestHandler {
     void this.#process(context);
   };
 
+  get runningRequests(): number {
+    return this.#components.activeRequests.size;
+  }
+
   /**
    * Refuses new requests with 503 and waits for running ones. Requests still running after `graceMs` are
    * aborted with 503 and have one second to send it. Afterwards the server may be closed. Idempotent.

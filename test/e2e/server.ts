@@ -93,8 +93,8 @@ export class TestServer {
     return existsSync(link) ? `${this.#out}${readFileSync(link, 'utf8')}` : this.#out;
   }
 
-  /** Stops the server; SIGKILL kills it. Returns the exit status, null after a signal. Idempotent. */
-  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
+  /** Stops the server by a signal; SIGKILL kills it. Returns the exit status, null after a signal. Idempotent. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.#child?.kill(signal);
     const code = await this.#ended;
     this.#child = null;

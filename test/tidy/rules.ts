@@ -48,7 +48,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   ],
   // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.
   web: ['type:core', 'type:schemas', 'type:config', 'core/excerpt', 'search/filter'],
-  main: ['config', 'app'],
+  main: ['core', 'config', 'app'],
   app: ['*'],
   workers: [
     ...['core', 'parsing', 'chunking', 'models', 'text'],

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+/** Every signal to the server, and the end of the npm that started it, stop the server cleanly. */
+
+t.setTimeout(testFileMsMax);
+
+const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const projectRoot = dirname(compiledRoot);
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  t.test(`${signal} stops the server, which prints one line before and one after`, async (t) => {
+    const server = await TestServer.start(t);
+    t.equal(await server.stop(signal), 0);
+    t.match(server.standardOutput, /\nStopping\nStopped\n$/);
+  });
+}
+
+t.test('a stopping server prints how many requests it waits for, and answers them', async (t) => {
+  const server = await TestServer.start(t);
+  const authorization = `Bearer ${operatorKey}`;
+  await fetch(`${server.url}/v1/collections/add-collection`, {
+    method: 'POST',
+    headers: { authorization },
+    body: '{"collection_name":"c"}',
+  });
+  const upload = request(`${server.url}/v1/documents/c/a.txt`, {
+    method: 'PUT',
+    headers: { authorization, 'content-length': 5, expect: '100-continue' },
+  });
+  // An uncaught error would hide the assertion that failed.
+  upload.on('error', (error) => t.comment(String(error)));
+  upload.flushHeaders();
+  await once(upload, 'continue');
+  const stopped = server.stop();
+  const line = 'Stopping: waiting for 1 running request, at most 30 s (Ctrl-C again stops at once)\n';
+  await waitUntil('the line', () => server.standardOutput.endsWith(line));
+  upload.end('12345');
+  const [response] = await once(upload, 'response');
+  t.equal(response.statusCode, 201);
+  t.equal(await stopped, 0);
+  t.match(server.standardOutput, /\nStopped\n$/);
+});
+
+/** Runs the `start` script of this project with npm, with the compiled command line instead of the launcher. */
+async function npmStart(t: Test): Promise<{ npm: ChildProcess; out: () => string }> {
+  const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  const program = join(compiledRoot, 'src', 'cli', 'main.js');
+  const start = scripts.start.replace('bin/quarry.js', program);
+  const folder = t.testdir({ 'package.json': JSON.stringify({ scripts: { start } }) });
+  const { findNpm } = (await import(join(projectRoot, 'bin', 'toolchain.js'))) as {
+    findNpm(): { cli: string };
+  };
+  const npm = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, findNpm().cli, 'start'], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      QUARRY_PORT: '0',
+      QUARRY_DATA: join(folder, 'data'),
+      QUARRY_DISK_RESERVE_BYTES: '0',
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let out = '';
+  npm.stdout.setEncoding('utf8').on('data', (part: string) => {
+    out += part;
+  });
+  await waitUntil('the start', () => out.includes('is ready at'));
+  return { npm, out: () => out };
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const) {
+  t.test(`${signal} to the npm of "npm start" stops the server`, async (t) => {
+    const { npm, out } = await npmStart(t);
+    // Standard output closes when the last process that holds it has ended.
+    const closed = once(npm, 'close');
+    npm.kill(signal);
+    await closed;
+    t.match(out(), /\nStopping\nStopped\n$/);
+  });
+}
