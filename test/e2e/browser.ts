@@ -135,23 +135,21 @@ export async function blankHeight(page: Page): Promise<number> {
 /** Elements that clip the focus ring of an element. */
 export async function ringClippers(target: Locator): Promise<string[]> {
   await target.focus();
-  return target.evaluate((element) => {
+  return target.page().evaluate<string[]>(`(() => {
+    const element = document.activeElement;
     const ring = 4;
     const { left, top, right, bottom } = element.getBoundingClientRect();
-    const clippers: string[] = [];
-    for (let each = element.parentElement; each !== null; each = each.parentElement) {
-      const style = element.ownerDocument.defaultView!.getComputedStyle(each);
-      const clips = style.overflow !== 'visible' || /strict|content|paint/.test(style.contain);
+    const clippers = [];
+    for (let each = element.parentElement; each !== document.documentElement; each = each.parentElement) {
+      const { overflow, contain } = getComputedStyle(each);
       const frame = each.getBoundingClientRect();
-      const hasRoom =
-        left - ring >= frame.left &&
-        right + ring <= frame.right &&
-        top - ring >= frame.top &&
-        bottom + ring <= frame.bottom;
-      if (clips && !hasRoom && each !== element.ownerDocument.documentElement) clippers.push(each.className);
+      const hasRoom = left - ring >= frame.left && right + ring <= frame.right
+        && top - ring >= frame.top && bottom + ring <= frame.bottom;
+      const clips = overflow !== 'visible' || /strict|content|paint/.test(contain);
+      if (clips && !hasRoom) clippers.push(each.className);
     }
     return clippers;
-  });
+  })()`);
 }
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

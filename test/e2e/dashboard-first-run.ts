@@ -55,6 +55,12 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await first.getByText('page 2', { exact: true }).waitFor();
   t.equal(await page.getByLabel('Query').inputValue(), 'How long do refunds take?', 'kept in the URL');
 
+  const note = page.getByText('No result contains a word of the query.');
+  t.equal(await note.count(), 0);
+  await page.getByLabel('Query').fill('volcanic islands');
+  await page.keyboard.press('Enter');
+  await note.waitFor();
+
   for (const name of ['Overview', 'Usage']) {
     await page.getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();

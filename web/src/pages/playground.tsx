@@ -53,16 +53,7 @@ export function Playground() {
   if (collections.data?.length === 0)
     return (
       <Page title="Playground">
-        <EmptyState
-          title="No documents to search"
-          actions={
-            <LinkButton href="/app/upload" tone="primary">
-              Upload documents
-            </LinkButton>
-          }
-        >
-          Upload documents first. They become searchable within seconds.
-        </EmptyState>
+        <NoCollections />
       </Page>
     );
   return (
@@ -97,6 +88,21 @@ export function Playground() {
       </div>
       {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
     </Page>
+  );
+}
+
+function NoCollections() {
+  return (
+    <EmptyState
+      title="No documents to search"
+      actions={
+        <LinkButton href="/app/upload" tone="primary">
+          Upload documents
+        </LinkButton>
+      }
+    >
+      Upload documents first. They become searchable within seconds.
+    </EmptyState>
   );
 }
 

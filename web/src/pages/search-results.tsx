@@ -27,7 +27,7 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
   if (found === null)
     return (
       <EmptyState title="Search your documents">
-        Enter a question or keywords. Matches are highlighted and shown with page and relevance score.
+        Enter a question or keywords. Each result opens at its best sentence, with page and score.
       </EmptyState>
     );
   return (
@@ -43,10 +43,22 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
           Documents that are not indexed yet cannot be found. A filter may exclude all others.
         </EmptyState>
       ) : (
-        <Results key={found.number} found={found} />
+        <>
+          {!found.results.some(matchesWord) && (
+            <p class="note">
+              No result contains a word of the query. These texts are the closest in meaning.
+            </p>
+          )}
+          <Results key={found.number} found={found} />
+        </>
       )}
     </div>
   );
+}
+
+/** Every query has closest texts, even if nothing answers it. Scores cannot tell: they compare within one query. */
+function matchesWord({ explain }: ResultProps['result']): boolean {
+  return explain === undefined || explain.lexical.terms.length > 0;
 }
 
 function Summary({ found }: { readonly found: PlaygroundReply }) {
@@ -58,7 +70,7 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
     <div class="summary">
       <p role="status" class="number">
         <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
-        {server !== null && <span class="muted"> · {formatDuration(server)} in search</span>}
+        {server !== null && <span class="muted"> · {formatDuration(server)} on the server</span>}
       </p>
       {timings !== undefined && (
         <p class="muted number times">
@@ -185,11 +197,11 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
           {path}
         </a>
         {page !== null && <span class="muted number">{pageLabel(location)}</span>}
-        <span class="score number" title="Relevance for this query, 0 to 1">
+        <span class="score number" title="Score within this query, 0 to 1">
           <span class="level" aria-hidden="true">
             <span style={{ width: `${Math.round(result.score * 100)}%` }} />
           </span>
-          <span class="visually-hidden">Relevance </span>
+          <span class="visually-hidden">Score </span>
           {formatScore(result.score)}
         </span>
       </div>
