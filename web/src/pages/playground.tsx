@@ -225,8 +225,8 @@ function QueryOptions({ filterError }: { readonly filterError: string | null }) 
           />
         )}
         <Checkbox
-          label="Thorough search"
-          hint="Better results, higher latency (latency_mode: high)"
+          label="Deeper search"
+          hint="More accurate, slower (latency_mode: high)"
           checked={latency === 'high'}
           onChange={(isHigh) => updateQuery({ latency: isHigh ? 'high' : 'low' })}
         />
