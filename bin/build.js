@@ -48,6 +48,8 @@ function packagesStep(root) {
         title: 'installing packages (npm ci)',
         command: process.execPath,
         arguments: [npm.cli, 'ci', '--no-audit', '--no-fund'],
+        // Versions of npm that ignore allowScripts in package.json run its script, which would download CUDA libraries.
+        variables: { ONNXRUNTIME_NODE_INSTALL: 'skip' },
         advice: 'Is the package registry reachable?',
       });
       if (!packagesAreInstalled(root)) {

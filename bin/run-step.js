@@ -12,7 +12,11 @@ export async function runStep(step) {
   const startedAt = performance.now();
   const seconds = () => Math.round((performance.now() - startedAt) / 1000);
   const display = createDisplay(step.title, seconds);
-  const child = spawn(step.command, step.arguments, { cwd: step.root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(step.command, step.arguments, {
+    cwd: step.root,
+    env: { ...process.env, ...step.variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output = captureTail(child);
   const signals = forwardSignals(child);
   const result = await new Promise((resolve) => {

@@ -52,6 +52,7 @@ writeFileSync('dist/web/index.html', '');
 const fakeNpm = `
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 appendFileSync('ran.log', 'npm ' + process.argv.slice(2, 3) + '\\n');
+writeFileSync('npm-variables', 'ONNXRUNTIME_NODE_INSTALL=' + process.env.ONNXRUNTIME_NODE_INSTALL);
 if (process.env.NPM_FAILS) { console.error('npm error code ENOTFOUND'); process.exit(1); }
 mkdirSync('node_modules/rolldown', { recursive: true });
 writeFileSync('node_modules/rolldown/package.json', ${JSON.stringify(rolldownManifest)});
@@ -156,6 +157,19 @@ t.test('a fresh clone installs, builds and runs the command; the next start only
   const second = await ended(start(folder, ['status']));
   t.equal(second.err, '');
   t.same(runSteps(folder), []);
+});
+
+t.test('an installation downloads no libraries, and npm prints no warning about this project', async (t) => {
+  const folder = freshClone(t);
+  await ended(start(folder, ['build']));
+  t.equal(readFileSync(join(folder, 'npm-variables'), 'utf8'), 'ONNXRUNTIME_NODE_INSTALL=skip');
+  const { findNpm } = (await import(join(projectRoot, 'bin', 'toolchain.js'))) as {
+    findNpm(): { cli: string };
+  };
+  const words = [findNpm().cli, 'pkg', 'get', 'name', '--update-notifier=false'];
+  const npm = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...words], { cwd: projectRoot });
+  const { code, out, err } = await ended(npm);
+  t.same([code, out, err], [0, '"quarry"\n', '']);
 });
 
 t.test('build builds everything and runs no command', async (t) => {
