@@ -83,6 +83,7 @@ for (const page of pages) {
       const { code, output } = await run(folder, program, variables);
       t.equal(code, 0, `${name}: ${output}`);
       t.notMatch(output, /"detail":/, `${name}: no request is rejected`);
+      t.notMatch(output, /^\[\]$/m, `${name}: no printed list is empty`);
     }
   });
 }
