@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { collectionOption } from '../../src/cli/command.ts';
+import { projectRoot } from '../../src/core/root.ts';
 import { adminKey, openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 
@@ -113,6 +117,11 @@ t.test('a missing key is reported with the setting that provides it', async (t) 
   t.equal(search.err, 'quarry: No API key. Set QUARRY_API_KEY or --api-key.\n');
   const keys = await runQuarry(['keys', 'list'], { variables });
   t.equal(keys.err, 'quarry: No admin key. Set QUARRY_ADMIN_KEY or --admin-key.\n');
+});
+
+t.test('the dashboard uploads to the collection that commands use by default', async (t) => {
+  const page = readFileSync(join(projectRoot, 'web', 'src', 'pages', 'upload.tsx'), 'utf8');
+  t.match(page, `const firstCollection = '${collectionOption.default}';`);
 });
 
 t.test('config masks secrets and shows the source of each value; version needs no server', async (t) => {

@@ -108,7 +108,7 @@ export async function folderUploadScenario(t: Test, browser: Browser): Promise<v
   await page.getByText('2 files uploaded, 1 too large').waitFor();
   t.equal(await page.getByRole('button', { name: 'Retry reports/large.txt' }).count(), 0);
   const stored = await new CheckedApiClient(server).call('documents/get-document-info-list', {
-    collection_name: 'documents',
+    collection_name: 'default',
   });
   t.same(
     stored.documents.map(({ path }: { path: string }) => path),

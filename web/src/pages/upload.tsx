@@ -18,8 +18,8 @@ import { filesFromDrop, filesFromPicker } from './selected-files.ts';
 import { UploadList } from './upload-list.tsx';
 import { addUploads, type SelectedFile, uploads } from './uploads.ts';
 
-/** Name of the collection that is created if none exists yet. */
-const firstCollection = 'documents';
+/** Name of the collection that is created if none exists yet; `quarry ingest` and `quarry search` use it by default. */
+const firstCollection = 'default';
 
 /** Upload page: files are dropped, selected one by one, or selected as a folder. */
 export function UploadPage() {
