@@ -7,7 +7,7 @@ import type { ProgressBar } from './progress.ts';
 import { formatDuration, pluralize, toPrintable } from './text-layout.ts';
 
 const pollMsMin = 250;
-const pollMsMax = 5_000;
+const pollMsMax = 1_000;
 /**
  * Interval of list requests while other clients keep the collection busy; listing a large collection takes a
  * second.

@@ -147,6 +147,12 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
   let bytesDone = 0;
   const queue = plan.files[Symbol.iterator]();
   const errors: unknown[] = [];
+  const showProgress = () => {
+    const rate = formatBytes((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
+    const label = `${filesDone}/${pluralize(plan.files.length, 'file')}, ${rate}/s`;
+    // Each file counts one extra byte, so that a folder of empty files shows progress.
+    progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, label });
+  };
   const work = async () => {
     for (const file of queue) {
       // A permanent error (no server, wrong key, Ctrl-C) stops all uploads.
@@ -154,12 +160,10 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
       await uploadFile(uploader, plan, file, tally);
       filesDone += 1;
       bytesDone += file.sizeBytes;
-      const rate = formatBytes((bytesDone / Math.max(1, progress.elapsedMs)) * 1000);
-      const label = `${filesDone}/${pluralize(plan.files.length, 'file')}, ${rate}/s`;
-      // Each file counts one extra byte, so that a folder of empty files shows progress.
-      progress.update({ done: bytesDone + filesDone, total: bytesTotal + plan.files.length, label });
+      showProgress();
     }
   };
+  showProgress();
   try {
     const note = (error: unknown) => void errors.push(error);
     await Promise.all(Array.from({ length: plan.parallel }, () => work().catch(note)));

@@ -1,9 +1,12 @@
 import type { Clock } from '../core/clock.ts';
+import { RemainingTime } from './remaining-time.ts';
 import type { Terminal } from './terminal.ts';
 import { formatDuration } from './text-layout.ts';
 
 const redrawIntervalMs = 100;
 const plainLineIntervalMs = 5_000;
+/** The countdown continues between two updates. */
+const tickMs = 1_000;
 const barColumns = 24;
 
 export interface ProgressUpdate {
@@ -13,23 +16,35 @@ export interface ProgressUpdate {
   readonly label: string;
 }
 
+/** Calls `tick` every second; returns a function that ends it. */
+type StartTicks = (tick: () => void) => () => unknown;
+
+function startTimer(tick: () => void): () => void {
+  const timer = setInterval(tick, tickMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 /** Progress bar that redraws itself on a terminal; elsewhere it prints a plain line periodically. */
 export class ProgressBar {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #title: string;
   readonly #startedAt: number;
+  readonly #remaining = new RemainingTime();
+  readonly #stopTicks: () => unknown;
   #shownAt: number;
-  #firstDone: number | null = null;
+  #state: ProgressUpdate | null = null;
   #isFinished = false;
 
-  constructor(title: string, terminal: Terminal, clock: Clock) {
+  constructor(title: string, terminal: Terminal, clock: Clock, startTicks: StartTicks = startTimer) {
     this.#title = title;
     this.#terminal = terminal;
     this.#clock = clock;
     this.#startedAt = clock.monotonic();
     this.#shownAt = Number.NEGATIVE_INFINITY;
     if (!terminal.isInteractive) this.#shownAt = this.#startedAt;
+    this.#stopTicks = terminal.isInteractive ? startTicks(() => this.#redraw()) : () => undefined;
   }
 
   /** Milliseconds since construction. */
@@ -38,25 +53,29 @@ export class ProgressBar {
   }
 
   update(state: ProgressUpdate): void {
-    this.#firstDone ??= state.done;
+    this.#state = state;
+    this.#remaining.record({ atMs: this.#clock.monotonic(), done: state.done, total: state.total });
     const pauseMs = this.#terminal.isInteractive ? redrawIntervalMs : plainLineIntervalMs;
-    if (this.#isFinished || this.#clock.monotonic() - this.#shownAt < pauseMs) return;
-    this.#shownAt = this.#clock.monotonic();
-    const line = `${this.#title} ${percent(state)} ${state.label}, ${this.#remaining(state)}`;
-    this.#terminal.note(this.#terminal.isInteractive ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
+    if (!this.#isFinished && this.#clock.monotonic() - this.#shownAt >= pauseMs) this.#redraw();
   }
 
   /** Removes the bar and prints `lastLine` in its place. Idempotent. */
   finish(lastLine: string): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
+    this.#stopTicks();
     this.#terminal.note(`${this.#terminal.isInteractive ? '\r\x1b[K' : ''}${lastLine}\n`);
   }
 
-  #remaining(state: ProgressUpdate): string {
-    const doneSinceStart = state.done - (this.#firstDone ?? 0);
-    if (doneSinceStart <= 0) return 'time left unknown';
-    return `${formatDuration((this.elapsedMs / doneSinceStart) * (state.total - state.done))} left`;
+  #redraw(): void {
+    const state = this.#state;
+    if (state === null) return;
+    const nowMs = this.#clock.monotonic();
+    this.#shownAt = nowMs;
+    const leftMs = this.#remaining.estimateMs(nowMs);
+    const left = leftMs === null ? 'time left unknown' : `${formatDuration(leftMs)} left`;
+    const line = `${this.#title} ${percent(state)} ${state.label}, ${left}`;
+    this.#terminal.note(this.#terminal.isInteractive ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
   }
 }
 

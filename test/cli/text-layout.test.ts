@@ -90,7 +90,7 @@ t.test('progress redraws one line on a terminal and prints few plain lines elsew
     t.equal(lines.length, isInteractive ? 102 : 3);
     t.match(
       lines[1],
-      isInteractive ? /\[\.+\] uploading 1 % 1\/100 files, 0:20 left$/ : /99 % 99\/100 files, 0:00 left\n$/,
+      isInteractive ? /\[\.+\] uploading 1 % 1\/100 files, 0:10 left$/ : /99 % 99\/100 files, 0:00 left\n$/,
     );
   }
 });
