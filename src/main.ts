@@ -2,6 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
+import { apiVersion } from './app/request-handler.ts';
+import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
 import type { Settings } from './config/schema.ts';
 import { isStartedByNpm } from './config/settings.ts';
@@ -18,7 +20,7 @@ export async function main(settings: Settings): Promise<void> {
   try {
     await Promise.race([app.loaded.then(() => printStartupMessage(app, settings)), stopped]);
     await stopped;
-    process.stdout.write(`${stoppingLine(app.runningRequests, settings)}\n`);
+    process.stdout.write(`${stoppingLine(app.countRunningRequests(), settings)}\n`);
   } finally {
     await app.close();
   }
@@ -48,22 +50,44 @@ function disablePretenuring(): void {
 }
 
 /**
- * Returns the startup lines with the sign-in link and the first key. Both are credentials: they are printed
- * only to a terminal, because elsewhere a log could retain them; otherwise they are written to private files.
+ * Prints the address and the credentials of a server that is ready. The sign-in link and a new key are
+ * printed only to a terminal, because elsewhere a log could retain them; otherwise they are written to
+ * private files.
  */
-function formatCredentials({ newKey, signInUrl }: App, { data }: Settings): string[] {
-  if (process.stdout.isTTY) {
-    return [
-      `Sign in to the dashboard (works once, within 15 minutes): ${signInUrl}`,
-      ...(newKey === null ? [] : [`First API key (shown only once): ${newKey}`]),
-    ];
-  }
+function printStartupMessage(app: App, settings: Settings): void {
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  const url = settings.baseUrl ?? `http://${host}:${app.port}`;
+  const lines = process.stdout.isTTY ? screenLines(app, settings, url) : logLines(app, settings, url);
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function screenLines(app: App, settings: Settings, url: string): string[] {
+  const { signInUrl, newKey, organizationId } = app;
+  const { data } = settings;
+  const knownKey = settings.apiKey === null ? 'earlier' : 'setting';
+  const apiKey = newKey === null ? knownKey : { created: newKey };
+  return formatStartScreen({
+    version: apiVersion,
+    url,
+    signInUrl,
+    apiKey,
+    organizationId,
+    data,
+    collections: app.countCollections(),
+  });
+}
+
+function logLines(app: App, { data }: Settings, url: string): string[] {
+  const { newKey, signInUrl } = app;
   const link = writePrivateFile(join(data, 'sign-in-link.txt'), signInUrl);
-  const lines = [`Sign-in link for the dashboard (works once, within 15 minutes), written to: ${link}`];
+  const lines = [
+    `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
+    `Sign-in link for the dashboard (works once, within 15 minutes), written to: ${link}`,
+  ];
   if (newKey !== null) {
     lines.push(`First API key, written to: ${writePrivateFile(join(data, 'first-key.txt'), newKey)}`);
   }
-  return lines;
+  return [...lines, `First organization: ${app.organizationId}`];
 }
 
 /** Replaces the file by one that only the server's user can read. */
@@ -71,26 +95,4 @@ function writePrivateFile(path: string, text: string): string {
   rmSync(path, { force: true });
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
   return path;
-}
-
-/** Prints the server address and the commands for a first search. */
-function printStartupMessage(app: App, settings: Settings): void {
-  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  const url = settings.baseUrl ?? `http://${host}:${app.port}`;
-  const placeholder = settings.apiKey === null ? 'YOUR_KEY' : '$QUARRY_API_KEY';
-  const key = app.newKey !== null && process.stdout.isTTY ? app.newKey : placeholder;
-  const lines = [
-    `Quarry is ready at ${url} (dashboard: ${url}/app/, documentation: ${url}/docs)`,
-    ...formatCredentials(app, settings),
-    `First organization: ${app.organizationId}`,
-    '',
-    'First search, with the command line:',
-    `  export QUARRY_URL=${url} QUARRY_API_KEY="${key}"`,
-    '  node bin/quarry.js ingest README.md',
-    '  node bin/quarry.js search "how do I add documents?"',
-    'or with curl:',
-    `  curl -s ${url}/v1/queries/top-snippets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' \\`,
-    `    -d '{"collection_name":"default","query":"how do I add documents?","k":3}'`,
-  ];
-  process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -45,7 +45,9 @@ export interface App {
   readonly signInUrl: string;
   /** Resolves when every collection is loaded and the server is ready; rejects if one cannot be loaded. */
   readonly loaded: Promise<void>;
-  readonly runningRequests: number;
+  /** Number of collections found at the start. */
+  countCollections(): number;
+  countRunningRequests(): number;
   /** Finishes running work, writes pending data and frees all resources. Idempotent. */
   close(): Promise<void>;
 }
@@ -62,7 +64,7 @@ export async function startApp(settings: Settings): Promise<App> {
 }
 
 async function openApp(settings: Settings, resources: ResourceStack): Promise<App> {
-  const logger = createLogger(settings.logLevel);
+  const logger = createLogger(settings.logLevel, settings.logFormat);
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
@@ -125,9 +127,8 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     newKey,
     signInUrl: accounts.signIn.createOperatorLink().url,
     loaded,
-    get runningRequests() {
-      return listening.runningRequests;
-    },
+    countCollections: () => progress.total,
+    countRunningRequests: () => listening.runningRequests,
     close: () => resources.close(),
   };
 }

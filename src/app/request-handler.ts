@@ -44,7 +44,7 @@ const documentOperations: ReadonlySet<string> = new Set([
   'upload-document',
 ]);
 
-const apiVersion = '0.1.0';
+export const apiVersion = '0.1.0';
 
 interface RequestHandlerDependencies {
   readonly data: DataDirectory;

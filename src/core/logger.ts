@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import type { LogLevel } from './log-levels.ts';
+import type { LogFormat, LogLevel } from './log-levels.ts';
+import { formatLogLine } from './log-line.ts';
 
 /**
  * Structured logger: one line of JSON per event. Lines about `zdr` organizations must not contain text; their
@@ -16,13 +17,16 @@ export interface Logger {
 
 /**
  * Creates a logger that writes to standard error, so that standard output stays free for the output of a
- * command.
+ * command. With the format `auto`, a terminal shows warnings and errors as one line of text each.
  */
-export function createLogger(level: LogLevel): Logger {
+export function createLogger(level: LogLevel, format: LogFormat = 'json'): Logger {
   const destination = pino.destination(2);
   // A server whose terminal or log reader is gone continues and stops cleanly.
   destination.on('error', () => undefined);
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (format === 'json' || process.stderr.isTTY !== true) return pino(options, destination);
+  const write = (line: string) => void destination.write(`${formatLogLine(line)}\n`);
+  return pino({ ...options, level: level === 'info' ? 'warn' : level }, { write });
 }
 
 export const silentLogger: Logger = createLogger('silent');

@@ -13,8 +13,7 @@ t.test('the time left follows the recent rate, and counts down between two chang
   left.record({ atMs: 13_000, done: 10, total: 100 });
   t.equal(left.estimateMs(13_000), 87_000, 'a pause does not raise it');
   // The slow start leaves the window.
-  for (let done = 11; done <= 50; done++)
-    left.record({ atMs: 13_000 + (done - 10) * 400, done, total: 100 });
+  for (let done = 11; done <= 50; done++) left.record({ atMs: 13_000 + (done - 10) * 400, done, total: 100 });
   t.equal(left.estimateMs(29_000), 20_000);
   t.equal(left.estimateMs(500_000), 0, 'it is never negative');
 });

@@ -37,6 +37,7 @@ t.test('without any setting the documented defaults apply', async (t) => {
     apiKey: null,
     adminKey: null,
     logLevel: 'info',
+    logFormat: 'auto',
     uploadBytesMax: 200_000_000,
     reranker: null,
     freeBytesPerMinuteFast: 500_000,

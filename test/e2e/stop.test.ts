@@ -60,10 +60,11 @@ async function npmStart(t: Test): Promise<{ npm: ChildProcess; out: () => string
   const { findNpm } = (await import(join(projectRoot, 'bin', 'toolchain.js'))) as {
     findNpm(): { cli: string };
   };
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   const npm = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, findNpm().cli, 'start'], {
     cwd: folder,
     env: {
-      ...process.env,
+      ...Object.fromEntries(inherited),
       QUARRY_PORT: '0',
       QUARRY_DATA: join(folder, 'data'),
       QUARRY_DISK_RESERVE_BYTES: '0',

@@ -1,4 +1,4 @@
-import { logLevels } from '../../core/log-levels.ts';
+import { logFormats, logLevels } from '../../core/log-levels.ts';
 import {
   booleanSetting,
   enumSetting,
@@ -120,4 +120,7 @@ export const serverSettings = {
     meaning: 'Grace period for running requests after SIGTERM',
   }),
   logLevel: enumSetting(logLevels, 'info', { meaning: 'Minimum level of log messages' }),
+  logFormat: enumSetting(logFormats, 'auto', {
+    meaning: 'Log messages: JSON, on a terminal one line of text per warning (auto), or always JSON (json)',
+  }),
 } satisfies Record<string, Setting>;

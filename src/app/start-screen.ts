@@ -1,0 +1,39 @@
+export interface StartFacts {
+  readonly version: string;
+  readonly url: string;
+  /** Signs in once. */
+  readonly signInUrl: string;
+  readonly apiKey: 'earlier' | 'setting' | { readonly created: string };
+  readonly organizationId: string;
+  /** Data directory. */
+  readonly data: string;
+  readonly collections: number;
+}
+
+/** Formats the start screen for a terminal: eight lines, with the sign-in link and a new API key. */
+export function formatStartScreen(facts: StartFacts): string[] {
+  const rows = [
+    ['Address', `${facts.url} (documentation: ${facts.url}/docs)`],
+    ['Dashboard', `${facts.signInUrl} (works once, within 15 minutes)`],
+    ['API key', describeKey(facts.apiKey)],
+    ['Organization', facts.organizationId],
+    ['Data', facts.data],
+    ['Collections', describeCollections(facts.collections)],
+  ] as const;
+  return [
+    `Quarry ${facts.version}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(14)}${value}`),
+    'Ctrl-C to stop',
+  ];
+}
+
+function describeKey(apiKey: StartFacts['apiKey']): string {
+  if (apiKey === 'setting') return 'the value of QUARRY_API_KEY';
+  if (apiKey === 'earlier') return 'shown at the first start; create another one in the dashboard';
+  return `${apiKey.created} (shown only once)`;
+}
+
+function describeCollections(count: number): string {
+  if (count > 0) return String(count);
+  return 'none; add files in the dashboard or with: node bin/quarry.js ingest FOLDER';
+}
