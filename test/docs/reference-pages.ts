@@ -97,7 +97,7 @@ export function formatsPage(): string {
     generated,
     '',
     'The first format that recognizes a file wins. A text with an extension of a kind marked *extension* has that kind.',
-    'A text in another charset than UTF-8 has it in its media type. [File formats and OCR](../guides/formats-and-ocr.md)',
+    'The media type of a text that is not UTF-8 includes its charset. [File formats and OCR](../guides/formats-and-ocr.md)',
     'describes how each format is read.',
     '',
     '| Kind | Extensions | Media type | Recognized by | Pages | Page images |',
