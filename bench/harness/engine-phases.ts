@@ -12,8 +12,6 @@ export const phasesFlag: FlagSpec<readonly EnginePhase[]> = {
     const names = (text ?? '').split(',');
     const phases = enginePhases.filter((phase) => names.includes(phase));
     if (phases.length === names.length) return phases;
-    throw new BenchUsageError(
-      `${flag} is ${text}; allowed are distinct values of ${enginePhases.join(', ')}.`,
-    );
+    throw new BenchUsageError(`${flag} is ${text}; expected distinct values of ${enginePhases.join(', ')}.`);
   },
 };

@@ -61,7 +61,7 @@ export function listFlag(
     read: (text, flag) => {
       const values = text === null ? [] : text.split(',').map((one) => readNumber(one, flag, bounds));
       if (new Set(values).size === values.length) return values;
-      throw new BenchUsageError(`${flag} is ${text}; allowed are distinct numbers.`);
+      throw new BenchUsageError(`${flag} is ${text}; expected distinct numbers.`);
     },
   };
 }
@@ -77,8 +77,7 @@ export function choiceFlag<Name extends string>(
     meaning: `${meaning}: ${names.join(', ')}`,
     read: (text, flag) => {
       const known = names.find((name) => name === text);
-      if (known === undefined)
-        throw new BenchUsageError(`${flag} is ${text}; allowed is ${names.join(', ')}.`);
+      if (known === undefined) throw new BenchUsageError(`${flag} is ${text}; expected ${names.join(', ')}.`);
       return known;
     },
   };
@@ -92,5 +91,5 @@ export function readNumber(
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   const kind = isInteger ? 'a whole number' : 'a number';
   if (value >= min && value <= max && (!isInteger || Number.isInteger(value))) return value;
-  throw new BenchUsageError(`${flag} is ${text}; allowed is ${kind} from ${min} to ${max}.`);
+  throw new BenchUsageError(`${flag} is ${text}; expected ${kind} from ${min} to ${max}.`);
 }

@@ -357,6 +357,6 @@ function readShards(text: string | null, flag: string): number[] {
   const counts = (text ?? '').split(',').map(Number);
   const wrong = counts.some((count) => !shardCounts.includes(count)) || new Set(counts).size < counts.length;
   if (wrong)
-    throw new BenchUsageError(`${flag} is ${text}; allowed are distinct values of ${shardCounts.join(',')}.`);
+    throw new BenchUsageError(`${flag} is ${text}; expected distinct values of ${shardCounts.join(',')}.`);
   return counts;
 }

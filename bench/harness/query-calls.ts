@@ -55,6 +55,6 @@ export const callsFlag: FlagSpec<readonly QueryCall[] | null> = {
     const calls = queryCalls.filter(({ name }) => names.includes(name));
     if (calls.length === names.length) return calls;
     const known = queryCalls.map(({ name }) => name).join(', ');
-    throw new BenchUsageError(`${flag} is ${text}; allowed are distinct values of ${known}.`);
+    throw new BenchUsageError(`${flag} is ${text}; expected distinct values of ${known}.`);
   },
 };

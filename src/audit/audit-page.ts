@@ -35,7 +35,11 @@ export async function readAuditPage(
 function parseTime(field: string, text: string | null | undefined, defaultTime: number): number {
   if (typeof text !== 'string') return defaultTime;
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new AppError('bad_request', `${field} is not a valid time.`);
+  if (Number.isNaN(time))
+    throw new AppError(
+      'bad_request',
+      `${field} is not a valid time. Send a time such as 2026-11-01T08:00:00Z.`,
+    );
   // Times before 1970 precede every entry.
   return Math.max(0, time);
 }

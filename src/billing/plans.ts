@@ -298,6 +298,6 @@ class PlansParser {
 
   #addError(path: string, value: unknown, allowed: string): void {
     const valueText = value === undefined ? 'missing' : JSON.stringify(value).slice(0, 100);
-    this.errors.push(`${this.#file}: ${path} is ${valueText}; allowed is ${allowed}.`);
+    this.errors.push(`${this.#file}: ${path} is ${valueText}; expected ${allowed}.`);
   }
 }

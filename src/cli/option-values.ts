@@ -12,7 +12,7 @@ export function integerOption(
   if (value >= bounds.minimum && value <= bounds.maximum) return value;
   throw new AppError(
     'bad_request',
-    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a whole number from ${bounds.minimum} to ${bounds.maximum}.`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; expected a whole number from ${bounds.minimum} to ${bounds.maximum}.`,
   );
 }
 
@@ -31,7 +31,7 @@ export function numberOption(
   if (value >= bounds.minimum && value <= bounds.maximum) return value;
   throw new AppError(
     'bad_request',
-    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a number from ${bounds.minimum} to ${bounds.maximum}.`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; expected a number from ${bounds.minimum} to ${bounds.maximum}.`,
   );
 }
 
@@ -46,7 +46,7 @@ export function weightsOption(options: CommandOptions): { lexical: number; vecto
   if (lexical >= 0 && vector >= 0 && lexical + vector > 0 && more.length === 0) return { lexical, vector };
   throw new AppError(
     'bad_request',
-    `--weights is ${JSON.stringify(text)}; allowed are two numbers, lexical:vector, such as 1:0.6; not both 0.`,
+    `--weights is ${JSON.stringify(text)}; expected two numbers, lexical:vector, such as 1:0.6; not both 0.`,
   );
 }
 
@@ -61,7 +61,7 @@ export function timeOption(options: CommandOptions, name: string): string | null
   if (!Number.isNaN(time)) return new Date(time).toISOString();
   throw new AppError(
     'bad_request',
-    `${toFlag(name)} is ${JSON.stringify(text)}; allowed is a day (2026-11-01) or a time (2026-11-01T08:00:00Z).`,
+    `${toFlag(name)} is ${JSON.stringify(text)}; expected a day (2026-11-01) or a time (2026-11-01T08:00:00Z).`,
   );
 }
 
@@ -115,7 +115,7 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
 export const controlOptions: readonly OptionSpec[] = [
   {
     flags: '--syntax <syntax>',
-    meaning: 'query syntax; operators requires "phrases" and excludes -words',
+    meaning: 'query syntax; operators: "phrases" are required, -words are excluded',
     choices: ['natural', 'operators'],
   },
   {

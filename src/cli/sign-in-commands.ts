@@ -33,7 +33,7 @@ export const signInCommands: readonly CommandSpec[] = [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       {
         flags: '--forget-earlier',
-        meaning: 'invalidate everything issued with earlier secrets: invitations, file URLs, grants',
+        meaning: 'invalidate everything issued with earlier secrets, such as invitations and file URLs',
       },
     ],
     examples: ['quarry rotate-secret', 'quarry rotate-secret --forget-earlier --data /srv/quarry'],

@@ -17,7 +17,8 @@ import { formatBytes, formatTable } from './text-layout.ts';
 export const usageCommand: CommandSpec = {
   usage: 'usage [collections...]',
   settings: 'client',
-  summary: 'show the usage of the organization of the key: in total, or per minute, hour or day with --by',
+  summary:
+    'show the usage of the organization that owns the key: in total, or per minute, hour or day with --by',
   options: [
     {
       flags: '--by <window>',

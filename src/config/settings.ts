@@ -175,7 +175,7 @@ function invalidValueMessage(name: SettingName, rawSetting: RawSetting): string 
   const displayedValue = secret
     ? `a value of ${formatCount(String(rawSetting.raw).length, 'character')} (not shown)`
     : (JSON.stringify(rawSetting.raw) ?? String(rawSetting.raw));
-  return `${rawSetting.label} is ${displayedValue}; allowed is ${describeAllowedValues(name)}.`;
+  return `${rawSetting.label} is ${displayedValue}; expected ${describeAllowedValues(name)}.`;
 }
 
 /** Returns conflicts between settings that are valid individually. */

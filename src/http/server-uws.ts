@@ -19,7 +19,7 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   });
   if (!socket) {
     app.close();
-    const freed = new Error('the port was in use a moment ago');
+    const freed = new Error('the port was in use, but has been released. Start the server again');
     throw listenError(options, (await findListenFailure(options)) ?? freed);
   }
   const port = library.us_socket_local_port(socket);

@@ -30,7 +30,7 @@ export const MarketplaceSignUpResponse = Component(
       description:
         'A path on this server for signing in. Its query contains `sign_up`, which is valid for an hour.',
     }),
-    redirect_url: Type.String({ description: 'Same as `url`; an earlier name.' }),
+    redirect_url: Type.String({ description: 'Deprecated alias of `url`.' }),
   },
 );
 export type MarketplaceSignUpResponse = Static<typeof MarketplaceSignUpResponse>;

@@ -47,61 +47,61 @@ t.test('a plans file defines prices, metered prices and limits', async (t) => {
 });
 
 const faults: readonly (readonly [what: string, content: unknown, errorPattern: RegExp])[] = [
-  ['content that is not an object', [], /plans\.json: the file is \[\]; allowed is an object\./],
+  ['content that is not an object', [], /plans\.json: the file is \[\]; expected an object\./],
   [
     'an unknown field',
     file((p) => Object.assign(p, { taxes: 1 })),
-    /the file\.taxes is 1; allowed is only currency, tiers, metered/,
+    /the file\.taxes is 1; expected only currency, tiers, metered/,
   ],
   [
     'a currency in capitals',
     file((p) => Object.assign(p, { currency: 'EUR' })),
-    /currency is "EUR"; allowed is a three-letter ISO 4217/,
+    /currency is "EUR"; expected a three-letter ISO 4217/,
   ],
   [
     'an unknown currency',
     file((p) => Object.assign(p, { currency: 'xxx' })),
-    /plans\.json: currency is "xxx"; allowed is a three-letter ISO 4217 currency code/,
+    /plans\.json: currency is "xxx"; expected a three-letter ISO 4217 currency code/,
   ],
   [
     'a higher tier that costs less',
     file((p) => Object.assign(p.tiers.teams!.price as object, { amount: 4_899 })),
-    /tiers\.teams\.price\.amount is 4899; allowed is at least that of starter, which is 4900/,
+    /tiers\.teams\.price\.amount is 4899; expected at least that of starter, which is 4900/,
   ],
   [
     'an unknown tier',
     file((p) => Object.assign(p.tiers, { gold: {} })),
-    /tiers\.gold is \{\}; allowed is only free, starter/,
+    /tiers\.gold is \{\}; expected only free, starter/,
   ],
   [
     'a price of the free tier',
     file((p) => Object.assign(p.tiers.free!, { price: 1 })),
-    /tiers\.free\.price is 1; allowed is only limits/,
+    /tiers\.free\.price is 1; expected only limits/,
   ],
   [
     'a missing price',
     file((p) => Object.assign(p.tiers, { starter: {} })),
-    /tiers\.starter\.price is missing; allowed is an object/,
+    /tiers\.starter\.price is missing; expected an object/,
   ],
   [
     'a fraction of a cent',
     file((p) => Object.assign(p.tiers.teams!.price as object, { amount: 0.5 })),
-    /tiers\.teams\.price\.amount is 0\.5; allowed is a whole number from 1/,
+    /tiers\.teams\.price\.amount is 0\.5; expected a whole number from 1/,
   ],
   [
     'a number for a decimal',
     file((p) => Object.assign(p.metered.embed!, { perMillion: 5 })),
-    /metered\.embed\.perMillion is 5; allowed is a decimal number as a string/,
+    /metered\.embed\.perMillion is 5; expected a decimal number as a string/,
   ],
   [
     'a limit of zero',
     file((p) => Object.assign(p.tiers.free!.limits as object, { documentsMax: 0 })),
-    /tiers\.free\.limits\.documentsMax is 0; allowed is a whole number from 1/,
+    /tiers\.free\.limits\.documentsMax is 0; expected a whole number from 1/,
   ],
   [
     'a slow limit below the fast one',
     file((p) => Object.assign(p.tiers.free!, { limits: { bytesPerMinuteFast: 9, bytesPerMinuteSlow: 8 } })),
-    /bytesPerMinuteSlow is 8; allowed is at least bytesPerMinuteFast, which is 9/,
+    /bytesPerMinuteSlow is 8; expected at least bytesPerMinuteFast, which is 9/,
   ],
   [
     'one lookup key for two prices',

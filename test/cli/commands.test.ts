@@ -141,5 +141,5 @@ t.test('an invalid setting ends serve before anything starts, with exit code 2',
   const ended = await runQuarry(['serve', '--port', '70000'], { variables: { QUARRY_PROT: '1' } });
   t.equal(ended.code, 2);
   t.match(ended.err, /QUARRY_PROT is not a setting\. Did you mean QUARRY_PORT\?/);
-  t.match(ended.err, /--port is "70000"; allowed is a whole number from 0 to 65535\./);
+  t.match(ended.err, /--port is "70000"; expected a whole number from 0 to 65535\./);
 });

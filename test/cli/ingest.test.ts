@@ -205,7 +205,7 @@ t.test('invalid usage has exit code 2 and sends nothing', async (t) => {
     [[join(folder, 'missing')], /cannot be read/],
     [[join(folder, 'one'), join(folder, 'two')], /have the same document path a\.txt/],
     [[join(folder, 'empty')], /No files to ingest/],
-    [[folder, '--parallel', '0'], /--parallel is "0"; allowed is a whole number from 1 to 64/],
+    [[folder, '--parallel', '0'], /--parallel is "0"; expected a whole number from 1 to 64/],
     [[folder, '--metadata', '[1]'], /--metadata must be a JSON object/],
     [[folder, '--metadata', '{'], /--metadata is not JSON/],
     [[], /missing required argument 'paths'/],

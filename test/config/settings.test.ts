@@ -105,55 +105,55 @@ t.test('every setting describes its meaning and its allowed values, and secrets 
 
 /** An invalid value for each type of setting, and its error message. */
 const wrongValues: readonly (readonly [string, string, string])[] = [
-  ['QUARRY_PORT', '70000', 'QUARRY_PORT is "70000"; allowed is a whole number from 0 to 65535.'],
-  ['QUARRY_PORT', '-1', 'QUARRY_PORT is "-1"; allowed is a whole number from 0 to 65535.'],
-  ['QUARRY_PORT', '80.5', 'QUARRY_PORT is "80.5"; allowed is a whole number from 0 to 65535.'],
-  ['QUARRY_PORT', '0x50', 'QUARRY_PORT is "0x50"; allowed is a whole number from 0 to 65535.'],
-  ['QUARRY_PORT', '1MB', 'QUARRY_PORT is "1MB"; allowed is a whole number from 0 to 65535.'],
-  ['QUARRY_HTTP', 'express', 'QUARRY_HTTP is "express"; allowed is auto, uws or node.'],
-  ['QUARRY_LOG_LEVEL', 'loud', 'QUARRY_LOG_LEVEL is "loud"; allowed is debug, info, warn, error or silent.'],
-  ['QUARRY_TRUST_PROXY', 'yes', 'QUARRY_TRUST_PROXY is "yes"; allowed is true or false.'],
+  ['QUARRY_PORT', '70000', 'QUARRY_PORT is "70000"; expected a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '-1', 'QUARRY_PORT is "-1"; expected a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '80.5', 'QUARRY_PORT is "80.5"; expected a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '0x50', 'QUARRY_PORT is "0x50"; expected a whole number from 0 to 65535.'],
+  ['QUARRY_PORT', '1MB', 'QUARRY_PORT is "1MB"; expected a whole number from 0 to 65535.'],
+  ['QUARRY_HTTP', 'express', 'QUARRY_HTTP is "express"; expected auto, uws or node.'],
+  ['QUARRY_LOG_LEVEL', 'loud', 'QUARRY_LOG_LEVEL is "loud"; expected debug, info, warn, error or silent.'],
+  ['QUARRY_TRUST_PROXY', 'yes', 'QUARRY_TRUST_PROXY is "yes"; expected true or false.'],
   [
     'QUARRY_BASE_URL',
     'example.com',
-    'QUARRY_BASE_URL is "example.com"; allowed is an http:// or https:// URL without query or fragment.',
+    'QUARRY_BASE_URL is "example.com"; expected an http:// or https:// URL without query or fragment.',
   ],
   [
     'QUARRY_BASE_URL',
     'https://a/?b',
-    'QUARRY_BASE_URL is "https://a/?b"; allowed is an http:// or https:// URL without query or fragment.',
+    'QUARRY_BASE_URL is "https://a/?b"; expected an http:// or https:// URL without query or fragment.',
   ],
   [
     'QUARRY_API_KEY',
     'short',
-    'QUARRY_API_KEY is a value of 5 characters (not shown); allowed is 16 to 256 printable ASCII characters without spaces.',
+    'QUARRY_API_KEY is a value of 5 characters (not shown); expected 16 to 256 printable ASCII characters without spaces.',
   ],
   [
     'QUARRY_ADMIN_KEY',
     'with a space in the middle',
-    'QUARRY_ADMIN_KEY is a value of 26 characters (not shown); allowed is 16 to 256 printable ASCII characters without spaces.',
+    'QUARRY_ADMIN_KEY is a value of 26 characters (not shown); expected 16 to 256 printable ASCII characters without spaces.',
   ],
   [
     'QUARRY_UPLOAD_BYTES_MAX',
     '1XB',
-    'QUARRY_UPLOAD_BYTES_MAX is "1XB"; allowed is a whole number from 1000 to 100000000000 (bytes); units such as 200MB or 200MiB are accepted.',
+    'QUARRY_UPLOAD_BYTES_MAX is "1XB"; expected a whole number from 1000 to 100000000000 (bytes); units such as 200MB or 200MiB are accepted.',
   ],
   [
     'QUARRY_PARSE_SECONDS_MAX',
     '0',
-    'QUARRY_PARSE_SECONDS_MAX is "0"; allowed is a whole number from 1 to 86400 (seconds).',
+    'QUARRY_PARSE_SECONDS_MAX is "0"; expected a whole number from 1 to 86400 (seconds).',
   ],
   [
     'QUARRY_EMBEDDING_URL',
     'http://me:secret@models.test/v1',
-    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; allowed is an http:// or https:// URL without user, query or fragment.',
+    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; expected an http:// or https:// URL without user, query or fragment.',
   ],
   [
     'QUARRY_EMBED_THREADS',
     '0',
-    'QUARRY_EMBED_THREADS is "0"; allowed is a whole number from 1 to 256 (threads).',
+    'QUARRY_EMBED_THREADS is "0"; expected a whole number from 1 to 256 (threads).',
   ],
-  ['QUARRY_ORGANIZATION', 'first', 'QUARRY_ORGANIZATION is "first"; allowed is a UUID.'],
+  ['QUARRY_ORGANIZATION', 'first', 'QUARRY_ORGANIZATION is "first"; expected a UUID.'],
 ];
 
 for (const [variable, value, message] of wrongValues) {
@@ -181,9 +181,9 @@ t.test('all problems are reported together, each by the name of its source', asy
   t.same(found, [
     'QUARRY_UPLOADS_BYTES_MAX is not a setting. Did you mean QUARRY_UPLOAD_BYTES_MAX? Run `quarry config` for a list of all settings.',
     `"prot" in ${file} is not a setting. Did you mean "port"? Run \`quarry config\` for a list of all settings.`,
-    `"port" in ${file} is "x"; allowed is a whole number from 0 to 65535.`,
-    '--host is ""; allowed is a non-empty text.',
-    `"http" in ${file} is 7; allowed is auto, uws or node.`,
+    `"port" in ${file} is "x"; expected a whole number from 0 to 65535.`,
+    '--host is ""; expected a non-empty text.',
+    `"http" in ${file} is 7; expected auto, uws or node.`,
   ]);
 });
 

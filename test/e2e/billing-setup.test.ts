@@ -160,7 +160,7 @@ await t.test('problems are reported in plain text', async (t) => {
   writeFileSync(path, '{"currency": "usd"}');
   t.match(await runBilling('check', { QUARRY_PLANS_FILE: path }), {
     code: 2,
-    note: /tiers is missing; allowed is an object/,
+    note: /tiers is missing; expected an object/,
   });
   t.match(await runBilling('check', { QUARRY_STRIPE_API_BASE: 'http://127.0.0.1:1' }), {
     code: 3,

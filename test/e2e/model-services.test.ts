@@ -282,7 +282,7 @@ await t.test('invalid settings prevent the start with an explanation', async (t)
       { EMBEDDING_URL: 'http://127.0.0.1:9/v1' },
       /QUARRY_EMBEDDING_URL is set without QUARRY_EMBEDDING_MODEL/,
     ],
-    [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; allowed is an http/],
+    [{ RERANK_URL: 'ftp://x', RERANK_MODEL: 'x' }, /QUARRY_RERANK_URL is "ftp:\/\/x"; expected an http/],
     [
       { EMBEDDING_MODEL: 'x' },
       /QUARRY_EMBEDDING_MODEL is "x", which does not exist\. Available models: zembed-1/,

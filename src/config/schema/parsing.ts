@@ -13,7 +13,7 @@ export const parsingSettings = {
     meaning: 'Timeout for parsing one document',
   }),
   parseStallSeconds: secondsSetting(1, 86_400, 20, {
-    meaning: 'Timeout for parsing one document without a new page',
+    meaning: 'Maximum time without a new page while one document is parsed',
   }),
   ocrEngine: enumSetting(['auto', 'tesseract', 'embedded', 'off'], 'auto', {
     meaning:

@@ -121,6 +121,7 @@ export const serverSettings = {
   }),
   logLevel: enumSetting(logLevels, 'info', { meaning: 'Minimum level of log messages' }),
   logFormat: enumSetting(logFormats, 'auto', {
-    meaning: 'Log messages: JSON, on a terminal one line of text per warning (auto), or always JSON (json)',
+    meaning:
+      'Format of log messages: on a terminal one line of text per warning, otherwise JSON (auto), or always JSON (json)',
   }),
 } satisfies Record<string, Setting>;

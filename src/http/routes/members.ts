@@ -11,7 +11,7 @@ import {
 } from './account-route.ts';
 import { memberExample, organizationExample } from './examples.ts';
 
-/** A member who left has no role anymore, but may receive the stored confirmation of leaving again. */
+/** A member who left no longer has a role, but may receive the stored confirmation of leaving again. */
 function authorizeRemoval(services: AccountServices, call: UserCall, request: wire.RemoveUserRequest): void {
   if (request.user_id.toLowerCase() === call.principal.userId) return;
   services.authorizer.authorize(call, request, ownerRoles);
@@ -28,7 +28,7 @@ export const memberRoutes: readonly AccountRoute[] = [
     reply: wire.InviteUserResponse,
     example: { ...organizationExample, email: 'grace@example.com', permission: 'MEMBER' },
     errorResponses: {
-      403: 'The role is above your own.',
+      403: 'The role is higher than your own.',
       404: notMemberMessage,
       429: 'At most 60 invitations per hour and user, 20 per hour and organization, and one per minute and address.',
     },
