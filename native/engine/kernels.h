@@ -1,5 +1,5 @@
 // The inner loops, one set per instruction set, chosen once at run time. Each kernel is tested against its
-// scalar twin.
+// scalar version.
 //
 // The files of the sets are compiled for more than the base architecture. Inline code that they include may be linked
 // into the whole program, so this header includes no other project header and no standard header with inline code.

@@ -16,7 +16,7 @@ import {
 } from 'openid-client';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
-import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { type Egress, egressDeniedError, findEgressDenial } from '../egress/egress.ts';
 
 /** Identity of a signed-in user as reported by the provider. */
 export interface ProviderIdentity {
@@ -218,8 +218,8 @@ async function mapProviderErrors<Result>(operation: () => Promise<Result>): Prom
     return await operation();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const egressRefusal = findEgressDenial(cause);
-    if (egressRefusal !== null) throw refusedByEgress('the identity provider', egressRefusal);
+    const egressDenial = findEgressDenial(cause);
+    if (egressDenial !== null) throw egressDeniedError('the identity provider', egressDenial);
     if (isRejection(cause)) {
       throw new AppError('bad_request', 'The identity provider rejected the sign-in. Start again.', {
         cause,

@@ -40,7 +40,7 @@ const audience = 'quarry invitation';
 /**
  * Open invitations. The code is a signed token that names invitation, organization and address. The stored
  * record is authoritative, so a replaced, used or deleted invitation is void immediately. An invitation is
- * also void once its sender could no longer send it, so a removed member leaves no way in.
+ * also void once its sender could no longer send it, so invitations of a removed member cannot be used.
  */
 export class Invitations {
   readonly #options: InvitationsOptions;

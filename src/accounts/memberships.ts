@@ -136,7 +136,7 @@ export class Memberships {
    * Removes all memberships of a user in the write that `write` makes with the given operations. Errors: the
    * result of `lastOwnerError` for the organizations that would have no owner left.
    */
-  leaveAll(
+  removeUser(
     userId: string,
     by: Actor,
     {

@@ -54,7 +54,7 @@ const codePagePath = '/app/second-factor';
 
 /**
  * Second step of a sign-in. The pending sign-in is sealed in a cookie, or in a token for programs, so the
- * server stores nothing for it. It is worthless without a code, which works once.
+ * server stores nothing for it. It cannot be used without a code, which works once.
  */
 export class SecondFactorSignIn {
   readonly #options: SecondFactorSignInOptions;

@@ -35,7 +35,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #records: SessionRecords;
   /** Updates of the last use that are being written, by session hash. */
-  readonly #pendingTouches = new Map<string, Promise<void>>();
+  readonly #pendingUseUpdates = new Map<string, Promise<void>>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -76,7 +76,7 @@ export class Sessions {
     if (!tokenPattern.test(token)) return undefined;
     const session = this.#records.findByHash(hashToken(token));
     if (session === undefined || this.#isExpired(session)) return undefined;
-    if (this.#options.clock.now() - session.lastSeenAt >= limits.sessionTouchMs) this.#touch(session);
+    if (this.#options.clock.now() - session.lastSeenAt >= limits.sessionTouchMs) this.#updateLastUse(session);
     return session;
   }
 
@@ -138,7 +138,7 @@ export class Sessions {
 
   /** Resolves when all updates of last use are written. */
   async close(): Promise<void> {
-    await Promise.all(this.#pendingTouches.values());
+    await Promise.all(this.#pendingUseUpdates.values());
   }
 
   #isExpired({ userId, lastSeenAt, expiresAt }: Session, now = this.#options.clock.now()): boolean {
@@ -163,8 +163,8 @@ export class Sessions {
   }
 
   /** Updates the last use in the background. A lost update shortens the idle time by a minute. */
-  #touch(session: Session): void {
-    if (this.#pendingTouches.has(session.hash)) return;
+  #updateLastUse(session: Session): void {
+    if (this.#pendingUseUpdates.has(session.hash)) return;
     const { store, clock, logger } = this.#options;
     const touch = store
       .write(this.#records.touch({ ...session, lastSeenAt: clock.now() }))
@@ -172,8 +172,8 @@ export class Sessions {
         if (!(error instanceof ExpectationFailedError))
           logger.warn({ error }, 'recording the use of a session failed');
       })
-      .finally(() => this.#pendingTouches.delete(session.hash));
-    this.#pendingTouches.set(session.hash, touch);
+      .finally(() => this.#pendingUseUpdates.delete(session.hash));
+    this.#pendingUseUpdates.set(session.hash, touch);
   }
 }
 

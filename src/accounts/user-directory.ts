@@ -142,7 +142,7 @@ export class UserDirectory {
         this.#secondFactors.delete(userId),
       ];
       const auditEvent = { ...by, organizationId: null, action: 'user.deleted', target: userId };
-      await memberships.leaveAll(userId, by, {
+      await memberships.removeUser(userId, by, {
         lastOwnerError: (organizationIds) => this.#lastOwnerError(organizationIds, by.actor === userId),
         write: (membershipOperations) =>
           store.write(

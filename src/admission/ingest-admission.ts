@@ -1,10 +1,10 @@
 import { AppError } from '../core/app-error.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
-import type { SpaceGuard } from '../storage/store.ts';
+import type { FreeSpaceCheck } from '../storage/store.ts';
 
 export interface IngestAdmissionOptions {
-  /** Refuses while the disk is nearly full. */
-  readonly space: SpaceGuard;
+  /** Rejects while the disk is nearly full. */
+  readonly space: FreeSpaceCheck;
   /**
    * Documents queued or in progress: in total, of one organization, and the number of organizations with any.
    */
@@ -14,11 +14,11 @@ export interface IngestAdmissionOptions {
     readonly organizationCount: number;
   };
   readonly queueDocumentsMax: number;
-  /** Refuses while the process is at its memory limit. */
+  /** Rejects while the process is at its memory limit. */
   readonly memory: { check(): void };
 }
 
-/** Refuses new documents when the queue, the disk or the memory has reached its limit. Reads continue. */
+/** Rejects new documents when the queue, the disk or the memory has reached its limit. Reads continue. */
 export class IngestAdmission {
   readonly #options: IngestAdmissionOptions;
 

@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
 
-/** One limit that can refuse a request. `docs/reference/limits.md` is generated from these rows. */
+/** One limit that can reject a request. `docs/reference/limits.md` is generated from these rows. */
 export interface LimitRow {
   readonly limit: string;
   readonly bounds: string;

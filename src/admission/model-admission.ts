@@ -4,8 +4,8 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import { createOrganizationSemaphore } from './organization-semaphore.ts';
 import {
+  type ExceededLimit,
   type LatencyMode,
-  type LimitExceeded,
   type LimitName,
   type ModelCallCharge,
   type ModelKind,
@@ -187,7 +187,7 @@ function checkChargedBytes(call: ModelCallRequest, bytesPerRequestMax: number): 
 }
 
 function rateLimitError(
-  exceeded: LimitExceeded,
+  exceeded: ExceededLimit,
   call: ModelCallRequest,
   fastWaitMs: number | null,
 ): AppError {

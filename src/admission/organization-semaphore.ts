@@ -4,7 +4,7 @@ import { FairSemaphore, type OverloadObserver } from '../core/async/fair-semapho
 export interface OrganizationSemaphoreOptions {
   /** Maximum number of concurrent tasks. */
   readonly permits: number;
-  /** Maximum number of waiting tasks per organization; more are refused. */
+  /** Maximum number of waiting tasks per organization; more are rejected. */
   readonly waitingMax: number;
   /** Plural noun for the tasks in error messages, such as `queries`. */
   readonly noun: string;

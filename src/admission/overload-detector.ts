@@ -3,11 +3,11 @@ import type { Clock } from '../core/clock.ts';
 
 const windowMs = 500;
 /**
- * Consecutive overloaded windows that make an overload. A single one is a burst: refused clients retry after
+ * Consecutive overloaded windows that count as an overload. A single one is a burst: rejected clients retry after
  * a second.
  */
 const windowsMin = 2;
-/** Minimum share of refused requests in an overloaded window. */
+/** Minimum share of rejected requests in an overloaded window. */
 const rejectedShareMin = 0.1;
 
 interface ObservationWindow {

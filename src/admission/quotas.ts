@@ -2,7 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
 import { formatCount } from '../core/format.ts';
 import type { Principal } from '../schemas/principal.ts';
-import type { LimitCharge, LimitExceeded, LimitName, RateLimiter } from './rate-limiter.ts';
+import type { ExceededLimit, LimitCharge, LimitName, RateLimiter } from './rate-limiter.ts';
 import type { OrganizationLimits } from './tiers.ts';
 
 /** Number of documents, and the raw bytes of their files and texts. */
@@ -80,7 +80,7 @@ export class Quotas {
   }
 
   /**
-   * Called before the body is read: counts the request and, if it is one, the query, and refuses documents
+   * Called before the body is read: counts the request and, if it is one, the query, and rejects documents
    * without capacity.
    */
   admit(principal: Principal | null, operation: string): void {
@@ -273,7 +273,7 @@ const limitDescriptions: Readonly<Partial<Record<LimitName, string>>> = {
   'document-bytes': 'bytes of documents per minute',
 };
 
-function rateLimitError({ limit, allowancePerMinute, waitMs }: LimitExceeded): AppError {
+function rateLimitError({ limit, allowancePerMinute, waitMs }: ExceededLimit): AppError {
   const allowed = `${allowancePerMinute} ${limitDescriptions[limit] ?? limit}`;
   const headers = { 'x-quarry-limit': limit };
   if (waitMs === Number.POSITIVE_INFINITY) {

@@ -26,7 +26,7 @@ export type LimitName =
   | 'rerank-requests';
 
 /** The limit that a call exceeds. */
-export interface LimitExceeded {
+export interface ExceededLimit {
   readonly limit: LimitName;
   readonly allowancePerMinute: number;
   /** Milliseconds until the call would fit without other calls; Infinity when it exceeds a full bucket. */
@@ -63,7 +63,7 @@ export interface BucketPersistence {
 
 const noPersistence: BucketPersistence = { load: () => null, markDirty: () => {} };
 
-/** Total cost of the waiting calls that start with a quarter. */
+/** Total cost of the waiting calls that start in a quarter. */
 interface BucketReservation {
   readonly quarter: number;
   readonly cost: number;
@@ -131,7 +131,7 @@ class Bucket {
     return this.#reservations.length === 0 ? cost <= this.#balance : this.quartersUntil(cost) === 0;
   }
 
-  /** Takes a `cost` that fits now, for good. */
+  /** Takes a `cost` that fits now, permanently. */
   consume(cost: number): void {
     this.#balance -= cost;
   }
@@ -202,10 +202,10 @@ export class RateLimiter {
   }
 
   /**
-   * Takes all charges for good, or takes nothing and returns the exceeded limit. For calls that cannot be
+   * Takes all charges permanently, or takes nothing and returns the exceeded limit. For calls that cannot be
    * undone.
    */
-  consume(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
+  consume(organizationId: string, charges: readonly LimitCharge[]): ExceededLimit | null {
     const quarter = this.#quarter();
     for (const charge of charges)
       if (!this.#bucket(organizationId, charge, quarter).fits(charge.cost))
@@ -218,7 +218,7 @@ export class RateLimiter {
   }
 
   /** Takes all charges and returns the undo function, or takes nothing and returns the exceeded limit. */
-  reserve(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | (() => void) {
+  reserve(organizationId: string, charges: readonly LimitCharge[]): ExceededLimit | (() => void) {
     const bucketCharges = this.#bucketCharges(organizationId, charges);
     const exceeded = this.#findExceeded(bucketCharges, 0);
     if (exceeded !== null) return exceeded;
@@ -229,12 +229,12 @@ export class RateLimiter {
   }
 
   /** Returns the exceeded limit, or null if the charges fit now; takes nothing. */
-  check(organizationId: string, charges: readonly LimitCharge[]): LimitExceeded | null {
+  check(organizationId: string, charges: readonly LimitCharge[]): ExceededLimit | null {
     return this.#findExceeded(this.#bucketCharges(organizationId, charges), 0);
   }
 
   /** Charges a fast call in full, or charges nothing and returns the exceeded limit. */
-  consumeFast(charge: ModelCallCharge): LimitExceeded | null {
+  consumeFast(charge: ModelCallCharge): ExceededLimit | null {
     return this.consume(charge.organizationId, chargesOf(charge, 'fast'));
   }
 
@@ -254,7 +254,7 @@ export class RateLimiter {
    * Charges a slow call that may start after `waitMs`, in order of arrival. Charges nothing and returns the
    * exceeded limit when the wait is longer than `waitMsMax`.
    */
-  reserveSlow(charge: ModelCallCharge, waitMsMax: number): SlowCallReservation | LimitExceeded {
+  reserveSlow(charge: ModelCallCharge, waitMsMax: number): SlowCallReservation | ExceededLimit {
     const { organizationId } = charge;
     const bucketCharges = this.#bucketCharges(organizationId, chargesOf(charge, 'slow'));
     const exceeded = this.#findExceeded(bucketCharges, waitMsMax);
@@ -270,8 +270,8 @@ export class RateLimiter {
   }
 
   /** Returns the charge with the longest wait, if that is longer than `waitMsMax`. */
-  #findExceeded(bucketCharges: readonly BucketCharge[], waitMsMax: number): LimitExceeded | null {
-    let worst: LimitExceeded | null = null;
+  #findExceeded(bucketCharges: readonly BucketCharge[], waitMsMax: number): ExceededLimit | null {
+    let worst: ExceededLimit | null = null;
     for (const bucketCharge of bucketCharges) {
       const waitMs = this.#waitMs(bucketCharge);
       if (waitMs <= (worst?.waitMs ?? waitMsMax)) continue;

@@ -10,7 +10,7 @@ export interface WindowLimit {
 }
 
 /**
- * Sliding window per key: refuses attempts that exceed one of its windows. The counts are in memory only, and
+ * Sliding window per key: rejects attempts that exceed one of its windows. The counts are in memory only, and
  * the least recently used keys are dropped beyond `rateLimitKeysMax`: this slows guessing down but does not
  * stop a botnet.
  */
@@ -30,7 +30,7 @@ export class SlidingWindowLimiter {
     this.#longestMs = Math.max(...windows.map(({ ms }) => ms));
   }
 
-  /** Counts one attempt. Errors: 429 with the time to wait; a refused attempt is not counted. */
+  /** Counts one attempt. Errors: 429 with the time to wait; a rejected attempt is not counted. */
   consume(key: string): void {
     const now = this.#clock.monotonic();
     const times = (this.#times.get(key) ?? []).filter((time) => now - time < this.#longestMs);

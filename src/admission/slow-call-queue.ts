@@ -15,7 +15,7 @@ export interface SlowCall {
   readonly chargedBytes: number;
   /** Milliseconds until the bucket has refilled, before which the call must not start. */
   readonly notBeforeMs: number;
-  /** Milliseconds after which the call is refused. */
+  /** Milliseconds after which the call is rejected. */
   readonly waitMsMax: number;
   readonly signal: AbortSignal;
 }
@@ -57,7 +57,7 @@ export class SlowCallQueue {
     return this.#running;
   }
 
-  /** Resolves when the call may start or is refused. Rejects with the reason of the signal on abort. */
+  /** Resolves with the outcome of the wait. The promise rejects with the reason of the signal on abort. */
   async acquire(call: SlowCall): Promise<SlowCallOutcome> {
     call.signal.throwIfAborted();
     const mayStart = call.notBeforeMs <= 0 && this.#running < this.#options.runningMax;

@@ -10,7 +10,7 @@ export class WaitLimiter {
     this.#capacity = capacity;
   }
 
-  /** Returns false without a share: the request is then answered at once, with the status reached. */
+  /** Returns false without a share: the request is then answered at once, with the current status. */
   tryAcquire(organizationId: string): boolean {
     const held = this.#waiting.get(organizationId) ?? 0;
     const holders = this.#waiting.size + (held === 0 ? 1 : 0);

@@ -106,7 +106,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const bounds = defaultBounds;
   const listening = await startHttpListener({ requestHandler, kind, host, port, bounds, logger });
   resources.add(() => listening.close(drainSeconds * 1_000));
-  // After listening, which fails where the address is taken: a new key must be shown once it exists.
+  // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
   const { organizationId, newKey } = await bootstrapInstallation({
     organizations,
     keys,
@@ -267,7 +267,7 @@ interface BackgroundWorkDependencies {
   readonly erasure: ErasureClock;
 }
 
-/** Starts everything that works on its own once all collections are loaded. */
+/** Starts all background work once all collections are loaded. */
 async function startBackgroundWork(
   settings: Settings,
   {

@@ -147,7 +147,7 @@ function createStripeBilling(
   });
 }
 
-/** Limits attempts per organization, per user (who could create organizations to guess on) and per address. */
+/** Limits attempts per organization, per user (a user may own several organizations) and per address. */
 function createPromoCodeLimiter(): PromoCodeLimiter {
   const hourlyLimiter = (max: number) =>
     new SlidingWindowLimiter('promo codes', [{ ms: 3_600_000, max }], clock);

@@ -101,7 +101,7 @@ export function describeReadiness(
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: describeModels(catalog) },
       egress: { ready: true, detail: describeEgress(egress) },
-      // The server is ready without Stripe, too.
+      // The server is also ready without Stripe.
       ...(payments === null ? {} : { payments }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),

@@ -158,14 +158,14 @@ function createVercelMarketplace(
     agreements,
     sealer,
     logger,
-    keys: createHeldKeys(components),
+    keys: createIntegrationKeys(components),
     baseUrl: () => `${publicUrl()}/v1`,
   });
   return { api, variables, tier: vercelTier === 'none' ? null : vercelTier };
 }
 
 /** Keys of integrations: `createdBy` holds the integration instead of a user. */
-function createHeldKeys({ keys }: Pick<AccountComponents, 'keys'>): IntegrationKeys {
+function createIntegrationKeys({ keys }: Pick<AccountComponents, 'keys'>): IntegrationKeys {
   const by = { actor: 'system', address: null } as const;
   const revokeKeys = async (organizationId: string, holder: string) => {
     for (const { keyId, createdBy } of await keys.list(organizationId))

@@ -6,7 +6,7 @@ import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import { readProcessMemoryBytes } from '../core/process-memory.ts';
-import { createVectorRenewal, StoredVectors, type VectorMaker } from '../index/stored-vectors.ts';
+import { type ChunkEmbedder, createVectorRenewal, StoredVectors } from '../index/stored-vectors.ts';
 import { VersionPublisher } from '../index/version-publisher.ts';
 import { ChunkBatches } from '../ingest/chunk-batches.ts';
 import type { DocumentEvent } from '../ingest/document-event.ts';
@@ -54,17 +54,17 @@ function isFileModel({ backend: runs }: EmbeddingCatalogEntry): boolean {
 }
 
 /** Creates the embedder of stored chunks. Throws `ModelUnavailableError` while a model service is unavailable. */
-function createVectorMaker(
+function createChunkEmbedder(
   { id, dimensions, backend: runs }: EmbeddingCatalogEntry,
   generation: number,
   { models, priority }: { readonly models: ModelRunner; readonly priority: TaskPriority },
-): VectorMaker {
+): ChunkEmbedder {
   if (runs !== 'built-in' && 'provider' in runs) runs.provider.checkAvailable();
   const embedder: Pick<Embedder, 'dimensions' | 'embed'> = {
     dimensions,
     embed: (texts, inputType) => models.embed(texts, inputType, { model: id, priority }),
   };
-  const make: VectorMaker['embedChunks'] = (chunks, onStep) => embedChunks(embedder, chunks, onStep);
+  const make: ChunkEmbedder['embedChunks'] = (chunks, onStep) => embedChunks(embedder, chunks, onStep);
   return { id, dimensions, generation, embedChunks: make };
 }
 
@@ -85,8 +85,8 @@ function createDocumentModelLookup(
         embedChunks: { fromPages: toChunkVectors },
       };
     const model = catalog.getForCollection(collection?.model);
-    const vectorMaker = createVectorMaker(model, generation, { models, priority: 'ingest' });
-    return model.backend === 'built-in' ? { ...vectorMaker, embedChunks: 'in-worker' } : vectorMaker;
+    const chunkEmbedder = createChunkEmbedder(model, generation, { models, priority: 'ingest' });
+    return model.backend === 'built-in' ? { ...chunkEmbedder, embedChunks: 'in-worker' } : chunkEmbedder;
   };
 }
 
@@ -107,12 +107,12 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
   const parseLimits = toParseLimits(settings);
   const { transitions, createWriter } = createDocumentChanges(storage);
   const vectors = new StoredVectors({ store, contents: storage.contents, space });
-  const vectorMakerOf = (set: VectorSet) =>
-    createVectorMaker(catalog.getForCollection(set.model ?? undefined), set.generation, {
+  const chunkEmbedderOf = (set: VectorSet) =>
+    createChunkEmbedder(catalog.getForCollection(set.model ?? undefined), set.generation, {
       models,
       priority: 'slow',
     });
-  const shared = { models, vectors, vectorMakerOf };
+  const shared = { models, vectors, chunkEmbedderOf };
   const steps = createIngestSteps(parseLimits, dependencies, shared);
   const memory = new MemoryLimit({
     heldBytes: readProcessMemoryBytes,
@@ -199,13 +199,13 @@ function createDocumentChanges(storage: Storage) {
 interface VectorComponents {
   readonly models: ModelRunner;
   readonly vectors: StoredVectors;
-  readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
+  readonly chunkEmbedderOf: (set: VectorSet) => ChunkEmbedder;
 }
 
 function createIngestSteps(
   parseLimits: ReturnType<typeof toParseLimits>,
   { storage, pools, tools, catalog }: PipelineDependencies,
-  { models, vectors, vectorMakerOf }: VectorComponents,
+  { models, vectors, chunkEmbedderOf }: VectorComponents,
 ): IngestSteps {
   const { collections, documents, contents, blobs, indexes } = storage;
   return new IngestSteps({
@@ -215,7 +215,7 @@ function createIngestSteps(
     pools,
     chunker: new ChunkBatches(pools.chunk, backgroundScheduler),
     getModel: createDocumentModelLookup(storage, catalog, models),
-    renewVectors: createVectorRenewal({ collections, documents, contents, vectors, vectorMakerOf }),
+    renewVectors: createVectorRenewal({ collections, documents, contents, vectors, chunkEmbedderOf }),
     parseLimits,
     hasPageImages: (pageImages) => hasPageImages(pageImages, tools.toolServer.hasOffice),
     clock,
@@ -225,7 +225,7 @@ function createIngestSteps(
 
 function createModelChanges(
   { storage, catalog, logger, mayLogContent }: PipelineDependencies,
-  { vectors, vectorMakerOf }: VectorComponents,
+  { vectors, chunkEmbedderOf }: VectorComponents,
   checkCapacity: () => void,
 ): ModelChanges {
   const { store, collections, versions, contents, counts, live, indexes } = storage;
@@ -238,7 +238,7 @@ function createModelChanges(
     live,
     indexes,
     vectors,
-    vectorMakerOf,
+    chunkEmbedderOf,
     findNewerVersion: (model) => catalog.findOtherVersion(model),
     checkCapacity,
     logger,

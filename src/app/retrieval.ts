@@ -47,7 +47,7 @@ export async function openRetrieval(
   storage.meter.start();
   resources.add(() => storage.meter.close());
   resources.add(() => storage.indexes.close());
-  const { derivedFiles, tools } = await openTooling(settings, data, logger);
+  const { derivedFiles, tools } = await openTools(settings, data, logger);
   resources.add(() => tools.toolServer.close());
   const pools = openPools(settings, resources, { tools, logger });
   const mayLogContent = () => organizations.mayLogContent;
@@ -121,7 +121,7 @@ function createPageImages(pools: Pools, { blobs }: DataDirectory, derivedFiles: 
 }
 
 /** The cache of derived files, and the external programs that produce them. */
-async function openTooling(settings: Settings, data: DataDirectory, logger: Logger) {
+async function openTools(settings: Settings, data: DataDirectory, logger: Logger) {
   const derivedFiles = await DerivedFiles.open({
     blobs: data.blobs,
     folder: join(data.cachePath, 'pages'),

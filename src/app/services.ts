@@ -291,7 +291,7 @@ function createQuerySemaphores(
   };
 }
 
-/** As many permits as parse threads of ingestion: each of both gets half of the parsers. */
+/** As many permits as ingestion has parse threads, so that each of the two gets half of the parsers. */
 function createParserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
   return createOrganizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, noun: 'files' });
 }

@@ -1,4 +1,4 @@
-export interface StartFacts {
+export interface StartScreenContent {
   readonly version: string;
   readonly url: string;
   /** Signs in once. */
@@ -11,23 +11,23 @@ export interface StartFacts {
 }
 
 /** Formats the start screen for a terminal: eight lines, with the sign-in link and a new API key. */
-export function formatStartScreen(facts: StartFacts): string[] {
+export function formatStartScreen(content: StartScreenContent): string[] {
   const rows = [
-    ['Address', `${facts.url} (documentation: ${facts.url}/docs)`],
-    ['Dashboard', `${facts.signInUrl} (works once, within 15 minutes)`],
-    ['API key', describeKey(facts.apiKey)],
-    ['Organization', facts.organizationId],
-    ['Data', facts.data],
-    ['Collections', describeCollections(facts.collections)],
+    ['Address', `${content.url} (documentation: ${content.url}/docs)`],
+    ['Dashboard', `${content.signInUrl} (works once, within 15 minutes)`],
+    ['API key', describeKey(content.apiKey)],
+    ['Organization', content.organizationId],
+    ['Data', content.data],
+    ['Collections', describeCollections(content.collections)],
   ] as const;
   return [
-    `Quarry ${facts.version}`,
+    `Quarry ${content.version}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(14)}${value}`),
     'Ctrl-C to stop',
   ];
 }
 
-function describeKey(apiKey: StartFacts['apiKey']): string {
+function describeKey(apiKey: StartScreenContent['apiKey']): string {
   if (apiKey === 'setting') return 'the value of QUARRY_API_KEY';
   if (apiKey === 'earlier') return 'shown at the first start; create another one in the dashboard';
   return `${apiKey.created} (shown only once)`;

@@ -143,7 +143,7 @@ export class AccountRepairs {
 
   /**
    * Voids open invoices of an abandoned first subscription. Their hosted pages would still accept a payment
-   * that buys nothing.
+   * that has no effect.
    */
   async #voidAbandonedInvoices(
     organizationId: string,

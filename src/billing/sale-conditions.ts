@@ -48,7 +48,7 @@ export async function checkNotMeteredByMarketplace(
 }
 
 /**
- * Errors: 409 if an administrator granted this tier or a higher one, because the charge would buy nothing.
+ * Errors: 409 if an administrator granted this tier or a higher one, because the charge would have no effect.
  */
 export function checkNotGranted(
   tiers: Pick<EffectiveTiers, 'grantedTierOf'>,

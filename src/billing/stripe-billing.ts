@@ -232,7 +232,7 @@ export class StripeBilling implements Billing {
   readonly checkDeletable: Billing['checkDeletable'] = ({ organizationId }) =>
     this.#runWithDeadline(
       organizationId,
-      (deadline) => this.#checkNoDebt(organizationId, deadline),
+      (deadline) => this.#checkNoUnpaidInvoice(organizationId, deadline),
       deletionUndecidedError,
     );
 
@@ -289,7 +289,7 @@ export class StripeBilling implements Billing {
     }
   }
 
-  #checkNoDebt(organizationId: string, deadline: ReplyDeadline): Promise<void> {
+  #checkNoUnpaidInvoice(organizationId: string, deadline: ReplyDeadline): Promise<void> {
     const work = async ({ account: { copy } }: BillingChange) => {
       const subscription = copy?.subscription ?? null;
       // The first invoice of a subscription that never started is not owed.

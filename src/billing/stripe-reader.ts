@@ -114,8 +114,8 @@ export class StripeReader {
    * Rank of a subscription: tiers of this server before other products, then serving ones, then started ones.
    */
   #priorityOf(subscription: Stripe.Subscription): number {
-    const isOurs = this.#options.catalog.hasTierPrice(subscription);
-    return Number(isOurs) * 4 + Number(isServing(subscription)) * 2 + Number(hasStarted(subscription));
+    const hasOwnPrice = this.#options.catalog.hasTierPrice(subscription);
+    return Number(hasOwnPrice) * 4 + Number(isServing(subscription)) * 2 + Number(hasStarted(subscription));
   }
 
   async #retrieveSchedule(subscription: Stripe.Subscription): Promise<Stripe.SubscriptionSchedule | null> {

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
-import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { type Egress, egressDeniedError, findEgressDenial } from '../egress/egress.ts';
 
 /** The only module that loads the Stripe SDK, and only if a key is configured. */
 
@@ -93,8 +93,8 @@ interface StripeErrorFields extends Error {
 /** Converts an error of the SDK to an `AppError`. Returns errors that did not come from Stripe unchanged. */
 export function toStripeError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
-  const egressRefusal = findEgressDenial(error);
-  if (egressRefusal !== null) return refusedByEgress('the payment provider', egressRefusal);
+  const egressDenial = findEgressDenial(error);
+  if (egressDenial !== null) return egressDeniedError('the payment provider', egressDenial);
   const stripeError = error as StripeErrorFields;
   if (typeof stripeError.type !== 'string' || !stripeError.type.startsWith('Stripe')) return error;
   const { statusCode = 0, code } = stripeError;

@@ -207,8 +207,8 @@ export class UsageCredits {
     const { store, records, random, grants, catalog } = this.#options;
     const expiresAt = expiryOf(at);
     const current = open.filter(({ expires_at: end }) => end === expiresAt);
-    const rests = await Promise.all(current.map(({ id }) => grants.readRemaining(customerId, id)));
-    const left = rests.reduce((sum, rest) => sum + rest, 0);
+    const remainders = await Promise.all(current.map(({ id }) => grants.readRemaining(customerId, id)));
+    const left = remainders.reduce((sum, rest) => sum + rest, 0);
     const taken = Math.min(left, unused);
     const ended = (taken === 0 ? expired : [...expired, ...current]).map(({ id }) => id);
     if (ended.length === 0) return;

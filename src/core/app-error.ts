@@ -49,7 +49,7 @@ export interface AppErrorOptions {
   /** Details for the operator. They must never reach the user. */
   readonly privateDetails?: Readonly<Record<string, unknown>>;
   /**
-   * User who was refused for not being a member of the organization. The attempt is recorded in the
+   * Caller who is not a member of the organization that the request names. The attempt is recorded in the
    * organization's audit log for its owners.
    */
   readonly nonMember?: NonMember;

@@ -25,7 +25,7 @@ export function isPacked(texts: Texts): texts is PackedTexts {
   return !Array.isArray(texts);
 }
 
-export function countOfTexts(texts: Texts): number {
+export function countTexts(texts: Texts): number {
   return isPacked(texts) ? texts.lengths.length : texts.length;
 }
 

@@ -45,7 +45,7 @@ export function findEgressDenial(error: unknown): EgressDeniedError | null {
 /**
  * Returns the error for the caller whose request needed the connection; `to`: such as "the payment provider".
  */
-export function refusedByEgress(to: string, cause: EgressDeniedError): AppError {
+export function egressDeniedError(to: string, cause: EgressDeniedError): AppError {
   return new AppError(
     'unavailable',
     `This server cannot connect to ${to}: ${cause.message}. Ask the operator of this server.`,
@@ -55,7 +55,7 @@ export function refusedByEgress(to: string, cause: EgressDeniedError): AppError 
 
 export interface EgressOptions {
   readonly mode: EgressMode;
-  /** Hosts in the settings; mode `none` refuses these too. */
+  /** Hosts in the settings; mode `none` rejects these too. */
   readonly hosts: readonly AllowedHost[];
 }
 
@@ -68,7 +68,7 @@ export interface EgressAgents {
 type ConnectionArguments = Parameters<HttpsAgent['createConnection']>;
 
 /**
- * Policy for every connection that the server opens: a host that is not in the settings is refused before its
+ * Policy for every connection that the server opens: a host that is not in the settings is rejected before its
  * name is resolved. It covers redirects too, which are never followed. `guardSockets` extends it to
  * connections that libraries open themselves.
  */

@@ -11,7 +11,7 @@ type Connect = (this: Socket, ...connectArguments: unknown[]) => Socket;
 /**
  * From now on, this thread opens no TCP connection that `egress` does not allow, regardless of the library:
  * the AWS SDK, for example, requests credentials from the instance by itself. All Node clients (http, https,
- * tls, fetch) connect through this method, which also resolves the name, so a refused host is never resolved.
+ * tls, fetch) connect through this method, which also resolves the name, so a blocked host is never resolved.
  */
 export function guardSockets(egress: Egress): void {
   const { prototype } = Socket as unknown as { prototype: { connect: Connect } };

@@ -13,7 +13,7 @@ import { jsonReply, textReply } from './replies.ts';
 const sessionCookies: ReadonlySet<CookieName> = new Set(['session', 'admin']);
 
 /**
- * Returns the caller of an account operation. Reading a session cookie of a cross-site request is refused
+ * Returns the caller of an account operation. Reading a session cookie of a cross-site request is rejected
  * (CSRF).
  */
 export function toClientInfo(exchange: Exchange, settings: OriginSettings): ClientInfo {

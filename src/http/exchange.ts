@@ -67,7 +67,7 @@ export interface ServerBounds {
   /** Milliseconds without progress after which a client that does not read its reply is disconnected. */
   readonly replyIdleMsMax: number;
   /**
-   * Milliseconds for which the rest of a refused body is still discarded, so that the client can read the
+   * Milliseconds for which the rest of a rejected body is still discarded, so that the client can read the
    * error.
    */
   readonly lingerMsMax: number;

@@ -19,7 +19,7 @@ export interface JsonBounds {
 
 /**
  * Counts the contents of a JSON text while it arrives, so that a small body that would expand to a huge heap
- * is refused before the rest is read or parsed. Strings are skipped at the speed of a byte search. Validity
+ * is rejected before the rest is read or parsed. Strings are skipped at the speed of a byte search. Validity
  * is left to the parser.
  */
 export class JsonScanner {
@@ -72,7 +72,7 @@ export class JsonScanner {
           if (depth > limits.jsonDepthMax) throw tooDeepError();
           commas[depth] = byte === openBrace ? 0 : listCommas;
         } else if (byte === closeBrace || byte === closeBracket) {
-          depth = Math.max(0, depth - 1); // the parser refuses a surplus bracket
+          depth = Math.max(0, depth - 1); // the parser rejects a surplus bracket
         }
       }
     }

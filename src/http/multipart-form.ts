@@ -10,7 +10,7 @@ function invalidFormError(msg: string): AppError {
 
 /**
  * Character that the parser substitutes for invalid UTF-8. Two paths in another encoding could become equal,
- * so a field that contains it is refused, even if the client did send this character.
+ * so a field that contains it is rejected, even if the client did send this character.
  */
 const replacementCharacter = '\ufffd';
 

@@ -29,7 +29,7 @@ function tooLargeError(bytesMax: number): AppError {
 }
 
 /**
- * Refuses a body whose content-length is too large or whose content-encoding is unsupported, before reading
+ * Rejects a body whose content-length is too large or whose content-encoding is unsupported, before reading
  * it.
  */
 export function checkDeclaredBody(exchange: Exchange, bytesMax: number): void {
@@ -159,7 +159,7 @@ export class BudgetedBodyReservation implements BodyReservation {
     yieldToEventLoop: YieldToEventLoop,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
     const parts: Uint8Array<ArrayBuffer>[] = [];
-    // Copied only now, so that the chunks of a refused body return to the pool instead of leaving garbage.
+    // Copied only now, so that the chunks of a rejected body return to the pool instead of leaving garbage.
     for (const chunk of await this.#readChunks(body, onChunk)) {
       const pause = yieldToEventLoop();
       if (pause !== null) await pause;

@@ -27,8 +27,8 @@ export interface RequestAuthenticator {
 /** Hooks of the request pipeline, for admission control and the audit log. Each is optional. */
 export interface RequestHooks {
   /**
-   * Runs before the body is read: a full queue or an exhausted disk or memory reserve refuses here, so that
-   * no body is uploaded in vain.
+   * Runs before the body is read, so that a client does not upload a body that a full queue or an exhausted
+   * disk or memory reserve would reject.
    */
   readonly admit?: (principal: Principal | null, operation: string) => void;
   /**

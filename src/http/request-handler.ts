@@ -51,7 +51,7 @@ export class RequestHandler {
   }
 
   /**
-   * Refuses new requests with 503 and waits for running ones. Requests still running after `graceMs` are
+   * Rejects new requests with 503 and waits for running ones. Requests still running after `graceMs` are
    * aborted with 503 and have one second to send it. Afterwards the server may be closed. Idempotent.
    */
   drain(graceMs: number): Promise<void> {

@@ -325,7 +325,7 @@ export interface Addon {
     terms: number;
     fineTerms: Uint8Array;
   };
-  /** Returns the block of fine terms that `lexiconAnalyze` makes of a row in this language. */
+  /** Returns the block of fine terms that `lexiconAnalyze` returns for a row in this language. */
   lexiconFineTerms(
     lexicon: LexiconHandle,
     text: string,

@@ -145,7 +145,8 @@ export class IndexChanges {
 
   /**
    * Undoes a change whose write failed, so that the index matches the store again. Returns false when that
-   * was not possible: the shards then stay wrong until they are reopened from a store without the change.
+   * was not possible: the shards then stay inconsistent until they are reopened from a store without the
+   * change.
    */
   async #undo(entry: IndexEntry, undo: UndoRecord): Promise<boolean> {
     const { openIndexes, logger, stop } = this.#options;

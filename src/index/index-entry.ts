@@ -28,7 +28,7 @@ export class IndexEntry implements IndexGeneration {
   readonly pendingWrites = new Set<Promise<void>>();
   /** Number of changes being undone after a failed write; no snapshot may be taken while it is above 0. */
   undoCount = 0;
-  /** A change could not be undone: the shards are wrong until reopened, and no snapshot may be taken. */
+  /** A change could not be undone: the shards are inconsistent until reopened, and no snapshot may be taken. */
   isInconsistent = false;
   /** The index file is damaged and the index is being reopened. */
   isRepairing = false;

@@ -82,8 +82,8 @@ export class ReplacementIndex {
   }
 
   /**
-   * Processes the changes recorded before the call. `add` makes the vectors of a version and passes it to the
-   * method above.
+   * Processes the changes recorded before the call. `add` computes the vectors of a version and passes the
+   * version to the method above.
    */
   async catchUp(add: (version: ShardVersion) => Promise<void>): Promise<void> {
     const all = [...this.#pendingChanges.values()];

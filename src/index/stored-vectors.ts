@@ -3,10 +3,10 @@ import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import { type Collections, getGeneration, getVectorState, type VectorSet } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
-import { operationsBytes, type SpaceGuard, type Store, type WriteOperation } from '../storage/store.ts';
+import { type FreeSpaceCheck, operationsBytes, type Store, type WriteOperation } from '../storage/store.ts';
 
-/** Makes the vectors of one generation of a collection. */
-export interface VectorMaker {
+/** Computes the vectors of one generation of a collection. */
+export interface ChunkEmbedder {
   readonly id: string;
   readonly generation: number;
   readonly dimensions: number;
@@ -17,7 +17,7 @@ export interface StoredVectorsOptions {
   readonly store: Store;
   readonly contents: Contents;
   /** Rejects writes while the disk is nearly full. */
-  readonly space: SpaceGuard;
+  readonly space: FreeSpaceCheck;
 }
 
 export interface RebuildOptions {
@@ -32,7 +32,7 @@ export interface RebuildOptions {
 /** Approximate bytes per write. */
 const writeBytesTarget = 4_000_000;
 
-/** Makes vectors of documents from their stored chunks, in addition to the vectors of another model. */
+/** Computes vectors of documents from their stored chunks, in addition to the vectors of another model. */
 export class StoredVectors {
   readonly #options: StoredVectorsOptions;
 
@@ -46,11 +46,11 @@ export class StoredVectors {
    */
   async rebuild(
     documentId: string,
-    vectorMaker: VectorMaker,
+    chunkEmbedder: ChunkEmbedder,
     { expectations, signal }: RebuildOptions,
   ): Promise<void> {
     const { contents, space } = this.#options;
-    const { id: model, generation, dimensions, embedChunks } = vectorMaker;
+    const { id: model, generation, dimensions, embedChunks } = chunkEmbedder;
     const rows = contents.blocks.readRowLayout(documentId);
     const chunks = this.#chunks(documentId);
     // The document was deleted meanwhile.
@@ -115,13 +115,13 @@ export function createVectorRenewal({
   documents,
   contents,
   vectors,
-  vectorMakerOf,
+  chunkEmbedderOf,
 }: {
   readonly collections: Collections;
   readonly documents: Documents;
   readonly contents: Contents;
   readonly vectors: StoredVectors;
-  readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
+  readonly chunkEmbedderOf: (set: VectorSet) => ChunkEmbedder;
 }): (record: DocumentRecord, signal: AbortSignal) => Promise<void> {
   return async ({ collectionId, path, version, documentId }, signal) => {
     const collection = collections.findById(collectionId);
@@ -130,6 +130,6 @@ export function createVectorRenewal({
       collections.expectExists(collectionId),
       documents.expectVersion(collectionId, path, version),
     ];
-    await vectors.rebuild(documentId, vectorMakerOf(getVectorState(collection)), { expectations, signal });
+    await vectors.rebuild(documentId, chunkEmbedderOf(getVectorState(collection)), { expectations, signal });
   };
 }

@@ -1,7 +1,7 @@
 import { type BackgroundScheduler, collectInBackground } from '../core/async/background-scheduler.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
-import { countOfTexts, isPacked, type Texts } from '../core/packed-texts.ts';
+import { countTexts, isPacked, type Texts } from '../core/packed-texts.ts';
 import { shardOf } from '../index/shard-of.ts';
 import type { VersionPublisher } from '../index/version-publisher.ts';
 import type { Layout, NewChunk } from '../storage/chunks.ts';
@@ -13,7 +13,7 @@ import { putGarbage } from '../storage/garbage.ts';
 import type { IndexBlock } from '../storage/index-blocks.ts';
 import { deleteJob, type Job, putJob } from '../storage/jobs.ts';
 import type { ParsedHead } from '../storage/parsed-pages.ts';
-import { operationsBytes, type SpaceGuard, type Store, type WriteOperation } from '../storage/store.ts';
+import { type FreeSpaceCheck, operationsBytes, type Store, type WriteOperation } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { pathKey } from './document-writer.ts';
@@ -38,7 +38,7 @@ export interface DocumentTransitionsOptions {
   readonly counts: Counts;
   readonly versionPublisher: VersionPublisher;
   /** Rejects writes while the disk is nearly full. */
-  readonly space: SpaceGuard;
+  readonly space: FreeSpaceCheck;
   /** The locks of the document writer. */
   readonly locks: KeyedMutex;
   readonly clock: Clock;
@@ -103,8 +103,8 @@ export class DocumentTransitions {
   }
 
   /**
-   * Throws `AppError` while the result of a step could not be stored, so that the work is not done repeatedly
-   * in vain.
+   * Throws `AppError` while the result of a step could not be stored, so that the work is not repeated
+   * without effect.
    */
   checkCapacity(): void {
     this.#options.space.check();
@@ -120,7 +120,7 @@ export class DocumentTransitions {
   async storeParsed(job: Job, { head, pages, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
     const { contents, versions } = this.#options;
     const rest = await this.#writeInPieces(job, this.#pageEntries(job, pages));
-    const [pageCount, textBytes] = [countOfTexts(pages), countTextBytes(pages)];
+    const [pageCount, textBytes] = [countTexts(pages), countTextBytes(pages)];
     const next: Job = { ...job, step: 'chunk', attempts: 0, notBefore: 0 };
     await this.#advance(job, (record) => {
       const version = versions.get(job.collectionId, job.version);
@@ -391,7 +391,7 @@ export class DocumentTransitions {
 
 /** Returns the UTF-8 bytes of the document text: the pages with two line feeds between them. */
 function countTextBytes(pages: Texts): number {
-  const separators = 2 * Math.max(0, countOfTexts(pages) - 1);
+  const separators = 2 * Math.max(0, countTexts(pages) - 1);
   if (isPacked(pages)) return pages.block.byteLength + separators;
   return pages.reduce((sum, page) => sum + Buffer.byteLength(page), separators);
 }

@@ -1,7 +1,7 @@
 import { type BackgroundScheduler, collectInBackground } from '../core/async/background-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
 import { createUuidV7, type Random } from '../core/ids.ts';
-import { countOfTexts, type Texts } from '../core/packed-texts.ts';
+import { countTexts, type Texts } from '../core/packed-texts.ts';
 import { shardOf } from '../index/shard-of.ts';
 import { putBlobReference } from '../storage/blob-references.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
@@ -97,7 +97,7 @@ export class DocumentWriteOperations {
       error: null,
       createdAt: now,
       size: input.size,
-      numPages: input.pages === null ? null : countOfTexts(input.pages),
+      numPages: input.pages === null ? null : countTexts(input.pages),
       contentKind: input.contentKind,
       contentType: input.contentType,
       rawHash: input.rawHash,

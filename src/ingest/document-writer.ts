@@ -170,7 +170,7 @@ export class DocumentWriter {
     return this.#change(collection, path, (existing) => {
       if (!isVisible(existing)) throw pathNotFound(collection, path);
       if (existing.status !== 'indexed') {
-        throw preconditionFailed(existing, 'its metadata can be replaced when it is "indexed"');
+        throw preconditionFailed(existing, 'its metadata can be replaced only when it is "indexed"');
       }
       const version = this.#options.sequence.next();
       return {

@@ -4,7 +4,7 @@ import type { BackgroundScheduler } from '../core/async/background-scheduler.ts'
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { countOfTexts, type Texts } from '../core/packed-texts.ts';
+import { countTexts, type Texts } from '../core/packed-texts.ts';
 import type { Indexes } from '../index/indexes.ts';
 import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
@@ -103,7 +103,7 @@ export class IngestSteps {
     const { pages, pageImages, ...info } = outcome;
     return {
       pages,
-      head: { ...info, pageCount: countOfTexts(pages) },
+      head: { ...info, pageCount: countTexts(pages) },
       hasImages: hasPageImages(pageImages),
       timeTakenMs: clock.monotonic() - started,
     };

@@ -85,8 +85,8 @@ export class JobRunner {
   }
 
   /**
-   * Runs one job as far as its lane goes. Returns the next job or null. Never rejects. `record`: the record
-   * of the document if it was already read in this turn of the event loop.
+   * Runs the steps of one job that belong to its lane. Returns the next job or null. Never rejects.
+   * `record`: the record of the document if it was already read in this turn of the event loop.
    */
   async run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
     const controller = new AbortController();

@@ -84,7 +84,11 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
       () => store.statistics().pendingBytes,
     ],
     ['quarry_store_commits', 'Synced batches since the start.', () => store.statistics().commits],
-    ['quarry_store_committed_writes', 'Writes in those batches.', () => store.statistics().committedWrites],
+    [
+      'quarry_store_committed_writes',
+      'Writes in synced batches since the start.',
+      () => store.statistics().committedWrites,
+    ],
     [
       'quarry_store_live_bytes',
       'Estimated live bytes of the store on disk.',

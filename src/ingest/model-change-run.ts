@@ -6,7 +6,7 @@ import { ModelError } from '../core/model-error.ts';
 import type { ShardVersion } from '../index/replacement-index.ts';
 import type { Versions } from '../storage/versions.ts';
 
-/** Progress of a change of model. */
+/** Progress of a model change. */
 export interface ModelChangeProgress {
   readonly model: string;
   /** Number of live documents whose vectors are done. */
@@ -16,7 +16,7 @@ export interface ModelChangeProgress {
   readonly waitReason: string | null;
 }
 
-/** A version whose vectors cannot be made yet. */
+/** A version whose vectors cannot be computed yet. */
 interface PendingVersion {
   readonly version: ShardVersion;
   readonly isRemoved: () => boolean;
@@ -41,7 +41,7 @@ const retryMsMax = 60_000;
 /** Milliseconds between checks whether a waiting version is still needed. */
 const pollIntervalMs = 250;
 
-/** A running change of model of one collection: how far it is, and the reasons for which it waits. */
+/** A running model change of one collection: its progress, and the reasons for which it waits. */
 export class ModelChangeRun {
   readonly collectionId: string;
   /** Number of documents whose vectors are done. */
@@ -86,7 +86,7 @@ export class ModelChangeRun {
   /**
    * Records the reason and waits for `retryAfterMs` or the backoff, or until the affected version is removed.
    */
-  async waitToRetry(error: unknown, failures: number, pendingVersion?: PendingVersion): Promise<void> {
+  async waitForRetry(error: unknown, failures: number, pendingVersion?: PendingVersion): Promise<void> {
     const { collectionId } = this;
     const { logger, mayLogContent } = this.#options;
     const retryAfterMs = error instanceof AppError ? error.options.retryAfterMs : undefined;

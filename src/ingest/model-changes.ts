@@ -7,7 +7,7 @@ import type { Logger } from '../core/logger.ts';
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type { Indexes } from '../index/indexes.ts';
 import type { ReplacementIndex, ShardVersion } from '../index/replacement-index.ts';
-import type { StoredVectors, VectorMaker } from '../index/stored-vectors.ts';
+import type { ChunkEmbedder, StoredVectors } from '../index/stored-vectors.ts';
 import type { LiveVersions } from '../storage/changes.ts';
 import {
   type Collection,
@@ -35,7 +35,7 @@ export interface ModelChangesOptions {
   readonly indexes: Pick<Indexes, 'replacements'>;
   readonly vectors: StoredVectors;
   /** Returns the embedder for a vector set. Throws `ModelUnavailableError` while its model is unavailable. */
-  readonly vectorMakerOf: (set: VectorSet) => VectorMaker;
+  readonly chunkEmbedderOf: (set: VectorSet) => ChunkEmbedder;
   /** Returns the newer version of a model, if there is one and using it is free of charge; else null. */
   readonly findNewerVersion: (model: ModelReference) => ModelVersion | null;
   /** Throws `AppError` while memory or disk space is short. */
@@ -56,7 +56,7 @@ const quiesceMsMax = 30_000;
 const quiescePauseMs = 50;
 
 /**
- * Changes the embedding model of collections: makes new vectors from the stored chunks in replacement shards
+ * Changes the embedding model of collections: computes new vectors from the stored chunks in replacement shards
  * while the current ones keep serving, brings the replacement up to date and promotes it in one write. New
  * vectors are stored, so that a restart only fills the shards again. Afterwards the old vectors are deleted.
  */
@@ -152,7 +152,7 @@ export class ModelChanges {
         // iteration finds out which.
         if (run.passController.signal.aborted || error instanceof ExpectationFailedError) continue;
         failures += 1;
-        await run.waitToRetry(error, failures);
+        await run.waitForRetry(error, failures);
       }
     }
   }
@@ -195,14 +195,14 @@ export class ModelChanges {
         run.logProgress(() => this.getProgress(collection));
       }
       const catchUp = () => replacement.catchUp(add);
-      await this.#whenQuiesced(replacement, catchUp, signal, (quiesce) =>
+      await this.#runQuiesced(replacement, catchUp, signal, (quiesce) =>
         replacements.persist(replacement, quiesce),
       );
       const after = completeVectorChange(state, next);
       const swap = collections.putVectors(collectionId, state, after);
       const write = () => store.write(swap, { mayUseReserve: true });
-      await this.#whenQuiesced(replacement, catchUp, signal, (still) =>
-        replacements.promote(replacement, still, write),
+      await this.#runQuiesced(replacement, catchUp, signal, (quiesce) =>
+        replacements.promote(replacement, quiesce, write),
       );
       logger.info({ collectionId, model: next.model.id }, 'model change completed');
     } finally {
@@ -212,10 +212,10 @@ export class ModelChanges {
 
   /**
    * Catches up while documents keep changing, then runs `act`, which blocks changes during the final
-   * catch-up. If changes arrive faster than their vectors are made, changes have to wait, longer with every
-   * attempt.
+   * catch-up. If changes arrive faster than their vectors are computed, changes have to wait, longer with
+   * every attempt.
    */
-  async #whenQuiesced(
+  async #runQuiesced(
     replacement: ReplacementIndex,
     catchUp: () => Promise<void>,
     signal: AbortSignal,
@@ -242,8 +242,8 @@ export class ModelChanges {
   }
 
   /**
-   * Makes the vectors of a version unless they are stored, and adds the version to the replacement. While
-   * that is not possible it waits and reports the reason.
+   * Computes the vectors of a version unless they are stored, and adds the version to the replacement.
+   * While that is not possible it waits and reports the reason.
    */
   async #add(
     run: ModelChangeRun,
@@ -266,7 +266,7 @@ export class ModelChanges {
           run.clearWaitReason(version);
           return;
         }
-        await run.waitToRetry(error, failures, {
+        await run.waitForRetry(error, failures, {
           version,
           isRemoved: () => replacement.isRemoved(version),
         });
@@ -275,7 +275,7 @@ export class ModelChanges {
   }
 
   async #embed(run: ModelChangeRun, next: VectorSet, { version, shard }: ShardVersion): Promise<void> {
-    const { collections, versions, contents, live, vectors, vectorMakerOf, checkCapacity } = this.#options;
+    const { collections, versions, contents, live, vectors, chunkEmbedderOf, checkCapacity } = this.#options;
     const { collectionId, passController } = run;
     checkCapacity();
     const record = versions.get(collectionId, version);
@@ -285,7 +285,7 @@ export class ModelChanges {
       live.expect(collectionId, { version, shard }),
     ];
     try {
-      await vectors.rebuild(record.documentId, vectorMakerOf(next), {
+      await vectors.rebuild(record.documentId, chunkEmbedderOf(next), {
         expectations,
         signal: passController.signal,
       });

@@ -9,7 +9,7 @@ export function isAwsAgreement(agreement: MarketplaceAgreement): agreement is Aw
 }
 
 /** Other sources that may bill the usage of an organization. */
-export interface OtherSources {
+export interface OtherBillingSources {
   /** All AWS agreements of the organization, including ended ones. */
   readonly agreements: readonly AwsAgreement[];
   /**
@@ -28,7 +28,7 @@ export interface OtherSources {
 export function isBilledElsewhere(
   agreement: AwsAgreement,
   hour: number,
-  { agreements, chargedUntil }: OtherSources,
+  { agreements, chargedUntil }: OtherBillingSources,
 ): boolean {
   if (chargedUntil > hour * hourMs) return true;
   return agreements.some(

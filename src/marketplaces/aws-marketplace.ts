@@ -6,7 +6,7 @@ import type { MarketplaceMeteringClient, UsageRecord } from '@aws-sdk/client-mar
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { type Egress, egressDeniedError, findEgressDenial } from '../egress/egress.ts';
 import type { AwsOffer, HourlyUsage } from '../storage/marketplaces.ts';
 import { type Tier, tiers } from '../storage/organizations.ts';
 
@@ -222,7 +222,7 @@ function outcomeOf(status: string | undefined): HourReportResult['outcome'] {
 
 function toAppError(error: unknown): AppError {
   const refused = findEgressDenial(error);
-  if (refused !== null) return refusedByEgress('AWS Marketplace', refused);
+  if (refused !== null) return egressDeniedError('AWS Marketplace', refused);
   const name = error instanceof Error ? error.name : '';
   if (name === 'ExpiredTokenException' || name === 'InvalidTokenException') {
     return new AppError(

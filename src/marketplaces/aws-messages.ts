@@ -32,8 +32,8 @@ export function parseAwsMessage(text: string): AwsMessage {
       if (containsId(text, licenseArn.slice(licenseArn.lastIndexOf(':') + 1))) return 'certain';
       if (license !== undefined) return null;
       if (product !== undefined && product !== productCode) return null;
-      const isTheirs = account === accountId || (customerId !== null && customer === customerId);
-      return isTheirs ? 'likely' : null;
+      const isSameCustomer = account === accountId || (customerId !== null && customer === customerId);
+      return isSameCustomer ? 'likely' : null;
     },
   };
 }

@@ -10,7 +10,7 @@ import {
   hourMs,
   isAwsAgreement,
   isBilledElsewhere,
-  type OtherSources,
+  type OtherBillingSources,
 } from './aws-agreement.ts';
 import { type AwsMarketplace, type HourReportResult, unprocessedReason } from './aws-marketplace.ts';
 
@@ -122,7 +122,7 @@ export class AwsMetering {
     }
   }
 
-  async #sourcesOf(organizationId: string): Promise<OtherSources> {
+  async #sourcesOf(organizationId: string): Promise<OtherBillingSources> {
     const { agreements, chargedUntil } = this.#options;
     const all = await agreements.listByOrganization(organizationId);
     return { agreements: all.filter(isAwsAgreement), chargedUntil: chargedUntil(organizationId) };

@@ -3,7 +3,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
-import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { type Egress, egressDeniedError, findEgressDenial } from '../egress/egress.ts';
 import { fetchText } from './fetch-text.ts';
 
 export interface SnsReceiverOptions {
@@ -174,7 +174,7 @@ function parseCertificate(text: string): X509Certificate {
 
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
-  if (refused !== null) return refusedByEgress('Amazon SNS', refused);
+  if (refused !== null) return egressDeniedError('Amazon SNS', refused);
   return new AppError('bad_gateway', 'Amazon SNS returned an unexpected reply.', { cause });
 }
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
-import { type Egress, findEgressDenial, refusedByEgress } from '../egress/egress.ts';
+import { type Egress, egressDeniedError, findEgressDenial } from '../egress/egress.ts';
 import { fetchText, type TextResponse } from './fetch-text.ts';
 
 export interface VercelSettings {
@@ -227,7 +227,7 @@ function isIdentifier(value: unknown): value is string {
 
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
-  if (refused !== null) return refusedByEgress('Vercel', refused);
+  if (refused !== null) return egressDeniedError('Vercel', refused);
   return new AppError('bad_gateway', 'Vercel returned an unexpected reply. Start again shortly.', {
     cause,
   });

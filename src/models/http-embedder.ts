@@ -1,6 +1,6 @@
 import { toUnitPrefix } from './dimensions.ts';
 import type { Embeddings, InputType } from './model.ts';
-import { type ModelProvider, refusedTextError } from './model-provider.ts';
+import { type ModelProvider, rejectedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
 
 /**
@@ -217,7 +217,7 @@ export class HttpEmbedder {
       });
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      if (pending.length === 1) return rejectJob(pending[0]!.job, refusedTextError(provider.model, error));
+      if (pending.length === 1) return rejectJob(pending[0]!.job, rejectedTextError(provider.model, error));
       // Either one text is invalid or the batch is too large: retry the halves.
       const half = pending.length >> 1;
       await this.#sendBatch({ ...batch, entries: pending.slice(0, half) });

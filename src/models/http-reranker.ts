@@ -1,6 +1,6 @@
 import { sortByIndex } from './http-embedder.ts';
 import type { RerankScores } from './model.ts';
-import { type ModelProvider, refusedTextError } from './model-provider.ts';
+import { type ModelProvider, rejectedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
 
 /**
@@ -61,7 +61,7 @@ export class HttpReranker {
         this.#parseReply(reply, batch.length),
       );
     } catch (error) {
-      throw error instanceof ProviderError ? refusedTextError(provider.model, error) : error;
+      throw error instanceof ProviderError ? rejectedTextError(provider.model, error) : error;
     } finally {
       provider.semaphore.release();
     }

@@ -184,7 +184,7 @@ export class ModelProvider {
       reason: error.message,
       replyExcerpt: error.replyExcerpt,
     };
-    // The provider works; only this input is refused.
+    // The provider works; only this input is rejected.
     if (error.kind === 'refused') {
       logger.info(fields, 'model service rejected input');
       this.#recordSuccess();
@@ -238,8 +238,8 @@ export class ModelProvider {
   }
 }
 
-/** Returns the error for a caller whose text the provider refuses. */
-export function refusedTextError(model: string, error: ProviderError): AppError {
+/** Returns the error for a caller whose text the provider rejects. */
+export function rejectedTextError(model: string, error: ProviderError): AppError {
   return new AppError(
     'bad_request',
     `The model ${JSON.stringify(model)} rejected the text: ${error.message}.`,

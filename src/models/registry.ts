@@ -49,7 +49,7 @@ export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
-/** Reranker whose scores stand for all three. */
+/** Reranker whose scores represent all three. */
 export const sharedReranker = 'zerank-2';
 
 /** Returns the version of a built-in model; it changes whenever the same text may get a different vector. */

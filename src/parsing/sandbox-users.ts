@@ -21,11 +21,11 @@ export function newSandboxUsers(): SandboxUsers {
  * Allocates a user id for a process that is about to start. Round robin: an id is reused as late as possible.
  */
 export function allocateUser(users: SandboxUsers): number {
-  for (const isTakeable of [isFree, isAbandoned]) {
+  for (const isAvailable of [isFree, isAbandoned]) {
     for (let i = 0; i < sandboxUserIds.count; i += 1) {
       const slot = (Atomics.add(users, sandboxUserIds.count, 1) >>> 0) % sandboxUserIds.count;
       const holder = Atomics.load(users, slot);
-      if (isTakeable(holder) && Atomics.compareExchange(users, slot, holder, starting) === holder)
+      if (isAvailable(holder) && Atomics.compareExchange(users, slot, holder, starting) === holder)
         return sandboxUserIds.first + slot;
     }
   }

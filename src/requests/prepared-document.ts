@@ -54,7 +54,7 @@ export interface PackedDocument {
   readonly vectors: readonly PackedVectors[];
 }
 
-/** A refused document of a batch, with its error. */
+/** A rejected document of a batch, with its error. */
 export interface RejectedDocument {
   readonly path: string | null;
   readonly error: SerializedError;
@@ -73,7 +73,7 @@ export class PreparedBatchItem {
     return this.#packed.path;
   }
 
-  /** Errors: the AppError of a refused document. */
+  /** Errors: the AppError of a rejected document. */
   unpack(): Record<string, unknown> {
     if ('error' in this.#packed) throw deserializeError(this.#packed.error);
     return unpackDocument(this.#packed);

@@ -42,11 +42,11 @@ export async function rerank<Item>(
   const ranked: RankedItem<Item>[] = pool
     .map((item, i) => ({ item, score: blended[i]!, fused: fusedOf(item), rerank: scores[i]! }))
     .sort((a, b) => b.score - a.score);
-  return appendRest(ranked, items.slice(pool.length), fusedOf);
+  return appendUnranked(ranked, items.slice(pool.length), fusedOf);
 }
 
 /** Appends items without a reranker score in their order, with scores below those of the ranked ones. */
-export function appendRest<Item>(
+export function appendUnranked<Item>(
   ranked: readonly RankedItem<Item>[],
   rest: readonly Item[],
   fusedOf: (item: Item) => number,

@@ -4,7 +4,7 @@ import { embed } from './embed.ts';
 import type { AnalyzedQuery, PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
-import { appendRest, rerank } from './rerank.ts';
+import { appendUnranked, rerank } from './rerank.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { DocumentHit, PageHit, SearchResult, SnippetHit } from './search-result.ts';
 import { limitResults } from './selection.ts';
@@ -74,7 +74,7 @@ export class Search {
     // Searches the shards, fuses the scores, and reads what the next stages need.
     const { items, rest, shards } = await strategy.findItems(components, query);
     const reranked = await rerank(components, query, items, strategy);
-    const ranked = rest === undefined ? reranked : appendRest(reranked, rest, strategy.fusedOf);
+    const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
     const results = await strategy.toResults(components, query, ranked);
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);

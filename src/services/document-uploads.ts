@@ -136,7 +136,7 @@ export class DocumentUploadServices {
     return { status: added.created ? 201 : 200, body: replyBody };
   }
 
-  /** Refuses a document before any content is stored. */
+  /** Rejects a document before any content is stored. */
   #checkWritable(access: CollectionAccess, metadata: NewDocument['metadata']): void {
     checkWriteAccess(access, metadata);
     this.#options.admission.check(access.collection.organizationId);

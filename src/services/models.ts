@@ -60,7 +60,7 @@ interface AdmittedModelCall {
 }
 
 /** Limits of organizations. Resolves when the call may run. Errors: 413 or 429. */
-export interface ModelCallGate {
+export interface ModelCallAdmission {
   admit(call: {
     readonly organizationId: string;
     readonly kind: 'embed' | 'rerank';
@@ -75,7 +75,7 @@ type ModelUsageRecorder = Pick<UsageMeter, 'recordEmbed' | 'recordRerank'>;
 export interface ModelServiceOptions {
   readonly executor: ModelExecutor;
   readonly modelLookup: ModelLookup;
-  readonly admission: ModelCallGate;
+  readonly admission: ModelCallAdmission;
   readonly meter: ModelUsageRecorder;
   readonly clock: Clock;
 }
@@ -114,7 +114,7 @@ interface Ranking {
 export class ModelService {
   readonly #executor: ModelExecutor;
   readonly #modelLookup: ModelLookup;
-  readonly #admission: ModelCallGate;
+  readonly #admission: ModelCallAdmission;
   readonly #meter: ModelUsageRecorder;
   readonly #clock: Clock;
 
@@ -281,7 +281,7 @@ export class ModelService {
 
   /** Runs `texts` in batches within the limits, so that no call occupies threads or memory for a long time. */
   async #runInBatches(
-    admissionRequest: Parameters<ModelCallGate['admit']>[0],
+    admissionRequest: Parameters<ModelCallAdmission['admit']>[0],
     texts: readonly string[],
     run: (texts: readonly string[], priority: Latency) => Promise<void>,
   ): Promise<Latency> {

@@ -2,7 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { countOfTexts, eachText, type Texts } from '../core/packed-texts.ts';
+import { countTexts, eachText, type Texts } from '../core/packed-texts.ts';
 import type { FileReader } from '../ingest/file-reader.ts';
 import { decodeFile } from '../requests/base64.ts';
 import type { ParseDocumentRequest, ParseDocumentResponse } from '../schemas/parsers.ts';
@@ -82,7 +82,7 @@ export class ParserServices {
     try {
       bounds.signal.throwIfAborted();
       const outcome = await reader.read(bytes, { organizationId, ...bounds });
-      if (!('failure' in outcome)) pages = countOfTexts(outcome.pages);
+      if (!('failure' in outcome)) pages = countTexts(outcome.pages);
       return outcome;
     } finally {
       semaphore.release();

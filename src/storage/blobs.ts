@@ -5,7 +5,7 @@ import { assert } from '../core/assert.ts';
 import type { Random } from '../core/ids.ts';
 import { isReferenced } from './blob-references.ts';
 import { mapDiskFullError, syncFolder } from './durable-files.ts';
-import type { SpaceGuard, Store } from './store.ts';
+import type { FreeSpaceCheck, Store } from './store.ts';
 
 /**
  * Options of the blob store: raw bytes in files named by their SHA-256, `ab/cd/<hash>`. Each file is written
@@ -19,7 +19,7 @@ export interface BlobsOptions {
   /** Store with the references. */
   readonly store: Store;
   readonly random: Random;
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
 }
 
 /**
@@ -201,7 +201,7 @@ export class Blobs {
 interface BlobWriterOptions {
   readonly file: FileHandle;
   readonly path: string;
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
   /** Moves the finished file into place and pins it; resolves to the function that unpins it. */
   readonly store: (hash: string) => Promise<() => void>;
 }

@@ -1,6 +1,6 @@
 import { assertDefined } from '../core/assert.ts';
 import { sliceCodePoints } from './code-points.ts';
-import { type ChunkKey, contentTable, parts, readOfChunks } from './content-table.ts';
+import { type ChunkKey, contentTable, parts, readChunkParts } from './content-table.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { recordCodec } from './table.ts';
 import type { TextParts } from './text-parts.ts';
@@ -106,7 +106,7 @@ export class Chunks {
 
   /** Returns chunks in the order of `keys`; undefined if a document was deleted meanwhile. */
   read(keys: readonly ChunkKey[]): (StoredChunk | undefined)[] {
-    return readOfChunks(this.#store, keys, [parts.chunk]).map((bytes) =>
+    return readChunkParts(this.#store, keys, [parts.chunk]).map((bytes) =>
       bytes === undefined ? undefined : unpackChunk(bytes),
     );
   }

@@ -26,7 +26,7 @@ export interface Collection {
   readonly vectors?: VectorState;
 }
 
-/** Vectors of all documents of a collection, made by one model. */
+/** Vectors of all documents of a collection, computed by one model. */
 export interface VectorSet {
   /** 0 for the initial vectors of a collection; `content.ts` defines where each generation is stored. */
   readonly generation: number;
@@ -51,7 +51,7 @@ export interface ModelVectorSet extends VectorSet {
  * collection record and would restore an older state.
  */
 export interface VectorState extends VectorSet {
-  /** Vectors being made; their generation has the other parity, so that both are stored side by side. */
+  /** Vectors being computed; their generation has the other parity, so that both are stored side by side. */
   readonly next: ModelVectorSet | null;
   /** Highest generation ever started. */
   readonly last: number;

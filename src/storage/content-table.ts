@@ -58,7 +58,7 @@ export interface ChunkKey {
 }
 
 /** Returns the given parts of each chunk, in the order of `keys`. */
-export function readOfChunks(
+export function readChunkParts(
   store: Store,
   keys: readonly ChunkKey[],
   partsOfChunk: readonly number[],

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
-import type { SpaceGuard } from './store.ts';
+import type { FreeSpaceCheck } from './store.ts';
 
 export interface DiskSpaceMonitorOptions {
   readonly path: string;
@@ -17,7 +17,7 @@ export interface DiskSpaceMonitorOptions {
  * Measures free space every `limits.freeSpaceCheckMs`; rejects writes below the reserve and allows them again
  * above it.
  */
-export class DiskSpaceMonitor implements SpaceGuard {
+export class DiskSpaceMonitor implements FreeSpaceCheck {
   readonly #options: DiskSpaceMonitorOptions;
   #freeBytes = Number.POSITIVE_INFINITY;
   #isLow = false;

@@ -5,9 +5,9 @@ import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import {
   ExpectationFailedError,
   encodeCounters,
+  type FreeSpaceCheck,
   operationsBytes,
   readCounters,
-  type SpaceGuard,
   storeClosed,
   type WriteOperation,
   type WriteOptions,
@@ -23,7 +23,7 @@ export interface GroupCommitOptions {
   readonly pendingBytesMax: number;
   /** Bytes after which a group is closed even if more writes are waiting. */
   readonly groupBytesMax: number;
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
   /** Resolves writers one after the other, because each continues its work at once when its write is durable. */
   readonly backgroundScheduler: BackgroundScheduler;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../core/assert.ts';
-import { type ChunkKey, contentTable, parts, partsOfGeneration, readOfChunks } from './content-table.ts';
+import { type ChunkKey, contentTable, parts, partsOfGeneration, readChunkParts } from './content-table.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { recordCodec } from './table.ts';
 import { asBytes, asUint32, toAlignedBuffer } from './typed-bytes.ts';
@@ -68,7 +68,7 @@ export class IndexBlocks {
   /** Returns the data of the fine chunks of each chunk. */
   readFineChunks(keys: readonly ChunkKey[], generation = 0): FineChunkParts[] {
     const { codes } = partsOfGeneration(generation);
-    const found = readOfChunks(this.#store, keys, [codes, parts.fineTerms]);
+    const found = readChunkParts(this.#store, keys, [codes, parts.fineTerms]);
     return keys.map((_, i) => ({ codes: found[2 * i], terms: found[2 * i + 1] }));
   }
 

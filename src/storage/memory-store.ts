@@ -4,8 +4,8 @@ import { limits } from '../core/limits.ts';
 import { GroupCommit, type PlainOperation, toKeyText } from './group-commit.ts';
 import {
   type Entry,
+  type FreeSpaceCheck,
   type RangeOptions,
-  type SpaceGuard,
   type Store,
   type StoreStatistics,
   storeClosed,
@@ -15,7 +15,7 @@ import {
 
 export interface MemoryStoreOptions {
   readonly pendingBytesMax?: number;
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
 }
 
 const emptyBytes = new Uint8Array(0);

@@ -10,9 +10,9 @@ import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
 import {
   type Entry,
   encodeCounters,
+  type FreeSpaceCheck,
   type RangeOptions,
   readCounters,
-  type SpaceGuard,
   type Store,
   type StoreStatistics,
   storeClosed,
@@ -28,7 +28,7 @@ export interface RocksStoreOptions {
   /** Size of the cache of uncompressed blocks in bytes. */
   readonly cacheBytes?: number;
   readonly pendingBytesMax?: number;
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
   /** Shared with other background work; by default a separate one. */
   readonly backgroundScheduler?: BackgroundScheduler;
   /** Replaces the writer thread, so that tests can simulate disk failures. */

@@ -115,7 +115,7 @@ export interface StoreStatistics {
  * Checked before a write is accepted; throws `AppError` `reserve_reached` while free space is below the
  * reserve.
  */
-export interface SpaceGuard {
+export interface FreeSpaceCheck {
   check(): void;
 }
 

@@ -157,8 +157,8 @@ export function applySpellings(
   const terms: QueryTerm[] = [...query.terms];
   const corrections: Correction[] = [];
   for (const [i, word] of words.entries()) {
-    const rowsMost = candidates[i]![0]?.rows ?? 0;
-    const best = candidates[i]!.filter(({ rows }) => rows >= rowsMost * rowsShareMin).slice(0, termsMax);
+    const rowsOfFirst = candidates[i]![0]?.rows ?? 0;
+    const best = candidates[i]!.filter(({ rows }) => rows >= rowsOfFirst * rowsShareMin).slice(0, termsMax);
     const first = best[0];
     if (first === undefined) continue;
     const { weight } = query.terms.find(({ group }) => group === word.group)!;

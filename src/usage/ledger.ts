@@ -5,7 +5,7 @@ import type { AggregationWindow } from '../schemas/usage.ts';
 import type { Store } from '../storage/store.ts';
 import {
   coverSpans,
-  type EqualPeriodLength,
+  type FixedPeriodLength,
   minutesPerPeriod,
   type PeriodLength,
   periodAt,
@@ -42,7 +42,7 @@ export interface WindowQuery {
   readonly subjectIds: ReadonlySet<string> | null;
 }
 
-const windowLengths: Readonly<Record<AggregationWindow, EqualPeriodLength>> = {
+const windowLengths: Readonly<Record<AggregationWindow, FixedPeriodLength>> = {
   minutely: 'minute',
   hourly: 'hour',
   daily: 'day',

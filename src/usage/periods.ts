@@ -5,16 +5,16 @@ export const periodLengths = ['minute', 'hour', 'day', 'month', 'all'] as const;
 export type PeriodLength = (typeof periodLengths)[number];
 
 /** Lengths in minutes of the periods of constant length, shortest first. */
-const equalPeriods = [
+const fixedPeriods = [
   { length: 'minute', minutes: 1 },
   { length: 'hour', minutes: 60 },
   { length: 'day', minutes: 1_440 },
 ] as const;
-export type EqualPeriodLength = (typeof equalPeriods)[number]['length'];
+export type FixedPeriodLength = (typeof fixedPeriods)[number]['length'];
 
 /** Periods `from` (inclusive) to `to` (exclusive), numbered from 1970-01-01 UTC. */
 export interface PeriodSpan {
-  readonly length: EqualPeriodLength;
+  readonly length: FixedPeriodLength;
   readonly from: number;
   readonly to: number;
 }
@@ -35,9 +35,9 @@ export function periodAt(length: PeriodLength, atMs: number): number {
   }
 }
 
-export function minutesPerPeriod(length: EqualPeriodLength): number {
+export function minutesPerPeriod(length: FixedPeriodLength): number {
   return assertDefined(
-    equalPeriods.find((period) => period.length === length),
+    fixedPeriods.find((period) => period.length === length),
     'the period has a length in minutes',
   ).minutes;
 }
@@ -48,19 +48,19 @@ export function minutesPerPeriod(length: EqualPeriodLength): number {
  */
 export function coverSpans(
   minutes: { readonly from: number; readonly to: number },
-  longest: EqualPeriodLength,
+  longest: FixedPeriodLength,
 ): PeriodSpan[] {
   assert(minutes.from <= minutes.to, 'a time range starts before it ends');
   return coverFrom(
     minutes.from,
     minutes.to,
-    equalPeriods.findIndex((period) => period.length === longest),
+    fixedPeriods.findIndex((period) => period.length === longest),
   );
 }
 
 function coverFrom(from: number, to: number, index: number): PeriodSpan[] {
   if (from === to) return [];
-  const period = assertDefined(equalPeriods[index], 'periods of one minute cover every range');
+  const period = assertDefined(fixedPeriods[index], 'periods of one minute cover every range');
   const size = period.minutes;
   const first = Math.ceil(from / size);
   const end = Math.floor(to / size);

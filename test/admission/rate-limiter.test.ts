@@ -1,6 +1,6 @@
 import t from 'tap';
 import {
-  type LimitExceeded,
+  type ExceededLimit,
   type ModelCallCharge,
   type ModelKind,
   RateLimiter,
@@ -20,7 +20,7 @@ function charge(chargedBytes: number, more: Partial<ModelCallCharge> = {}): Mode
   return { organizationId: 'one', kind: 'embed', chargedBytes, limits: small, ...more };
 }
 
-function isRefusal(answer: SlowCallReservation | LimitExceeded): answer is LimitExceeded {
+function isRefusal(answer: SlowCallReservation | ExceededLimit): answer is ExceededLimit {
   return 'limit' in answer;
 }
 
@@ -131,7 +131,7 @@ t.test('slow calls are reserved in order of arrival and rejected if they would w
 t.test('the refund of a slow call that never ran can be used once', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
-  const release = (answer: SlowCallReservation | LimitExceeded) => {
+  const release = (answer: SlowCallReservation | ExceededLimit) => {
     if (!isRefusal(answer)) answer.release();
     else t.fail('the call was reserved');
   };

@@ -1,7 +1,7 @@
 import t from 'tap';
 import {
   buffersOf,
-  countOfTexts,
+  countTexts,
   eachText,
   packTexts,
   textOf,
@@ -13,8 +13,8 @@ t.test('unpacked texts equal the packed ones', async (t) => {
     const packed = packTexts(texts);
     t.same(unpackTexts(packed), texts);
     t.same(Array.from(eachText(packed), textOf), texts);
-    t.equal(countOfTexts(packed), texts.length);
-    t.equal(countOfTexts(texts), texts.length);
+    t.equal(countTexts(packed), texts.length);
+    t.equal(countTexts(texts), texts.length);
     t.equal(packed.block.byteLength, packed.block.buffer.byteLength);
     t.same(buffersOf(packed), [packed.block.buffer, packed.lengths.buffer]);
   }

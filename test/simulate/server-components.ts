@@ -10,7 +10,7 @@ import type { Random } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { type Logger, silentLogger } from '../../src/core/logger.ts';
 import { Indexes } from '../../src/index/indexes.ts';
-import { createVectorRenewal, StoredVectors, type VectorMaker } from '../../src/index/stored-vectors.ts';
+import { type ChunkEmbedder, createVectorRenewal, StoredVectors } from '../../src/index/stored-vectors.ts';
 import { VersionPublisher } from '../../src/index/version-publisher.ts';
 import { DocumentTransitions } from '../../src/ingest/document-transitions.ts';
 import { DocumentWriter } from '../../src/ingest/document-writer.ts';
@@ -37,7 +37,7 @@ import { Counts } from '../../src/storage/counts.ts';
 import { Documents } from '../../src/storage/documents.ts';
 import { collectGarbage } from '../../src/storage/garbage.ts';
 import { Sequence } from '../../src/storage/sequence.ts';
-import type { SpaceGuard, Store } from '../../src/storage/store.ts';
+import type { FreeSpaceCheck, Store } from '../../src/storage/store.ts';
 import { sweepCollections } from '../../src/storage/sweep.ts';
 import { VersionReader } from '../../src/storage/version-reader.ts';
 import { Versions } from '../../src/storage/versions.ts';
@@ -55,7 +55,7 @@ export interface ServerComponentsOptions {
   /** Text of a raw file, or null for an unreadable file; throws if the parser itself fails. */
   readonly parse: (rawHash: string) => Promise<string[] | null>;
   /** Refuses work while the disk has no space for results; unlimited by default. */
-  readonly space?: SpaceGuard;
+  readonly space?: FreeSpaceCheck;
   /** Never reached by default. */
   readonly memory?: Pick<MemoryLimit, 'isReached'>;
   /** Called before a document is chunked. */
@@ -123,7 +123,7 @@ interface ComponentContext {
   readonly indexes: Indexes;
 }
 
-const unlimitedSpace: SpaceGuard = { check() {} };
+const unlimitedSpace: FreeSpaceCheck = { check() {} };
 
 async function openStorage({
   store,
@@ -212,7 +212,7 @@ function createIngestSteps({ options, parts, indexes }: ComponentContext): Inges
       if (collection === undefined) return letterModel;
       return { ...vectorMakerFor(getVectorState(collection)), embedChunks: 'in-worker' as const };
     },
-    renewVectors: createVectorRenewal({ ...parts, vectorMakerOf: vectorMakerFor }),
+    renewVectors: createVectorRenewal({ ...parts, chunkEmbedderOf: vectorMakerFor }),
     parseLimits: {},
     hasPageImages: () => false,
     clock,
@@ -238,7 +238,7 @@ function createModelChanges({ options, parts, indexes }: ComponentContext): Mode
   const { space = unlimitedSpace, logger = silentLogger, mayLogContent = () => true } = options;
   return new ModelChanges({
     ...parts,
-    ...{ indexes, vectorMakerOf: vectorMakerFor, logger, mayLogContent },
+    ...{ indexes, chunkEmbedderOf: vectorMakerFor, logger, mayLogContent },
     findNewerVersion: () => null,
     checkCapacity: () => space.check(),
   });
@@ -347,7 +347,7 @@ function embedderFor(id: string | undefined): Embedder {
   return id === alternateEmbedder.id ? alternateEmbedder : letterEmbedder;
 }
 
-function vectorMakerFor({ generation, model }: VectorSet): VectorMaker {
+function vectorMakerFor({ generation, model }: VectorSet): ChunkEmbedder {
   const embedder = embedderFor(model?.id);
   const { id, dimensions } = embedder;
   return {

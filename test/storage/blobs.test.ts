@@ -9,12 +9,12 @@ import { systemRandom } from '../../src/core/ids.ts';
 import { deleteBlobReference, putBlobReference } from '../../src/storage/blob-references.ts';
 import { Blobs } from '../../src/storage/blobs.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
-import type { SpaceGuard, Store } from '../../src/storage/store.ts';
+import type { FreeSpaceCheck, Store } from '../../src/storage/store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-blobs-'));
 t.after(() => rmSync(folder, { recursive: true, force: true }));
 
-async function fresh(space?: SpaceGuard): Promise<{ blobs: Blobs; store: Store; directory: string }> {
+async function fresh(space?: FreeSpaceCheck): Promise<{ blobs: Blobs; store: Store; directory: string }> {
   const directory = join(folder, randomUUID());
   const store = new MemoryStore();
   const guard = space === undefined ? {} : { space };

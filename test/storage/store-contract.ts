@@ -3,16 +3,16 @@ import { AppError } from '../../src/core/app-error.ts';
 import {
   type Entry,
   ExpectationFailedError,
+  type FreeSpaceCheck,
   type RangeOptions,
   readCounters,
-  type SpaceGuard,
   type Store,
   type WriteOperation,
 } from '../../src/storage/store.ts';
 
 export interface StoreUnderTest {
   readonly name: string;
-  open(options?: { pendingBytesMax?: number; space?: SpaceGuard }): Promise<Store>;
+  open(options?: { pendingBytesMax?: number; space?: FreeSpaceCheck }): Promise<Store>;
 }
 
 export const bytes = (value: string): Uint8Array => Buffer.from(value);

@@ -10,7 +10,7 @@ export class FairQueue<Item extends object> {
   readonly #fresh = new Map<string, Set<Item>>();
   /**
    * Items of the other keys, in the order of their turns. A key without items keeps its position until its
-   * turn: otherwise it would be fresh again with its next item, and many such keys would starve those with a
+   * turn: otherwise it would count as new with its next item, and many such keys would starve those with a
    * backlog.
    */
   readonly #rotation = new Map<string, Set<Item>>();

@@ -40,8 +40,8 @@ interface Waiter {
  * than the running queries. For an overloaded key only the newest caller waits, and the previous one is
  * rejected: a started call has hardly waited, a rejected call fails fast, and the key still uses its turns.
  *
- * Custom code for the reason given at `FairQueue`, and because `acquire` tells by null
- * that the caller did not wait, so that a query recomputes its deadline only after a wait.
+ * Custom code for the reason given at `FairQueue`, and because `acquire` returns null
+ * when the caller did not wait, so that a query recomputes its deadline only after a wait.
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions;

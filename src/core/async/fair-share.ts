@@ -4,7 +4,7 @@ const reserveShare = 8;
 export interface FairShareRequest {
   /** Units that the requesting organization already holds. */
   readonly held: number;
-  /** Units that all organizations hold together. */
+  /** Units held by all organizations together. */
   readonly used: number;
   readonly capacity: number;
   /** Number of organizations that hold at least one unit, including the requesting one. */

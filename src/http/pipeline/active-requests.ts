@@ -12,7 +12,7 @@ export class ActiveRequests {
     return this.#requests.size;
   }
 
-  /** Whether the server is stopping and refuses new requests. */
+  /** Whether the server is stopping and rejects new requests. */
   get isDraining(): boolean {
     return this.#isDraining;
   }

@@ -1,4 +1,4 @@
-import { authorize as findRefusal } from '../../auth/authorize.ts';
+import { authorize as findDenial } from '../../auth/authorize.ts';
 import { isOpenPage } from './page-access.ts';
 import { credentialsOf, handlerOf, type RequestContext } from './request-context.ts';
 
@@ -13,6 +13,6 @@ export function authenticate(context: RequestContext): void {
 /** Errors: 401, 403. */
 export function authorize(context: RequestContext): void {
   if (isOpenPage(context)) return;
-  const refusal = findRefusal(context.principal, handlerOf(context).route);
-  if (refusal !== null) throw refusal;
+  const denial = findDenial(context.principal, handlerOf(context).route);
+  if (denial !== null) throw denial;
 }

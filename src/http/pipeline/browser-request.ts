@@ -3,7 +3,7 @@ import { AppError } from '../../core/app-error.ts';
 import { credentialsOf, handlerOf, type RequestContext } from './request-context.ts';
 
 /**
- * Refuses requests to account routes that a browser may send without the intent of its user. Errors: 405 for
+ * Rejects requests to account routes that a browser may send without the intent of its user. Errors: 405 for
  * HEAD, 403 for a page of another site.
  */
 export function checkBrowserRequest(context: RequestContext): void {

@@ -11,15 +11,15 @@ import type { RequestContext } from './request-context.ts';
 /** Converts the error of a step to its reply; null when the client has disconnected. */
 export function toErrorReply(context: RequestContext, error: unknown): Reply | null {
   if (error instanceof ClientDisconnectedError) return null;
-  if (error instanceof AppError) return refusalReply(context, error);
+  if (error instanceof AppError) return appErrorReply(context, error);
   logFailure(context, error, 'request failed');
   // While draining, a dependency of the call may close before the call ends: let the client retry elsewhere.
   return context.components.activeRequests.isDraining
-    ? refusalReply(context, shuttingDownError())
+    ? appErrorReply(context, shuttingDownError())
     : internalErrorReply(context.requestId);
 }
 
-function refusalReply(context: RequestContext, error: AppError): Reply {
+function appErrorReply(context: RequestContext, error: AppError): Reply {
   const { privateDetails, cause } = error.options;
   const { nonMember = null } = error.options;
   if (error.status === 401 || error.status === 403 || nonMember !== null) reportDenied(context, nonMember);

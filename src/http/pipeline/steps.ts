@@ -11,7 +11,7 @@ type Step = (context: RequestContext) => void | Promise<void>;
 
 /**
  * The request pipeline. Every request of both servers passes these steps in this order. The steps up to
- * `startDeadline` precede the body, so that a refused caller uploads nothing.
+ * `startDeadline` precede the body, so that a rejected caller uploads nothing.
  */
 export const steps: readonly Step[] = [
   findRoute,

@@ -115,7 +115,7 @@ export class UploadRouteHandler implements RouteHandler {
     authorize(this.#context);
   }
 
-  /** A service that refuses a form may not read its file, so the generator may never end on its own. */
+  /** A service that rejects a form may not read its file, so the generator may never end on its own. */
   release(): void {
     this.#permit?.release();
   }

@@ -68,8 +68,7 @@ export interface AccountRoute extends RouteDescription {
   /** Whether the route accepts an `Idempotency-Key`. */
   readonly isIdempotent?: true;
   /**
-   * Whether requests that a page of another site makes a browser send are refused although no sign-in is
-   * required.
+   * Whether requests from pages of other sites are rejected although no sign-in is required.
    */
   readonly sameSiteOnly?: true;
   readonly serve: (

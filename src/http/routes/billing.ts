@@ -98,8 +98,8 @@ export const billingRoutes: readonly AccountRoute[] = [
     errorResponses: { 403: 'For owners and admins.', 404: commonErrors[404] },
     serve: async (services, call, request) => {
       const { organization } = billingCall(services, call, request, managerRoles);
-      // Grants first the tiers that a marketplace sold and a crash kept from being granted, then authorizes
-      // again.
+      // First grants tiers that were bought at a marketplace but not granted because of a crash, then
+      // authorizes again.
       await services.marketplaces.lifecycle.grantPendingTiersOf(organization.organizationId);
       return services.billing.status(billingCall(services, call, request, managerRoles));
     },

@@ -13,8 +13,8 @@ export async function openSource(
 ): Promise<PdfSource> {
   const first = await PdfiumDocument.open(bytes);
   if (first === 'encrypted') throw encryptedError();
-  const isSound = first !== 'corrupt' && hasPages(first) && !isBlankAfterTruncation(first, bytes);
-  if (isSound) return createPdfiumSource(first, bytes, limits);
+  const isIntact = first !== 'corrupt' && hasPages(first) && !isBlankAfterTruncation(first, bytes);
+  if (isIntact) return createPdfiumSource(first, bytes, limits);
   const isUsable = first !== 'corrupt' && first.pageCount > 0 && !isBlankAfterTruncation(first, bytes);
   // Two engines that each hold a large file would exceed the memory limit.
   if (!isUsable && first !== 'corrupt') first.close();

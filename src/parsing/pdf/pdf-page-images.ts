@@ -12,9 +12,9 @@ export async function renderPdfPage(
 ): Promise<Raster | null> {
   const opened = await PdfiumDocument.open(bytes);
   if (opened === 'encrypted') return null;
-  const isSound = opened !== 'corrupt' && hasPages(opened);
-  if (!isSound && opened !== 'corrupt') opened.close();
-  const document = isSound ? opened : await openWithTrailer(bytes, limits);
+  const isIntact = opened !== 'corrupt' && hasPages(opened);
+  if (!isIntact && opened !== 'corrupt') opened.close();
+  const document = isIntact ? opened : await openWithTrailer(bytes, limits);
   if (document === null) return null;
   try {
     return index >= 0 && index < document.pageCount ? document.render(index, scaleOf) : null;

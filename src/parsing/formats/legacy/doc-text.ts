@@ -68,7 +68,7 @@ export class DocText {
   }
 
   /** Returns the text added after the pages as one text. */
-  takeRest(): string {
+  takeRemainingText(): string {
     return this.takePages().join('\n\n').trim();
   }
 

@@ -42,7 +42,7 @@ export function* parseDoc(file: CompoundFile, limits: ParseLimits): Generator<st
   text.add(stream, parts.main);
   yield* text.takePages();
   text.add(stream, parts.notes);
-  const notes = text.takeRest();
+  const notes = text.takeRemainingText();
   if (notes !== '') yield notes;
   return {
     headings: true,
