@@ -169,7 +169,8 @@ const booleanQueryParameter = (name: string, description: string) => ({
   schema: { type: 'boolean', default: false },
 });
 
-function parametersOf(route: Route): JsonObject[] {
+/** Values in the path, the query string and the headers of an operation. */
+export function parametersOf(route: Route): JsonObject[] {
   switch (route.kind) {
     case 'json':
       return route.queryFields.map((name) => ({

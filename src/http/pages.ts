@@ -1,8 +1,10 @@
 import type { Metrics } from '../core/metrics.ts';
 import type { Dashboard } from './dashboard.ts';
-import { docsPolicy, renderDocsPage } from './docs.ts';
+import { DocsSite } from './docs/docs-site.ts';
+import { docsPolicy } from './docs/page-frame.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { accountApiInfo, createOpenApiDocument } from './openapi.ts';
+import { parseQuery } from './pipeline/body-fields.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes/route.ts';
 
@@ -31,7 +33,7 @@ export interface PageRequest {
   readonly isDraining: boolean;
 }
 
-type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'docs'>;
+type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi'>;
 
 /**
  * Serves the dashboard and the pages about the server itself. Static pages are rendered once, on first use.
@@ -39,6 +41,7 @@ type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi' | 'do
 export class Pages {
   readonly #options: PagesOptions;
   readonly #staticPages = new Map<StaticPage, Reply>();
+  #docs: DocsSite | null = null;
 
   constructor(options: PagesOptions) {
     this.#options = options;
@@ -63,8 +66,11 @@ export class Pages {
         return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
       case 'account-openapi':
-      case 'docs':
         return this.#staticPage(page);
+      case 'docs':
+        return this.#documentation('', exchange);
+      case 'documentation':
+        return this.#documentation(params['*'] ?? '', exchange);
     }
   }
 
@@ -72,6 +78,17 @@ export class Pages {
     const reply = this.#staticPages.get(page) ?? renderStaticPage(page, this.#options);
     this.#staticPages.set(page, reply);
     return reply;
+  }
+
+  /** Errors: 404 for a page that does not exist, 400 for a search that is too long. */
+  #documentation(path: string, exchange: Exchange): Reply {
+    this.#docs ??= new DocsSite(this.#options.routes);
+    const html =
+      path === 'search' ? this.#docs.search(parseQuery(exchange).get('q') ?? '') : this.#docs.page(path);
+    return textReply(200, 'text/html; charset=utf-8', html, {
+      'content-security-policy': docsPolicy,
+      'referrer-policy': 'no-referrer',
+    });
   }
 
   #readyz(isDraining: boolean): Reply {
@@ -99,10 +116,5 @@ function renderStaticPage(page: StaticPage, { routes, version }: PagesOptions): 
       );
     case 'account-openapi':
       return jsonReply(200, createOpenApiDocument(routes.filter(isAccount), version, accountApiInfo));
-    case 'docs':
-      return textReply(200, 'text/html; charset=utf-8', renderDocsPage(routes), {
-        'content-security-policy': docsPolicy,
-        'referrer-policy': 'no-referrer',
-      });
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { docsPolicy, renderDocsPage } from '../../src/http/docs.ts';
+import { DocsSite } from '../../src/http/docs/docs-site.ts';
+import { docsPolicy } from '../../src/http/docs/page-frame.ts';
 import { accountApiInfo, createOpenApiDocument, openApiPath } from '../../src/http/openapi.ts';
 import type { Route } from '../../src/http/routes/route.ts';
 import { routes } from '../../src/http/routes/routes.ts';
@@ -218,7 +219,7 @@ t.test('every documented example is a valid request', (t) => {
 });
 
 t.test('the documentation page shows every operation, needs no script and loads nothing', async (t) => {
-  const html = renderDocsPage(routes);
+  const html = new DocsSite(routes).page('');
   for (const route of routes) {
     if (route.kind === 'page' && route.page === 'home') continue;
     t.ok(html.includes(`${route.isVersioned ? '/v1' : ''}${openApiPath(route.path)}</code>`), route.path);

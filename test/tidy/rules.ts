@@ -37,7 +37,11 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit'],
     'type:accounts',
   ],
-  http: ['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon'],
+  http: [
+    ...['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon'],
+    // Search of the documentation.
+    ...['text/fold', 'text/languages'],
+  ],
   // The account operations call their modules directly.
   'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
   // Commands that work on a data directory or on an account at Stripe without a server.
@@ -84,8 +88,8 @@ export const reservedWords: readonly {
 }[] = [
   {
     words: /\bprocess\.env\b(?!\.\w+ = )/,
-    // The dashboard shows it inside of code that people copy.
-    where: /^(src\/config\/|web\/src\/pages\/code-samples\.ts$)/,
+    // The dashboard and the documentation show it inside of code that people copy.
+    where: /^(src\/config\/|(web\/src\/pages|src\/http\/docs)\/code-samples\.ts$)/,
     rule: 'only src/config reads environment variables',
   },
   {

@@ -79,7 +79,16 @@ export const pageRoutes: readonly Route[] = [
   createPageRoute('docs', {
     path: '/docs',
     operation: 'docs',
-    summary: 'API documentation page',
-    description: 'HTML page without scripts or external resources.',
+    summary: 'Documentation',
+    description:
+      'Start page of the documentation with all operations: HTML without scripts or external resources.',
+  }),
+  createPageRoute('documentation', {
+    path: '/docs/*',
+    operation: 'docs',
+    summary: 'Documentation page',
+    description:
+      'A guide, a reference page, the operations of one group (`/docs/api/documents`) or a search (`/docs/search?q=backup`).',
+    errorResponses: { 400: 'The search is too long.', 404: 'The page does not exist.' },
   }),
 ];

@@ -40,7 +40,7 @@ export interface PageRoute extends RouteDescription {
   readonly kind: 'page';
   readonly page:
     | ('home' | 'dashboard-entry' | 'dashboard' | 'asset')
-    | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs');
+    | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs' | 'documentation');
 }
 
 export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;

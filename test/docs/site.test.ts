@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process';
+import t, { type Test } from 'tap';
+import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
+import { testFileMsMax } from '../timeouts.ts';
+
+/** The documentation that the real server serves at /docs. */
+
+t.setTimeout(testFileMsMax);
+
+interface OpenApiDocument {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Record<
+    string,
+    Record<string, { readonly tags?: readonly string[]; readonly servers?: unknown }>
+  >;
+}
+
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+const unescapeHtml = (html: string) =>
+  html.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => entities[name] ?? '');
+const hrefsOf = (html: string) =>
+  [...html.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => unescapeHtml(href));
+
+interface Site {
+  readonly server: TestServer;
+  readonly get: (path: string) => Promise<Response>;
+  /** HTML of every page, by address. */
+  readonly pages: ReadonlyMap<string, string>;
+}
+
+/** Every page of the documentation that a link leads to, by address. */
+async function readPages(t: Test, get: (path: string) => Promise<Response>): Promise<Map<string, string>> {
+  const pages = new Map<string, string>();
+  const waiting = ['/docs'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (pages.has(path)) continue;
+    const reply = await get(path);
+    t.equal(reply.status, 200, path);
+    t.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8', path);
+    t.match(reply.headers.get('content-security-policy'), /^default-src 'none'; style-src 'sha256-/, path);
+    const html = await reply.text();
+    pages.set(path, html);
+    for (const href of hrefsOf(html)) {
+      const [target = ''] = href.split('#');
+      if (/^\/docs(\/|$)/.test(target)) waiting.push(target);
+    }
+  }
+  return pages;
+}
+
+/** Runs a command of a page; returns the status of the reply. */
+function runCurl(code: string, server: TestServer): Promise<number> {
+  const command = code
+    .replaceAll('http://127.0.0.1:8720', server.url)
+    .replace('curl -s', 'curl -s -o /dev/null -w "%{http_code}"');
+  const env = {
+    PATH: process.env.PATH,
+    QUARRY_API_KEY: operatorKey,
+    QUARRY_ADMIN_KEY: adminKey,
+    QUARRY_SESSION: 'zes_none',
+  };
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { env });
+  let output = '';
+  child.stdout.on('data', (part: Buffer) => {
+    output += part.toString();
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => (code === 0 ? resolve(Number(output)) : reject(new Error(`exit ${code}`))));
+  });
+}
+
+async function checkSidebar(t: Test, { pages }: Site): Promise<void> {
+  for (const path of [
+    'guides/getting-started',
+    'operate/backup',
+    'reference/cli',
+    'glossary',
+    'api/documents',
+  ])
+    t.ok(pages.has(`/docs/${path}`), path);
+}
+
+async function checkNoLoads(t: Test, { pages }: Site): Promise<void> {
+  for (const [path, html] of pages)
+    t.notMatch(
+      html.replace(/<pre[\s\S]*?<\/pre>/g, ''),
+      /<script|\bsrc=|<link|url\(|@import|\son\w+="/i,
+      path,
+    );
+}
+
+async function checkLinks(t: Test, { pages }: Site): Promise<void> {
+  for (const [path, html] of pages) {
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    t.equal(new Set(ids).size, ids.length, `${path}: anchors are unique`);
+    for (const href of hrefsOf(html)) {
+      const [target = '', anchor] = href.split('#');
+      if (/^https:/.test(target)) continue;
+      if (!/^\/docs(\/|$)/.test(target)) t.match(target, /^\/(app\/|openapi\.json|api\/openapi\.json)/, href);
+      else if (anchor !== undefined) t.ok(pages.get(target)?.includes(` id="${anchor}"`), `${path}: ${href}`);
+    }
+  }
+}
+
+async function checkOperations(t: Test, { get, pages }: Site): Promise<void> {
+  for (const source of ['/openapi.json', '/api/openapi.json']) {
+    const { paths, servers } = (await (await get(source)).json()) as OpenApiDocument;
+    for (const [path, methods] of Object.entries(paths))
+      for (const [method, { tags = [] }] of Object.entries(methods)) {
+        if (path === '/') continue;
+        const prefix = methods.servers === undefined ? (servers[0]?.url ?? '').replace(/\/$/, '') : '';
+        if (method === 'servers') continue;
+        const sections = (pages.get(`/docs/api/${tags[0]}`) ?? '').split('<section ');
+        const section = sections.find((each) =>
+          each.includes(`<code>${method.toUpperCase()} ${prefix}${path}</code>`),
+        );
+        for (const language of ['curl', 'Node', 'Python'])
+          t.ok(section?.includes(`<summary>${language}</summary><pre`), `${method} ${path}: ${language}`);
+      }
+  }
+}
+
+async function checkSearch(t: Test, { get }: Site): Promise<void> {
+  for (const word of ['backup', 'Backups']) {
+    const html = await (await get(`/docs/search?q=${word}`)).text();
+    const [first] = [...html.matchAll(/<li><a href="([^"]+)">[^<]+<\/a><p/g)].map(([, href]) => href);
+    t.match(first, /^\/docs\/operate\/backup#/, word);
+  }
+  t.match(await (await get('/docs/search?q=%22%3Cb%3E')).text(), /value="&quot;&lt;b&gt;"/);
+  t.match(await (await get('/docs/search?q=volcano')).text(), /No page contains these words/);
+  t.match(await (await get('/docs/search')).text(), /Enter words/);
+  t.equal((await get(`/docs/search?q=${'x'.repeat(201)}`)).status, 400);
+  t.equal((await get('/docs/search?q=%ff')).status, 422);
+}
+
+async function checkUnknownPaths(t: Test, { get }: Site): Promise<void> {
+  for (const path of ['nowhere', '../package', '%2e%2e%2fREADME', 'operate/backup.md', '__proto__'])
+    t.equal((await get(`/docs/${path}`)).status, 404, path);
+}
+
+async function checkExamples(t: Test, { server, pages }: Site): Promise<void> {
+  const groups = ['collections', 'documents', 'queries', 'status', 'parsers', 'models', 'admin', 'usage'];
+  for (const group of groups)
+    for (const section of (pages.get(`/docs/api/${group}`) ?? '').split('<section ').slice(1)) {
+      const [, code = ''] =
+        /<summary>curl<\/summary><pre tabindex="0"><code>([\s\S]*?)<\/code>/.exec(section) ?? [];
+      const example = unescapeHtml(code);
+      if (!example.includes('/v1/')) continue;
+      const status = await runCurl(example, server);
+      t.notOk([405, 415, 422].includes(status) || status >= 500, `${status}: ${example}`);
+      if (example.includes('QUARRY_API_KEY')) t.not(status, 401, example);
+    }
+}
+
+t.test('the documentation of a server', async (t) => {
+  const server = await TestServer.start(t, { ADMIN_KEY: adminKey });
+  const get = (path: string) => fetch(`${server.url}${path}`);
+  const site = { server, get, pages: await readPages(t, get) };
+  await t.test(
+    'the sidebar leads to the guides, the operation pages, the reference and the operations',
+    (t) => checkSidebar(t, site),
+  );
+  await t.test('no page needs a script or loads anything', (t) => checkNoLoads(t, site));
+  await t.test('every link and anchor resolves, and anchors are unique', (t) => checkLinks(t, site));
+  await t.test('every published operation has a section with three examples', (t) =>
+    checkOperations(t, site),
+  );
+  await t.test('the search finds pages by their words, in any form', (t) => checkSearch(t, site));
+  await t.test('other paths get 404', (t) => checkUnknownPaths(t, site));
+  await t.test('every curl example of the retrieval API reaches its operation with a valid request', (t) =>
+    checkExamples(t, site),
+  );
+});
