@@ -280,6 +280,7 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
       embed: (query) => queryEmbedder.embed({ ...query, model: catalog.getForCollection(query.model).id }),
       rerank: async (model, query, texts) =>
         (await models.rerank(model, query, texts, { priority: 'query' })).scores,
+      measureRelevance: (query, texts) => models.measureRelevance(query, texts),
       rerankWeight: (model, query) => catalog.rerankWeight(model, wordList.computeFamiliarity(query)),
     },
   });

@@ -74,6 +74,8 @@ interface PrintableResult {
   readonly explain: ResultExplanation | undefined;
 }
 
+const noGoodMatch = 'No good match: the collection probably does not answer this. Nearest results:';
+
 type QueryReply = TopSnippetsResponse | TopPagesResponse | TopDocumentsResponse;
 
 async function search(
@@ -108,6 +110,7 @@ async function search(
   }
   for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${toPrintable(warning)}\n`);
   if (reply.results.length === 0) context.terminal.out('No results.');
+  else if (reply.explain?.good_match === false) context.terminal.out(`${noGoodMatch}\n`);
   const printableResults = (reply.results as readonly Result[]).map(toPrintableResult);
   const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
   const columns = Math.min(textColumnsMax, context.terminal.columns);
@@ -180,7 +183,7 @@ function explainLines(explain: ResultExplanation, columns: number): string[] {
     explain.lexical.terms.length === 0 ? '' : ` (${explain.lexical.terms.map(toPrintable).join(', ')})`;
   const text =
     `lexical ${number(explain.lexical.score)}${terms}; vector ${number(explain.vector.similarity)}; ` +
-    `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}`;
+    `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}; relevance ${number(explain.relevance)}`;
   return wrap(text, columns - indent.length).map((line) => indent + line);
 }
 

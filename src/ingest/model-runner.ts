@@ -139,6 +139,19 @@ export class ModelRunner {
     return { scores, tokens, inferenceMs: ms };
   }
 
+  /**
+   * Returns one score of the built-in reranker per document, whichever rerankers are configured; null when
+   * too many calls wait for it.
+   */
+  async measureRelevance(query: string, documents: readonly string[]): Promise<Float32Array | null> {
+    try {
+      return (await this.#builtInReranker.scoreAt('urgent', query, documents)).scores;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'unavailable') throw error;
+      return null;
+    }
+  }
+
   async #runInPool(
     { id, backend }: { readonly id: string; readonly backend: InstalledModel<LocalReranker> },
     query: string,

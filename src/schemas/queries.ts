@@ -154,6 +154,10 @@ export const ResultExplanation = Component('ResultExplanation', 'Explanation of 
   }),
   fused: Type.Number({ description: 'Score after fusion of both.' }),
   rerank: Nullable(Type.Number(), { description: 'Score of the reranker; null without a reranker.' }),
+  relevance: Nullable(Type.Number(), {
+    description:
+      'Relevance of the text to the query, 0 to 1, comparable between queries: score of the built-in reranker for the first 10 results; null for others.',
+  }),
   look: Nullable(
     Type.Object({
       lead: Type.Number({ description: 'Share of query terms in the first words of the text.' }),
@@ -184,7 +188,7 @@ export const QueryExplanation = Component('QueryExplanation', 'Explanation of a 
   ms: Type.Object({
     embed: Type.Number(),
     search: Type.Number(),
-    rerank: Type.Number(),
+    rerank: Type.Number({ description: 'Includes the measurement of `relevance`.' }),
     read: Type.Number(),
   }),
   missing: Type.Array(
@@ -205,6 +209,10 @@ export const QueryExplanation = Component('QueryExplanation', 'Explanation of a 
     }),
     { description: 'Spelling corrections.' },
   ),
+  good_match: Nullable(Type.Boolean(), {
+    description:
+      'Whether one of the first 10 results has a `relevance` of at least 0.5. False: the collection probably has no answer. Null if relevance was not measured.',
+  }),
   looked_at: Type.Integer({ description: 'Number of snippets that `latency_mode: high` rescored.' }),
   control: Type.Object(
     {

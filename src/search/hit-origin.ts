@@ -1,6 +1,8 @@
+import type { StoredChunk } from '../storage/chunks.ts';
 import type { Language } from '../text/languages.ts';
 import { findWordMatches } from '../text/query.ts';
 import type { Candidate } from './candidates.ts';
+import { toModelText } from './chunk-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { RankedItem } from './rerank.ts';
 import type { HitOrigin } from './search-result.ts';
@@ -9,17 +11,25 @@ import type { HitOrigin } from './search-result.ts';
 export interface MatchedText {
   readonly text: string;
   readonly language: string | null;
+  /** Returns the text that a reranker reads. */
+  readonly modelText: () => string;
 }
 
 /** Placeholder for the text of a hit without `explain`. */
-export const noText: MatchedText = { text: '', language: null };
+export const noText: MatchedText = { text: '', language: null, modelText: () => '' };
+
+/** Returns the text of a coarse chunk; a reranker also reads its title and headings. */
+export function toMatchedText(chunk: StoredChunk): MatchedText {
+  const { text, language } = chunk;
+  return { text, language, modelText: () => toModelText({ chunk }) };
+}
 
 /** Returns the scores and matches that explain a hit. */
 export function toHitOrigin(
   { request, lexicalQuery, vector }: PreparedQuery,
   { fused, rerank }: Pick<RankedItem<unknown>, 'fused' | 'rerank'>,
   { lexical, similarity, proximity }: Pick<Candidate, 'lexical' | 'similarity' | 'proximity'>,
-  { text, language }: MatchedText,
+  { text, language, modelText }: MatchedText,
 ): HitOrigin {
   return {
     lexical,
@@ -28,5 +38,7 @@ export function toHitOrigin(
     rerank,
     matches: request.explain ? findWordMatches(lexicalQuery, text, language as Language | null) : [],
     proximity: proximity ?? null,
+    modelText,
+    relevance: null,
   };
 }

@@ -15,6 +15,8 @@ export interface QueryModels {
   }): Promise<Float32Array>;
   /** Returns one score in 0..1 per text. */
   rerank(model: string, query: string, texts: readonly string[]): Promise<Float32Array>;
+  /** Returns one score of the built-in reranker in 0..1 per text; null when too many calls wait for it. */
+  measureRelevance(query: string, texts: readonly string[]): Promise<Float32Array | null>;
   /** Returns the weight of the model's scores for a query; the first stage has weight 1. */
   rerankWeight(model: string, query: string): number;
 }

@@ -17,9 +17,13 @@ export interface HitOrigin {
   readonly proximity: ProximityScores | null;
   /** Query words that the text contains; only with `explain`. */
   readonly matches: readonly WordMatch[];
+  /** Returns the text that a reranker reads. */
+  readonly modelText: () => string;
+  /** Score of the built-in reranker, 0..1; null if it was not measured. */
+  readonly relevance: number | null;
 }
 
-interface Hit {
+export interface Hit {
   readonly version: VersionRecord;
   readonly score: number;
   readonly origin: HitOrigin;
@@ -41,6 +45,8 @@ export type DocumentHit = Hit;
 export interface SearchResult<H> {
   /** Best first. */
   readonly hits: H[];
+  /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
+  readonly goodMatch: boolean | null;
   /** Only with `explain`. */
   readonly shards: IndexHits['shards'];
   readonly times: SearchTimes;

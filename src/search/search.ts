@@ -4,9 +4,10 @@ import { embed } from './embed.ts';
 import type { AnalyzedQuery, PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
+import { measureRelevance } from './relevance.ts';
 import { appendUnranked, rerank } from './rerank.ts';
 import type { SearchComponents } from './search-components.ts';
-import type { DocumentHit, PageHit, SearchResult, SnippetHit } from './search-result.ts';
+import type { DocumentHit, Hit, PageHit, SearchResult, SnippetHit } from './search-result.ts';
 import { limitResults } from './selection.ts';
 import { documents } from './strategies/documents.ts';
 import { fineSnippets } from './strategies/fine-snippets.ts';
@@ -54,10 +55,10 @@ export class Search {
     return this.#findResults(listing, prepareQuery(listingRequest, recorder, analyzed, null));
   }
 
-  async #search<Item, Result extends { readonly score: number }, Hit>(
-    strategy: ResultStrategy<Item, Result, Hit>,
+  async #search<Item, Result extends { readonly score: number }, H extends Hit>(
+    strategy: ResultStrategy<Item, Result, H>,
     request: SearchRequest,
-  ): Promise<SearchResult<Hit>> {
+  ): Promise<SearchResult<H>> {
     const components = this.#components;
     const recorder = new QueryRecorder(components.clock);
     const analyzed = await recorder.measure('search', () => analyze(components, request));
@@ -66,10 +67,10 @@ export class Search {
   }
 
   /** Runs the stages after analysis and embedding. */
-  async #findResults<Item, Result extends { readonly score: number }, Hit>(
-    strategy: ResultStrategy<Item, Result, Hit>,
+  async #findResults<Item, Result extends { readonly score: number }, H extends Hit>(
+    strategy: ResultStrategy<Item, Result, H>,
     query: PreparedQuery,
-  ): Promise<SearchResult<Hit>> {
+  ): Promise<SearchResult<H>> {
     const components = this.#components;
     // Searches the shards, fuses the scores, and reads what the next stages need.
     const { items, rest, shards } = await strategy.findItems(components, query);
@@ -78,7 +79,8 @@ export class Search {
     const results = await strategy.toResults(components, query, ranked);
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);
-    return toSearchResult(query, hits, query.request.explain ? shards : []);
+    const measured = await measureRelevance(components, query, hits);
+    return toSearchResult(query, measured, query.request.explain ? shards : []);
   }
 }
 
@@ -101,13 +103,13 @@ function prepareQuery(
   };
 }
 
-function toSearchResult<Hit>(
+function toSearchResult<H>(
   { request, recorder, vector, corrections }: PreparedQuery,
-  hits: Hit[],
-  shards: SearchResult<Hit>['shards'],
-): SearchResult<Hit> {
+  { hits, goodMatch }: Pick<SearchResult<H>, 'hits' | 'goodMatch'>,
+  shards: SearchResult<H>['shards'],
+): SearchResult<H> {
   const { times, selection, missing, reranked } = recorder;
   const embedded = vector !== null && (request.vector ?? null) === null;
   const models = { embedded, reranked, missing };
-  return { hits, shards, times, models, control: request.control, selection, corrections };
+  return { hits, goodMatch, shards, times, models, control: request.control, selection, corrections };
 }

@@ -150,6 +150,7 @@ function toExplanation(result: SearchResult<DocumentHit>): QueryExplanation {
       terms: [...terms],
       read_as: read,
     })),
+    good_match: result.goodMatch,
     looked_at: choice.rescored,
     control: toControlExplanation(result),
   };
@@ -214,6 +215,7 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
     vector: { similarity: origin.similarity },
     fused: origin.fused,
     rerank: origin.rerank,
+    relevance: origin.relevance,
     look: origin.proximity,
   };
   return `,"explain":${JSON.stringify(explanation)}`;

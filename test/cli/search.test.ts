@@ -15,6 +15,7 @@ const snippet = {
     vector: { similarity: 0.75 },
     fused: 0.03,
     rerank: null,
+    relevance: 0.81,
   },
 };
 
@@ -84,6 +85,7 @@ t.test('search --json prints the unchanged reply, and --explain shows scores and
     shards: [{ shard: 0, strategy: 'graph', candidates: 64, ms: 0.42 }],
     ms: { embed: 0.5, search: 1.25, rerank: 0, read: 2 },
     spelling: [{ typed: 'refnud', terms: ['refund'], read_as: 'refunds' }],
+    good_match: true,
     looked_at: 100,
     control: {
       ...{ weights: { lexical: 1, vector: 0.6 }, min_score: null, max_per_document: 2 },
@@ -95,7 +97,10 @@ t.test('search --json prints the unchanged reply, and --explain shows scores and
   server.fixedReplies.set('queries/top-snippets', reply);
   t.same(JSON.parse((await runQuarry(['search', 'q', '--json'], { variables })).out), reply);
   const printed = (await runQuarry(['search', 'q', '--explain'], { variables })).out;
-  t.match(printed, /lexical 3\.5000 \(refund\); vector 0\.7500; fused 0\.0300; rerank none/);
+  t.match(
+    printed,
+    /lexical 3\.5000 \(refund\); vector 0\.7500; fused 0\.0300; rerank none;\s+relevance\s+0\.8100/,
+  );
   t.match(
     printed,
     /Milliseconds: embed 0\.5, search 1\.3, rerank 0\.0, read 2\.0\n {2}shard 0: graph, 64 candidates/,
@@ -127,6 +132,22 @@ t.test('search rejects contradictory flags and filters that are not JSON', async
     t.equal((await runQuarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
   }
   t.equal(server.requests.length, 0);
+});
+
+t.test('search says when there is no good match, and shows the results below', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  for (const [goodMatch, pattern] of [
+    [false, /^No good match: .*\n\n {0,2}1\./],
+    [true, /^ {0,2}1\./],
+    [null, /^ {0,2}1\./],
+  ] as const) {
+    server.fixedReplies.set('queries/top-snippets', {
+      results: [snippet],
+      explain: { good_match: goodMatch },
+    });
+    const printed = (await runQuarry(['search', 'how'], { variables })).out;
+    t.match(printed, pattern, String(goodMatch));
+  }
 });
 
 t.test('warnings of a reply are printed beside the results', async (t) => {

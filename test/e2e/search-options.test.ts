@@ -195,3 +195,48 @@ await t.test('a collection stores query defaults that a query can override', asy
   const listed: object = await api.call('collections/get-collection-list');
   t.match(listed, { query_defaults: [{ collection_name, query_defaults }] });
 });
+
+/** Reads the fields that the published replies do not have. */
+function readRelevance(reply: { readonly results: readonly object[]; readonly explain?: object }) {
+  const results = reply.results as readonly { readonly explain: { readonly relevance: number | null } }[];
+  const { good_match } = reply.explain as { readonly good_match: boolean | null };
+  return { goodMatch: good_match, relevance: results.map(({ explain }) => explain.relevance) };
+}
+
+await t.test('explain tells a list with an answer from one without', async (t) => {
+  const collection_name = 'contracts';
+  await api.call('collections/add-collection', { collection_name });
+  const texts = {
+    term: 'The initial term of this agreement is sixty (60) months from the commencement date.',
+    deposit: 'The tenant shall pay a security deposit of two monthly rents before the keys are handed over.',
+    parking: 'Vehicles may be parked only in the marked spaces behind the building.',
+    cellar: 'The cellar must be kept dry and free of flammable materials.',
+  };
+  await api.addAll(
+    collection_name,
+    Object.entries(texts).map(([path, text]) => ({ path, content: { type: 'text', text } })),
+  );
+  for (const operation of queryOperations) {
+    const ask = (query: string) => api.call(operation, { collection_name, query, k: 4, explain: true });
+    const answered = await ask('how long is the initial term of the agreement?');
+    t.equal(answered.results[0]?.path, 'term');
+    const { goodMatch, relevance } = readRelevance(answered);
+    t.equal(goodMatch, true, operation);
+    t.ok(relevance[0]! >= 0.5);
+    const unanswered = readRelevance(await ask('when do electricity bills have to be paid?'));
+    t.equal(unanswered.goodMatch, false, operation);
+    t.equal(unanswered.relevance.length, 4);
+    for (const value of unanswered.relevance) t.ok(value! < 0.5);
+  }
+});
+
+await t.test('a listing by filter has no relevance', async (t) => {
+  const listed = await api.call('queries/top-documents', {
+    collection_name: collections.one,
+    query: null,
+    filter: { year: '2010' },
+    k: 3,
+    explain: true,
+  });
+  t.same(readRelevance(listed), { goodMatch: null, relevance: [null, null, null] });
+});

@@ -102,6 +102,7 @@ t.test('a built-in reranker gets all documents in one call', async (t) => {
   t.equal(ranked.tokens, sizes.length + 5, 'the query counts once per 64,000 characters');
   await runner.rerank('zerank-2', 'query', texts, { priority: 'slow' });
   t.same(builtInPriorities, ['urgent', 'background']);
+  t.same(await runner.measureRelevance('query', ['ab', 'abc']), Float32Array.of(2, 3));
   t.same(tasks, []);
 });
 
@@ -127,6 +128,8 @@ t.test('a failed query names the model, other callers get the cause', async (t) 
     t.fail('not an error of a model'),
   );
   await t.rejects(crowded.rerank('mine', 'a', ['b'], { priority: 'query' }), busy);
+  t.equal(await crowded.measureRelevance('a', ['b']), null);
+  await t.rejects(runner.measureRelevance('a', ['b']), failure);
 });
 
 t.test('an empty list runs no model', async (t) => {

@@ -85,6 +85,7 @@ export function createSearch(
     isKnownWord,
     models: {
       embed: async ({ text }) => letterVectors([text]).vectors,
+      measureRelevance: async (_query, texts) => new Float32Array(texts.length),
       rerankWeight: () => 1,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
       ...models,

@@ -53,6 +53,8 @@ function hit() {
     rerank: random.below(2) === 0 ? null : number(),
     proximity: random.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
     matches: Array.from({ length: random.below(3) }, () => ({ queryWord: text(), words: [text()] })),
+    modelText: text,
+    relevance: random.below(2) === 0 ? null : number(),
   };
   const content = text();
   const path = `${id} ${id % 2 === 0 ? '\ud800"' : 'é'}`;
@@ -82,6 +84,7 @@ const explanationOf = ({ origin }: AnyHit) => ({
   vector: { similarity: origin.similarity },
   fused: origin.fused,
   rerank: origin.rerank,
+  relevance: origin.relevance,
   look: origin.proximity,
 });
 
@@ -153,7 +156,8 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
     ];
     const selection = { checked: 0, complete: true, rescored: 7 };
     const corrections = [{ typed: 'herrng', terms: ['her'], replacement: '"herring"' }];
-    const found = { hits, shards, times, models, control: defaultControl, selection, corrections };
+    const goodMatch = [true, false, null][random.below(3)]!;
+    const found = { hits, goodMatch, shards, times, models, control: defaultControl, selection, corrections };
     const showing = {
       metadata: random.below(2) === 0,
       explain: random.below(2) === 0,
@@ -165,6 +169,7 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
     const expectedExplanation = {
       ...{ shards: found.shards, ms: times, missing: [] },
       spelling: [{ typed: 'herrng', terms: ['her'], read_as: '"herring"' }],
+      good_match: goodMatch,
       looked_at: 7,
       control: usual,
     };
@@ -197,6 +202,7 @@ t.test('a search that stopped at its limits reports it with the requested values
   const times = { embed: 0, search: 0, rerank: 0, read: 0 };
   const found = {
     hits: [],
+    goodMatch: null,
     shards: [],
     times,
     models,

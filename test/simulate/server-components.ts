@@ -229,6 +229,7 @@ function createSearch({ options: { clock }, parts, indexes }: ComponentContext):
     models: {
       embed: async ({ text, model }) => letterVectors([text], embedderFor(model?.id).dimensions).vectors,
       rerank: async (_model, _query, texts) => new Float32Array(texts.length),
+      measureRelevance: async (_query, texts) => new Float32Array(texts.length),
       rerankWeight: () => 1,
     },
   });

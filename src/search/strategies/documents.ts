@@ -3,7 +3,7 @@ import type { StoredChunk } from '../../storage/chunks.ts';
 import type { Candidate, CandidateList } from '../candidates.ts';
 import { readChunks, readRecords, toModelText } from '../chunk-hits.ts';
 import { findConstrainedChunks, toTextPredicate } from '../constrained-chunks.ts';
-import { noText, toHitOrigin } from '../hit-origin.ts';
+import { noText, toHitOrigin, toMatchedText } from '../hit-origin.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readBestChunks, usesProximity } from '../proximity-rescoring.ts';
 import type { RankedItem } from '../rerank.ts';
@@ -117,7 +117,8 @@ async function readHits(
   return results.flatMap((result, i) => {
     const version = records[i];
     if (version === undefined) return [];
-    const text = texts.get(version.version) ?? noText;
+    const chunk = texts.get(version.version);
+    const text = chunk === undefined ? noText : toMatchedText(chunk);
     return [{ version, score: result.score, origin: toHitOrigin(query, result, candidates[i]!, text) }];
   });
 }

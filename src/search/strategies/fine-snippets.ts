@@ -151,7 +151,9 @@ function toHit(
   // The proximity of a fine chunk is that of its coarse chunk.
   const { proximity } = candidate;
   const scores = { lexical, similarity, ...(proximity === undefined ? {} : { proximity }) };
-  const origin = toHitOrigin(query, result, scores, { text, language: chunk.language });
+  const { language } = chunk;
+  const modelText = () => textWithNeighbors(result.item);
+  const origin = toHitOrigin(query, result, scores, { text, language, modelText });
   const snippet = { text, start, end, pageStart, pageEnd };
   return { version, score: result.score, origin, snippet };
 }

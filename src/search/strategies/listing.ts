@@ -11,6 +11,8 @@ const origin: HitOrigin = {
   rerank: null,
   proximity: null,
   matches: [],
+  modelText: () => '',
+  relevance: null,
 };
 
 /** Versions of documents that match a filter, in no particular order and without scores. */

@@ -2,7 +2,7 @@ import type { CandidateList } from '../candidates.ts';
 import { type ChunkHit, readChunks, toModelText } from '../chunk-hits.ts';
 import { findAcceptedPages, scorePages } from '../chunk-pages.ts';
 import { type ChunkList, findConstrainedChunks, hasConstraints } from '../constrained-chunks.ts';
-import { toHitOrigin } from '../hit-origin.ts';
+import { toHitOrigin, toMatchedText } from '../hit-origin.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readBestChunks, usesProximity } from '../proximity-rescoring.ts';
 import type { RankedItem } from '../rerank.ts';
@@ -108,7 +108,7 @@ async function toPages(
     const pause = yieldToEventLoop();
     if (pause !== null) await pause;
     const { version, candidate, chunk } = entry.item;
-    const origin = toHitOrigin(query, entry, candidate, chunk);
+    const origin = toHitOrigin(query, entry, candidate, toMatchedText(chunk));
     for (const { pageIndex, share } of await findPages(components, query, entry.item)) {
       const key = `${version.version} ${pageIndex}`;
       const score = entry.score * share;

@@ -1,6 +1,6 @@
 import { type ChunkHit, toModelText } from '../chunk-hits.ts';
 import { findConstrainedChunks, hasConstraints, toTextPredicate } from '../constrained-chunks.ts';
-import { toHitOrigin } from '../hit-origin.ts';
+import { toHitOrigin, toMatchedText } from '../hit-origin.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readBestChunks } from '../proximity-rescoring.ts';
 import type { RankedItem } from '../rerank.ts';
@@ -43,6 +43,6 @@ async function findSnippetChunks(
 
 function toHit(query: PreparedQuery, result: RankedItem<ChunkHit>): SnippetHit {
   const { version, chunk, candidate } = result.item;
-  const origin = toHitOrigin(query, result, candidate, chunk);
+  const origin = toHitOrigin(query, result, candidate, toMatchedText(chunk));
   return { version, score: result.score, origin, snippet: chunk };
 }
