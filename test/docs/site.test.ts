@@ -1,23 +1,30 @@
 import { spawn } from 'node:child_process';
 import t, { type Test } from 'tap';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { findSampleReplies, findSamples, unescapeHtml } from './page-samples.ts';
 
 /** The documentation that the real server serves at /docs. */
 
 t.setTimeout(testFileMsMax);
 
-interface OpenApiDocument {
-  readonly servers: readonly { readonly url: string }[];
-  readonly paths: Record<
-    string,
-    Record<string, { readonly tags?: readonly string[]; readonly servers?: unknown }>
+interface OpenApiOperation {
+  readonly operationId?: string;
+  readonly tags?: readonly string[];
+  readonly servers?: unknown;
+  readonly responses?: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
   >;
 }
 
-const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
-const unescapeHtml = (html: string) =>
-  html.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => entities[name] ?? '');
+interface OpenApiDocument {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
 const hrefsOf = (html: string) =>
   [...html.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => unescapeHtml(href));
 
@@ -141,16 +148,46 @@ async function checkUnknownPaths(t: Test, { get }: Site): Promise<void> {
 
 async function checkExamples(t: Test, { server, pages }: Site): Promise<void> {
   const groups = ['collections', 'documents', 'queries', 'status', 'parsers', 'models', 'admin', 'usage'];
-  for (const group of groups)
-    for (const section of (pages.get(`/docs/api/${group}`) ?? '').split('<section ').slice(1)) {
-      const [, code = ''] =
-        /<summary>curl<\/summary><pre tabindex="0"><code>([\s\S]*?)<\/code>/.exec(section) ?? [];
-      const example = unescapeHtml(code);
-      if (!example.includes('/v1/')) continue;
-      const status = await runCurl(example, server);
-      t.notOk([405, 415, 422].includes(status) || status >= 500, `${status}: ${example}`);
-      if (example.includes('QUARRY_API_KEY')) t.not(status, 401, example);
-    }
+  const samples = groups.flatMap((group) => findSamples(pages.get(`/docs/api/${group}`) ?? ''));
+  for (const { language, code } of samples) {
+    if (language !== 'curl' || !code.includes('/v1/')) continue;
+    const status = await runCurl(code, server);
+    t.notOk([405, 415, 422].includes(status) || status >= 500, `${status}: ${code}`);
+    if (code.includes('QUARRY_API_KEY')) t.not(status, 401, code);
+  }
+}
+
+/** Checks that every sample reply of a page fits the reply schema that /openapi.json publishes. */
+async function checkSampleReplies(t: Test, { get, pages }: Site): Promise<void> {
+  for (const source of ['/openapi.json', '/api/openapi.json']) {
+    const { paths, components } = (await (await get(source)).json()) as OpenApiDocument;
+    const replies = new Map([...pages.values()].flatMap((html) => [...findSampleReplies(html)]));
+    for (const methods of Object.values(paths))
+      for (const { operationId = '', responses = {} } of Object.values(methods)) {
+        const sample = replies.get(operationId.replaceAll('_', '-'));
+        const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
+        const schema = success?.content?.['application/json']?.schema;
+        if (sample === undefined || schema === undefined) continue;
+        const resolved = resolveReferences(schema, components.schemas);
+        const validator = Compile(resolved as TSchema);
+        const value: unknown = JSON.parse(sample);
+        t.ok(validator.Check(value), `${operationId}: ${JSON.stringify([...validator.Errors(value)])}`);
+      }
+    t.ok(replies.size > 80, 'sample replies were found');
+  }
+}
+
+/** Returns a schema with its references to components replaced by the components. */
+function resolveReferences(schema: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => resolveReferences(item, schemas));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if ('$ref' in schema) {
+    const name = String(schema.$ref).split('/').at(-1) ?? '';
+    return resolveReferences(schemas[name], schemas);
+  }
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, resolveReferences(value, schemas)]),
+  );
 }
 
 t.test('the documentation of a server', async (t) => {
@@ -168,6 +205,9 @@ t.test('the documentation of a server', async (t) => {
   );
   await t.test('the search finds pages by their words, in any form', (t) => checkSearch(t, site));
   await t.test('other paths get 404', (t) => checkUnknownPaths(t, site));
+  await t.test('every sample reply fits the published schema of its operation', (t) =>
+    checkSampleReplies(t, site),
+  );
   await t.test('every curl example of the retrieval API reaches its operation with a valid request', (t) =>
     checkExamples(t, site),
   );

@@ -66,6 +66,9 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'billing', path: 'billing' },
   { name: 'nowhere', path: 'nowhere' },
   { name: 'docs', path: '/docs' },
+  { name: 'docs-guide', path: '/docs/guides/search-options' },
+  { name: 'docs-operations', path: '/docs/api/documents' },
+  { name: 'docs-search', path: '/docs/search?q=backup' },
 ];
 
 /** Screenshots used in the README; `npm run pictures` updates them. */

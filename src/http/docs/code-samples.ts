@@ -18,11 +18,6 @@ interface CodeSample {
 }
 
 const baseUrl = 'http://127.0.0.1:8720';
-const exampleSegments: Readonly<Record<string, string>> = {
-  collection: 'handbook',
-  path: 'refunds.txt',
-  file_path: 'index.css',
-};
 
 export function codeSamples(route: Route): readonly CodeSample[] {
   const call = sampleCall(route);
@@ -36,7 +31,7 @@ export function codeSamples(route: Route): readonly CodeSample[] {
 function sampleCall(route: Route): SampleCall {
   const fields = route.kind === 'account' ? (route.example as Record<string, unknown>) : {};
   const path = openApiPath(route.path).replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(fields[name] ?? exampleSegments[name] ?? name)),
+    encodeURIComponent(String(fields[name] ?? exampleSegment(route, name))),
   );
   const call = {
     method: route.method,
@@ -51,7 +46,7 @@ function sampleCall(route: Route): SampleCall {
     case 'account':
       return accountCall(call, route);
     case 'put':
-      return { ...call, contentType: 'text/plain', body: 'Refunds are paid within 14 days.' };
+      return { ...call, contentType: 'text/plain', body: 'Returns are free of charge.' };
     case 'multipart':
       return { ...call, contentType: 'multipart/form-data; boundary=part', body: multipartBody };
     case 'file':
@@ -60,6 +55,13 @@ function sampleCall(route: Route): SampleCall {
     case 'page':
       return call;
   }
+}
+
+/** Returns an example of a path parameter that no example request has. */
+function exampleSegment({ kind }: Route, name: string): string {
+  if (name === 'collection') return 'handbook';
+  if (name === 'path') return kind === 'put' ? 'returns.txt' : 'glossary';
+  return name;
 }
 
 const multipartBody = [

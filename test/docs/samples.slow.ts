@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
+import { adminKey, TestServer } from '../e2e/server.ts';
+import { createTenant } from '../e2e/tenant.ts';
+import { testFileMsMax } from '../timeouts.ts';
+import { findSamples, type PageSample, type SampleLanguage, sampleLanguages } from './page-samples.ts';
+
+/** Runs every code sample of the API reference against the server that shows it. */
+
+t.setTimeout(testFileMsMax);
+
+const documentedUrl = 'http://127.0.0.1:8720';
+const exampleIds = {
+  organization: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10',
+  key: '7c0d7a35-2f4e-4b57-8a3e-0f6f3f3f5a21',
+  user: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44',
+} as const;
+
+/** Operations that run first, because others need their effect. */
+const first = ['create-organization', 'rename-organization', 'add-collection', 'add-document'];
+/** Operations that run last, because they remove what others need. */
+const last = [
+  'remove-user',
+  'delete-user',
+  'delete-document',
+  'delete-collection',
+  'delete-any-organization',
+  'delete-organization',
+  'delete-own-user',
+  'revoke-session',
+  'logout',
+];
+
+/** Statuses of samples that cannot succeed without a device, a mail, a payment or another service. */
+const expectedStatuses: Readonly<Record<string, number>> = {
+  'change-model': 409, // the sample names the only built-in model, which the collection has
+  'get-page-image': 404, // a text has no page image
+  asset: 404, // the names of the files contain hashes
+  ...statusOf(400, ['confirm-administrator-second-factor', 'disable-administrator-second-factor']),
+  ...statusOf(400, ['confirm-second-factor', 'disable-second-factor', 'finish-second-factor']),
+  ...statusOf(400, ['verify-magic-link', 'confirm-magic-link']),
+  'accept-invite': 404,
+  'login-link': 401,
+  'delete-own-user': 409, // the user owns the organization of the sample of add-organization
+  ...statusOf(503, ['begin-provider-login', 'finish-provider-login']),
+  ...statusOf(503, ['preview-subscription', 'subscribe', 'downgrade', 'cancel-downgrade', 'cancel-upgrade']),
+  ...statusOf(503, ['add-payment-method', 'remove-payment-method', 'manage-billing-details', 'pause']),
+  ...statusOf(503, ['redeem-code', 'billing-webhook', 'begin-aws-marketplace', 'begin-vercel-marketplace']),
+  ...statusOf(404, ['get-marketplace-sign-up', 'bind-marketplace']),
+  ...statusOf(503, ['aws-marketplace-event', 'vercel-marketplace-event']),
+};
+
+function statusOf(status: number, operations: readonly string[]): Record<string, number> {
+  return Object.fromEntries(operations.map((operation) => [operation, status]));
+}
+
+function rankOf({ operation }: PageSample): number {
+  if (first.includes(operation)) return first.indexOf(operation) - first.length;
+  return last.indexOf(operation) + 1;
+}
+
+/** Runs a program and returns what it prints. */
+function run(command: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
+  const child = spawn(command, words, { env: { ...inherited, ...env } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => {
+      output += part.toString();
+    });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => resolve(output));
+  });
+}
+
+const commands: Readonly<Record<SampleLanguage, (code: string) => readonly [string, ...string[]]>> = {
+  curl: (code) => ['bash', '-euo', 'pipefail', '-c', code.replace('curl -s', 'curl -s -w "\\n%{http_code}"')],
+  Node: (code) => [process.execPath, '--input-type=module', '-e', code],
+  Python: (code) => ['python3', '-c', code],
+};
+
+/** Status of the reply: curl prints it last, Node first, and Python first or in the error. */
+const statusPatterns: Readonly<Record<SampleLanguage, RegExp>> = {
+  curl: /(\d{3})$/,
+  Node: /^(\d{3})\b/,
+  Python: /^(\d{3})\b|HTTPError: HTTP Error (\d{3})/m,
+};
+
+async function runSample({ language, code }: PageSample, env: NodeJS.ProcessEnv) {
+  const [command, ...words] = commands[language](code);
+  const output = await run(command, words, env);
+  const found = statusPatterns[language].exec(output);
+  return { status: Number(found?.[1] ?? found?.[2] ?? Number.NaN), output };
+}
+
+async function readSamples(server: TestServer): Promise<PageSample[]> {
+  const home = await (await fetch(`${server.url}/docs`)).text();
+  const paths = new Set([...home.matchAll(/href="(\/docs\/api\/[\w-]+)"/g)].map(([, path = '']) => path));
+  const pages = [...paths].map(async (path) => findSamples(await (await fetch(server.url + path)).text()));
+  return (await Promise.all(pages)).flat();
+}
+
+const { url: mailUrl, mails } = createMailFolder(t);
+const server = await TestServer.start(t, {
+  MAIL_URL: mailUrl,
+  ADMIN_PASSWORD_HASH: administrator.hash,
+});
+const samples = await readSamples(server);
+
+async function signIn(name: string): Promise<TestUser> {
+  const user = new TestUser(`${name}@example.com`, server, mails);
+  await user.signIn();
+  return user;
+}
+
+/** Creates an organization with two members and two keys for the samples of the account operations. */
+async function createAccount(language: string) {
+  const owner = await signIn(`owner-${language}`);
+  const member = await signIn(`member-${language}`);
+  const created = await owner.call('organizations/add-organization', { name: 'Acme' });
+  const { organization_id } = created.body;
+  await owner.call('organizations/users/invite-user', {
+    organization_id,
+    email: member.email,
+    permission: 'MEMBER',
+  });
+  const invite_code = /eyJ[\w.-]+/.exec(await member.findMail('eyJ'))?.[0];
+  await member.call('organizations/users/accept-invite', { invite_code });
+  const addKey = async (name: string) => {
+    const key = await owner.call('organizations/api-keys/add-api-key', {
+      organization_id,
+      name,
+      permission: 'all',
+    });
+    return key.body.id as string;
+  };
+  const user_id: string = (await member.call('users/get-user')).body.user.id;
+  return { owner, organization_id, user_id, keys: [await addKey('a'), await addKey('b')] };
+}
+
+async function runLanguage(t: Test, language: SampleLanguage): Promise<void> {
+  const { key, api } = await createTenant(server);
+  const { owner, organization_id, user_id, keys } = await createAccount(language.toLowerCase());
+  const env = { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: adminKey, QUARRY_SESSION: owner.token };
+  const otherOrganization = randomUUID();
+  let token = 'TOKEN';
+  const adapt = ({ operation, code }: PageSample): string => {
+    const isOther = operation === 'create-organization' || operation === 'delete-any-organization';
+    return code
+      .replaceAll(documentedUrl, server.url)
+      .replaceAll(exampleIds.organization, isOther ? otherOrganization : organization_id)
+      .replaceAll(exampleIds.key, operation.includes('organization') ? keys[0]! : keys[1]!)
+      .replaceAll(exampleIds.user, user_id)
+      .replaceAll('ada@example.com', owner.email)
+      .replace('token=TOKEN', `token=${token}`);
+  };
+  const own = samples.filter((sample) => sample.language === language);
+  for (const sample of own.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const { status, output } = await runSample({ ...sample, code: adapt(sample) }, env);
+    const expected = expectedStatuses[sample.operation];
+    const text = `${sample.operation}: ${output.slice(-500)}`;
+    if (expected === undefined) t.ok(status >= 200 && status < 400, text);
+    else t.equal(status, expected, text);
+    if (sample.operation === 'add-document') {
+      await api.addAll('handbook', [
+        { path: 'guides/setup.pdf', content: { type: 'text', text: 'Setup takes an hour.' } },
+        { path: 'old.txt', content: { type: 'text', text: 'An older text.' } },
+      ]);
+      const reference = { collection_name: 'handbook', path: 'guides/setup.pdf' };
+      const { document } = await api.call('documents/get-document-info', reference);
+      token = new URL(document.file_url).searchParams.get('token') ?? '';
+    }
+  }
+}
+
+t.ok(samples.length > 300, 'the reference has samples of all operations');
+for (const language of sampleLanguages)
+  await t.test(`every ${language} sample runs`, (t) => runLanguage(t, language));
