@@ -55,11 +55,13 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await first.getByText('page 2', { exact: true }).waitFor();
   t.equal(await page.getByLabel('Query').inputValue(), 'How long do refunds take?', 'kept in the URL');
 
-  const note = page.getByText('No result contains a word of the query.');
+  await first.getByText('Good match', { exact: true }).waitFor();
+  const note = page.getByText('No good match.');
   t.equal(await note.count(), 0);
   await page.getByLabel('Query').fill('volcanic islands');
   await page.keyboard.press('Enter');
   await note.waitFor();
+  await first.getByText('Weak match', { exact: true }).waitFor();
 
   for (const name of ['Overview', 'Usage']) {
     await page.getByRole('link', { name, exact: true }).click();

@@ -7,14 +7,18 @@ export function maxLexicalScore(results: readonly { readonly explain?: ResultExp
 }
 
 interface ExplanationProps {
+  /** Score within the query, 0 to 1. */
+  readonly score: number;
   readonly explain: ResultExplanation;
   readonly highest: number;
 }
 
 /** Explains how a result was found: scores of words, meaning and reranker, as bars. */
-export function Explanation({ explain, highest }: ExplanationProps) {
-  const { lexical, vector, fused, rerank, look: proximity } = explain;
+export function Explanation({ score, explain, highest }: ExplanationProps) {
+  const { lexical, vector, fused, rerank, relevance, look: proximity } = explain;
   const rows = [
+    ['Relevance', relevance, relevance],
+    ['Score within this query', score, score],
     ['Keyword (BM25)', lexical.score, lexical.score / highest],
     ['Vector (cosine)', vector.similarity, vector.similarity],
     ['Combined', fused, fused],

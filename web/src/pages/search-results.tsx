@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { findBestSentence } from '../../../src/core/excerpt.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
+import { goodMatchMin } from '../../../src/search/relevance.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { formatCount, formatCounted, formatDuration, formatScore } from '../format/numbers.ts';
@@ -44,11 +45,7 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
         </EmptyState>
       ) : (
         <>
-          {!found.results.some(matchesWord) && (
-            <p class="note">
-              No result contains a word of the query. These texts are the closest in meaning.
-            </p>
-          )}
+          <MatchNote found={found} />
           <Results key={found.number} found={found} />
         </>
       )}
@@ -56,7 +53,19 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
   );
 }
 
-/** Every query has closest texts, even if nothing answers it. Scores cannot tell: they compare within one query. */
+/** Every query has nearest texts, also one without an answer in the collection. */
+function MatchNote({ found }: { readonly found: PlaygroundReply }) {
+  if (found.explanation?.good_match === false)
+    return (
+      <p class="note">
+        <strong>No good match.</strong> The collection probably does not answer this. These are the nearest
+        texts.
+      </p>
+    );
+  if (found.results.some(matchesWord)) return null;
+  return <p class="note">No result contains a word of the query. These texts are the closest in meaning.</p>;
+}
+
 function matchesWord({ explain }: ResultProps['result']): boolean {
   return explain === undefined || explain.lexical.terms.length > 0;
 }
@@ -197,13 +206,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
           {path}
         </a>
         {page !== null && <span class="muted number">{pageLabel(location)}</span>}
-        <span class="score number" title="Score within this query, 0 to 1">
-          <span class="level" aria-hidden="true">
-            <span style={{ width: `${Math.round(result.score * 100)}%` }} />
-          </span>
-          <span class="visually-hidden">Score </span>
-          {formatScore(result.score)}
-        </span>
+        <MatchStrength relevance={explain?.relevance ?? null} />
       </div>
       <div class="result-body">
         <div class="result-text">{children}</div>
@@ -227,8 +230,23 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
           {isExplained ? 'Hide score details' : 'Show score details'}
         </button>
       )}
-      {isExplained && explain !== undefined && <Explanation explain={explain} highest={highest} />}
+      {isExplained && explain !== undefined && (
+        <Explanation score={result.score} explain={explain} highest={highest} />
+      )}
     </li>
+  );
+}
+
+/** Relevance is measured for the first results only. */
+function MatchStrength({ relevance }: { readonly relevance: number | null }) {
+  if (relevance === null) return null;
+  return (
+    <span class="match-strength" title={`Relevance ${formatScore(relevance)} of 1`}>
+      <span class="level" aria-hidden="true">
+        <span style={{ width: `${Math.round(relevance * 100)}%` }} />
+      </span>
+      {relevance >= goodMatchMin ? 'Good match' : 'Weak match'}
+    </span>
   );
 }
 
