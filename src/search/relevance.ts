@@ -1,14 +1,10 @@
+import { goodMatchMin } from '../core/good-match.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit, SearchResult } from './search-result.ts';
 
 /** Number of hits whose relevance is measured. */
 export const measuredHitsMax = 10;
-/**
- * Relevance from which a hit counts as a good match: the value that separates queries with and without an
- * answer best on six labeled sets (docs/guides/search-options.md has the error rates).
- */
-export const goodMatchMin = 0.5;
 
 /**
  * Measures the relevance of the first hits if the query asks for an explanation. Unlike the score of a hit,
@@ -16,10 +12,11 @@ export const goodMatchMin = 0.5;
  */
 export async function measureRelevance<H extends Hit>(
   { models }: Pick<SearchComponents, 'models'>,
-  { request: { explain }, text, recorder }: PreparedQuery,
+  { request: { explain, vector = null }, text, recorder }: PreparedQuery,
   hits: H[],
 ): Promise<Pick<SearchResult<H>, 'hits' | 'goodMatch'>> {
-  if (!explain || text === '') return { hits, goodMatch: null };
+  // The text of a query with a vector of its own may say little about it.
+  if (!explain || text === '' || vector !== null) return { hits, goodMatch: null };
   const texts = hits.slice(0, measuredHitsMax).map(({ origin }) => origin.modelText());
   const scores = await recorder.measure('rerank', () => models.measureRelevance(text, texts));
   if (scores === null) return { hits, goodMatch: null };

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { goodMatchMin, measuredHitsMax } from '../../src/search/relevance.ts';
+import { goodMatchMin } from '../../src/core/good-match.ts';
+import { measuredHitsMax } from '../../src/search/relevance.ts';
 import { openComponents } from '../ingest/controllable-store.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 

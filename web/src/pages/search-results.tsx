@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { findBestSentence } from '../../../src/core/excerpt.ts';
+import { goodMatchMin } from '../../../src/core/good-match.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
-import { goodMatchMin } from '../../../src/search/relevance.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { formatCount, formatCounted, formatDuration, formatScore } from '../format/numbers.ts';
