@@ -3,13 +3,13 @@ import { ExponentialBackoff } from '../admission/exponential-backoff.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
-import { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type * as wire from '../schemas/sign-in.ts';
 import type { Store } from '../storage/store.ts';
 import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
 import { verifyPassword } from './password.ts';
+import type { PasswordHasher } from './password-hasher.ts';
 import { administratorId, type SecondFactors, wrongCodeError } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { toTimestamp } from './user-operations.ts';
@@ -21,26 +21,18 @@ export interface AdministratorSignInOptions {
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
+  readonly passwordHasher: PasswordHasher;
   /** QUARRY_ADMIN_PASSWORD_HASH; null disables the administrator sign-in. */
   readonly adminPasswordHash: string | null;
 }
 
-/** The semaphore supports cancellation; a password check is too short for that to pay off. */
-const neverCanceled = { isCanceled: false, onCanceled: () => {} };
-
 /**
  * Administrator sign-in by password. A wrong password delays only the address that sent it, so an attacker
- * cannot lock the administrator out. One password is hashed at a time, because each check costs 19 MiB and 30
- * ms of a core. Addresses are served round robin.
+ * cannot lock the administrator out.
  */
 export class AdministratorSignIn {
   readonly #options: AdministratorSignInOptions;
   readonly #backoff: ExponentialBackoff;
-  readonly #passwordChecks = new FairSemaphore({
-    permits: 1,
-    waitingMaxPerKey: limits.passwordsWaitingMax,
-    errors: { queueFull: tooManyChecksError, canceled: tooManyChecksError },
-  });
 
   constructor(options: AdministratorSignInOptions) {
     this.#options = options;
@@ -55,19 +47,16 @@ export class AdministratorSignIn {
     client: ClientInfo,
     { password, code }: wire.AdminLoginRequest,
   ): Promise<AccountResponse<wire.AdminStatusResponse>> {
-    const { adminPasswordHash } = this.#options;
+    const { adminPasswordHash, passwordHasher } = this.#options;
     if (adminPasswordHash === null) throw administratorSignInDisabledError();
     const clientKey = rateLimitAddress(client.address);
     this.#backoff.check([clientKey]);
-    await this.#passwordChecks.acquire(clientKey, neverCanceled);
-    try {
+    await passwordHasher.run(clientKey, async () => {
       // Checked again after the wait, so that concurrent guesses are delayed like consecutive ones.
       this.#backoff.check([clientKey]);
       if (!(await verifyPassword(password, adminPasswordHash)))
         throw this.#wrongPasswordError(client, clientKey);
-    } finally {
-      this.#passwordChecks.release();
-    }
+    });
     await this.#checkCode(client, code ?? '');
     this.#backoff.reset([clientKey]);
     return this.#createSession(client);
@@ -129,14 +118,6 @@ export class AdministratorSignIn {
     };
     return { kind: 'json', body, cookie };
   }
-}
-
-function tooManyChecksError(): AppError {
-  return new AppError(
-    'rate_limited',
-    'Too many sign-in attempts from your address are in progress. Try again shortly.',
-    { retryAfterMs: 1_000 },
-  );
 }
 
 function administratorSignInDisabledError(): AppError {

@@ -78,7 +78,7 @@ export class InvitationOperations {
     this.#rateByUser.consume(invitedBy);
     this.#rateByOrganization.consume(organizationId);
     const invitation = await invitations.invite(
-      { organizationId, email, role: invitedRole, invitedBy },
+      { organizationId, email, role: invitedRole, invitedBy, ...(mail.isEnabled ? { isMailed: true } : {}) },
       toActor(call),
     );
     const code = await invitations.signCode(invitation);

@@ -31,6 +31,7 @@ export interface InvitationInput {
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string;
+  readonly isMailed?: true;
 }
 
 const algorithm = 'HS256';

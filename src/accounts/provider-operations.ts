@@ -164,8 +164,8 @@ export class ProviderOperations {
     const signInAttempt = userAccounts.signIn(
       knownUserId === undefined ? { email } : { userId: knownUserId },
       { address },
-      (user) => {
-        secondFactors.assertNotRequired(user);
+      (user, { isClaimed }) => {
+        if (!isClaimed) secondFactors.assertNotRequired(user);
         const { userId } = user;
         const newSession = sessions.create(userId, client, previousToken);
         const auditEvent = { organizationId: null, actor: userId, address, target: `${issuer} ${subject}` };

@@ -50,7 +50,7 @@ type SealedSignIn = PendingSignIn & { readonly expiresAt: number };
 const sealingContext = 'second step of a sign-in';
 const attemptsMax = 5;
 /** Dashboard page that asks for the code. */
-const codePagePath = '/app/second-factor';
+export const codePagePath = '/app/second-factor';
 
 /**
  * Second step of a sign-in. The pending sign-in is sealed in a cookie, or in a token for programs, so the
@@ -75,9 +75,7 @@ export class SecondFactorSignIn {
     pending: PendingSignIn,
     clientKind: 'browser' | 'program',
   ): AccountResponse<wire.SecondFactorRequired> {
-    const expiresAt = this.#options.clock.now() + limits.secondFactorMsMax;
-    const sealed: SealedSignIn = { ...pending, expiresAt };
-    const token = sealToText(this.#sealer, sealed, sealingContext);
+    const { token, cookie, expiresAt } = this.seal(pending);
     if (clientKind === 'program') {
       return {
         kind: 'json',
@@ -88,12 +86,20 @@ export class SecondFactorSignIn {
         },
       };
     }
-    const cookie: ResponseCookie = {
-      name: 'second-factor',
-      value: token,
-      maxAgeSeconds: limits.secondFactorMsMax / 1_000,
-    };
     return { kind: 'redirect', to: codePagePath, cookie };
+  }
+
+  /** Returns the sealed sign-in: the token for a program, and the cookie for a browser. */
+  seal(pending: PendingSignIn): {
+    readonly token: string;
+    readonly cookie: ResponseCookie;
+    readonly expiresAt: number;
+  } {
+    const expiresAt = this.#options.clock.now() + limits.secondFactorMsMax;
+    const sealed: SealedSignIn = { ...pending, expiresAt };
+    const token = sealToText(this.#sealer, sealed, sealingContext);
+    const maxAgeSeconds = limits.secondFactorMsMax / 1_000;
+    return { token, cookie: { name: 'second-factor', value: token, maxAgeSeconds }, expiresAt };
   }
 
   /**

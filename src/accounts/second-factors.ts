@@ -11,7 +11,7 @@ import { limits } from '../core/limits.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type { SecondFactorStatus } from '../schemas/second-factors.ts';
 import { type SecondFactor, SecondFactorRecords } from '../storage/second-factors.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, WriteOperation } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
 import { hashToken } from './secret-token.ts';
 
@@ -228,6 +228,11 @@ export class SecondFactors {
       'The secret of this server was replaced after two-factor authentication was set up. Use a recovery code, or ask the administrator to reset it.',
       { shouldRetry: false },
     );
+  }
+
+  /** Operation to be written with the end of all access to an account. */
+  deleteOperation(userId: string): WriteOperation {
+    return this.#records.delete(userId);
   }
 
   #remove(userId: string, action: string, by: Actor): Promise<void> {

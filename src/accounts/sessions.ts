@@ -116,6 +116,14 @@ export class Sessions {
     return sessions.flatMap((session) => this.#endOperations(session, by));
   }
 
+  /** Operations that end all sessions of a user except one, to be written with a change of the password. */
+  async deleteOtherOperations(userId: string, keptId: string, by: Actor): Promise<WriteOperation[]> {
+    const sessions = await this.#records.list(userId);
+    return sessions
+      .filter(({ sessionId }) => sessionId !== keptId)
+      .flatMap((session) => this.#endOperations(session, by));
+  }
+
   /** Deletes sessions that have ended at `now` (milliseconds since 1970). Called by periodic maintenance. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const next = async (limit: number) => {

@@ -22,6 +22,8 @@ import { parseLocalPath } from './local-path.ts';
 import { invalidLinkError, isSameBrowser, type MagicLink, type MagicLinks } from './magic-links.ts';
 import type { Mailer } from './mailer.ts';
 import type { Memberships } from './memberships.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordSignIn } from './password-sign-in.ts';
 import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
 import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
 import { generateToken, hashToken } from './secret-token.ts';
@@ -42,6 +44,8 @@ export interface SignInOperationsOptions {
   readonly mail: Mailer;
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
+  readonly passwordSignIn: PasswordSignIn;
+  readonly passwordHasher: PasswordHasher;
   readonly clock: Clock;
   readonly random: Random;
   /** Secrets of the installation, the current one first. */
@@ -84,9 +88,10 @@ export class SignInOperations {
 
   /** Available sign-in methods. */
   get options(): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
-    const { mail, adminPasswordHash } = this.#options;
+    const { mail, adminPasswordHash, passwordSignIn } = this.#options;
     return {
       mail: mail.isEnabled,
+      password: passwordSignIn.isEnabled,
       administrator: adminPasswordHash !== null,
       resend_seconds: limits.signInMailIntervalMsMin / 1_000,
     };
@@ -225,6 +230,11 @@ export class SignInOperations {
     return this.#options.secondFactorSignIn.finish(client, request);
   }
 
+  /** See `PasswordSignIn`. */
+  get password(): PasswordSignIn {
+    return this.#options.passwordSignIn;
+  }
+
   /** See `AdministratorSignIn`. */
   adminLogin(
     client: ClientInfo,
@@ -246,9 +256,10 @@ export class SignInOperations {
     const { address } = client;
     const previousToken = clientKind === 'browser' ? client.sessionToReplace('session') : undefined;
     const identity = { email: link.email ?? operatorEmail, isOperator: link.email === null };
-    const signInAttempt = userAccounts.signIn(identity, { address }, (user) => {
-      // The operator is exempt, because it has access to the secrets of the installation anyway.
-      if (link.email !== null) secondFactors.assertNotRequired(user);
+    const signInAttempt = userAccounts.signIn(identity, { address }, (user, { isClaimed }) => {
+      // The operator is exempt, because it has access to the secrets of the installation anyway. The second
+      // factor of a claimed account is removed.
+      if (link.email !== null && !isClaimed) secondFactors.assertNotRequired(user);
       const newSession = sessions.create(user.userId, client, previousToken);
       const operations = [
         ...links.consume(link),

@@ -18,7 +18,27 @@ export interface UserAccountsOptions {
   readonly audit: AuditLog;
   /** Returns whether a new user with this address may sign up. */
   readonly canSignUp: (email: string) => Promise<boolean>;
+  /**
+   * Operations that end all access of whoever created an account without proof of its address: password,
+   * second factor and sessions. Written with the first sign-in that proves the address.
+   */
+  readonly endUnprovenAccess: (user: User) => Promise<readonly WriteOperation[]>;
 }
+
+/** New account; `isEmailProven`: whether the user has proven ownership of the address. */
+export interface NewUser {
+  readonly email: string;
+  readonly name: string | null;
+  readonly isEmailProven: boolean;
+}
+
+interface PreparedSignIn<Result> {
+  readonly operations: readonly WriteOperation[];
+  readonly result: Result;
+}
+
+/** `isClaimed`: the owner of the address takes over an account that was created without proof of it. */
+type PrepareSignIn<Result> = (user: User, state: { readonly isClaimed: boolean }) => PreparedSignIn<Result>;
 
 /** Profile fields that the user may change. Absent fields stay unchanged; null clears. */
 export interface ProfileChanges {
@@ -59,11 +79,10 @@ export class UserAccounts {
   signIn<Result>(
     identity: { readonly email: string; readonly isOperator?: boolean } | { readonly userId: string },
     by: Omit<Actor, 'actor'>,
-    prepare: (user: User) => { readonly operations: readonly WriteOperation[]; readonly result: Result },
+    prepare: PrepareSignIn<Result>,
   ): Promise<{ readonly user: User; readonly result: Result }> {
     return this.#changes.run(async () => {
-      const { store, clock, random, audit, canSignUp } = this.#options;
-      const now = clock.now();
+      const { store, clock, audit, canSignUp, endUnprovenAccess } = this.#options;
       const known =
         'email' in identity ? this.#records.findByEmail(identity.email) : this.#records.get(identity.userId);
       const email = known?.email ?? ('email' in identity ? identity.email : null);
@@ -72,23 +91,17 @@ export class UserAccounts {
       }
       if (known?.disabledAt !== undefined) throw accountDisabledError();
       if (known === undefined && !(await canSignUp(email))) throw signUpNotAllowedError();
-      const user: User = known
-        ? { ...known, lastLoginAt: now }
-        : {
-            userId: random.uuid(),
-            email,
-            name: null,
-            avatarUrl: null,
-            company: null,
-            createdAt: now,
-            lastLoginAt: now,
-          };
+      const isClaimed = known?.isEmailUnproven === true && 'email' in identity;
+      const { isEmailUnproven: _before, ...proven } = known ?? this.#newUser(email, null);
+      const user: User = { ...(isClaimed ? proven : (known ?? proven)), lastLoginAt: clock.now() };
       const auditEvent = { ...by, actor: user.userId, organizationId: null, target: user.email };
-      const prepared = prepare(user);
+      const prepared = prepare(user, { isClaimed });
       await store.write(
         [
+          ...(isClaimed ? await endUnprovenAccess(user) : []),
           ...prepared.operations,
           ...(known ? this.#records.update(user) : this.#records.create(user)),
+          ...(isClaimed ? [audit.entryOperation({ ...auditEvent, action: 'user.email_proven' })] : []),
           ...(known ? [] : [audit.entryOperation({ ...auditEvent, action: 'user.created' })]),
           audit.entryOperation({ ...auditEvent, action: 'user.login' }),
         ],
@@ -98,6 +111,47 @@ export class UserAccounts {
       );
       return { user, result: prepared.result };
     });
+  }
+
+  /**
+   * Creates a user and signs the user in. Errors: 403 where sign-up is restricted; 409 if the address has an
+   * account.
+   */
+  signUp<Result>(
+    { email, name, isEmailProven }: NewUser,
+    by: Omit<Actor, 'actor'>,
+    prepare: (user: User) => PreparedSignIn<Result>,
+  ): Promise<{ readonly user: User; readonly result: Result }> {
+    return this.#changes.run(async () => {
+      const { store, audit, canSignUp } = this.#options;
+      if (this.#records.findByEmail(email) !== undefined) throw accountExistsError(email);
+      if (!(await canSignUp(email))) throw signUpNotAllowedError();
+      const proof = isEmailProven ? {} : ({ isEmailUnproven: true } as const);
+      const user: User = { ...this.#newUser(email, name), ...proof };
+      const auditEvent = { ...by, actor: user.userId, organizationId: null, target: email };
+      const prepared = prepare(user);
+      await store.write([
+        ...prepared.operations,
+        ...this.#records.create(user),
+        audit.entryOperation({ ...auditEvent, action: 'user.created' }),
+        audit.entryOperation({ ...auditEvent, action: 'user.login' }),
+      ]);
+      return { user, result: prepared.result };
+    });
+  }
+
+  #newUser(email: string, name: string | null): User {
+    const { clock, random } = this.#options;
+    const now = clock.now();
+    return {
+      userId: random.uuid(),
+      email,
+      name,
+      avatarUrl: null,
+      company: null,
+      createdAt: now,
+      lastLoginAt: now,
+    };
   }
 
   /** One page of all users in the order of their ids. */
@@ -162,6 +216,14 @@ const controlOrLineBreakPattern = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
  * another or distort a mail. Joiners of letters and emojis are allowed.
  */
 const invisiblePattern = /(?!\u200c|\u200d|[\u180b-\u180f\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/u;
+
+export function accountExistsError(email: string): AppError {
+  return new AppError(
+    'conflict',
+    `${email} already has an account. Sign in, then open the invitation again.`,
+    { shouldRetry: false },
+  );
+}
 
 /** Validates a display name: one line of 1 to 255 characters. Errors: 400 that names the field. */
 export function checkDisplayText(field: string, text: string): void {

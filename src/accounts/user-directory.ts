@@ -9,9 +9,10 @@ import type { Store } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
+import type { Passwords } from './passwords.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
-import type { UserAccounts } from './user-accounts.ts';
+import { operatorEmail, type UserAccounts } from './user-accounts.ts';
 
 export interface UserDirectoryOptions {
   readonly store: Store;
@@ -22,6 +23,7 @@ export interface UserDirectoryOptions {
   readonly memberships: Memberships;
   readonly organizations: OrganizationDirectory;
   readonly secondFactors: SecondFactors;
+  readonly passwords: Passwords;
 }
 
 /** User as shown to the administrator. */
@@ -119,6 +121,24 @@ export class UserDirectory {
     await secondFactors.reset(userId, by);
   }
 
+  /**
+   * Returns the token of a link with which a user can choose a new password. Errors: 404 if there is no such
+   * user; 400 for the user of the operator.
+   */
+  async createPasswordLink(
+    userId: string,
+    by: Actor,
+  ): Promise<{ readonly token: string; readonly expiresAt: number }> {
+    const { userAccounts, passwords, store, audit } = this.#options;
+    const user = userAccounts.find(userId);
+    if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    if (user.email === operatorEmail)
+      throw new AppError('bad_request', 'The operator signs in with the link of "quarry login-link".');
+    const auditEvent = { ...by, organizationId: null, action: 'password_link.created', target: userId };
+    await store.write([audit.entryOperation(auditEvent)], { mayUseReserve: true });
+    return passwords.issueLink(userId);
+  }
+
   /** Idempotent. Errors: 404 if there is no such user. */
   enable(userId: string, by: Actor): Promise<void> {
     const { userAccounts, store, audit } = this.#options;
@@ -129,7 +149,7 @@ export class UserDirectory {
   }
 
   /**
-   * Deletes a user with profile, sessions, memberships, second factor and links to identity providers. API
+   * Deletes a user with profile, sessions, memberships, password, second factor and links to identity providers. API
    * keys that the user created belong to their organizations and stay. Errors: 404 if there is no such user;
    * 409 while an organization would be left without an owner.
    */
@@ -140,6 +160,7 @@ export class UserDirectory {
         ...(await sessions.deleteAllOperations(userId, by)),
         ...(await this.#identities.deleteByUser(userId)),
         this.#secondFactors.delete(userId),
+        ...this.#options.passwords.deleteOperations(userId),
       ];
       const auditEvent = { ...by, organizationId: null, action: 'user.deleted', target: userId };
       await memberships.removeUser(userId, by, {

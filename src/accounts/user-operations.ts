@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
 import type * as wire from '../schemas/accounts.ts';
+import type { SetPasswordRequest } from '../schemas/passwords.ts';
 import type { UserPrincipal } from '../schemas/principal.ts';
 import {
   type BeginSecondFactorResponse,
@@ -15,6 +16,8 @@ import type { ClientInfo } from './client-info.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
+import type { PasswordSignIn } from './password-sign-in.ts';
+import type { Passwords } from './passwords.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { operatorEmail, type UserAccounts, userNotFoundError } from './user-accounts.ts';
@@ -39,6 +42,8 @@ export interface UserOperationsOptions {
   readonly organizations: OrganizationDirectory;
   readonly directory: Pick<UserDirectory, 'delete'>;
   readonly secondFactors: SecondFactors;
+  readonly passwords: Pick<Passwords, 'has'>;
+  readonly passwordSignIn: Pick<PasswordSignIn, 'change'>;
   readonly isBillingEnabled: boolean;
 }
 
@@ -54,7 +59,8 @@ export class UserOperations {
     const { memberships, invitations, organizations, sessions, isBillingEnabled } = this.#options;
     const user = this.#requireUser(principal);
     const members = await memberships.listByUser(user.userId);
-    const pendingInvitations = await invitations.listByEmail(user.email);
+    // The address of an unproven user may belong to another person, whose invitations must stay unknown.
+    const pendingInvitations = user.isEmailUnproven === true ? [] : await invitations.listByEmail(user.email);
     const codes = await Promise.all(pendingInvitations.map((invitation) => invitations.signCode(invitation)));
     const administratorToken = client.cookie('admin');
     return {
@@ -62,6 +68,7 @@ export class UserOperations {
       administrator_signed_in:
         administratorToken !== undefined && sessions.find(administratorToken)?.userId === null,
       billing_enabled: isBillingEnabled,
+      has_password: this.#options.passwords.has(user.userId),
       organizations: members.flatMap(({ organizationId, role }) => {
         const found = organizations.find(organizationId);
         return found === undefined ? [] : [{ ...toOrganizationSummary(found), permission: role }];
@@ -151,6 +158,12 @@ export class UserOperations {
     return { message: 'Two-factor authentication is disabled.' };
   }
 
+  /** See `PasswordSignIn.change`. */
+  async setPassword(call: UserCall, request: SetPasswordRequest): Promise<wire.GenericMessageResponse> {
+    await this.#options.passwordSignIn.change(call, request);
+    return { message: 'Your password is changed. Your other sessions have ended.' };
+  }
+
   async listSessions({ principal }: UserCall): Promise<wire.ListSessionsResponse> {
     const sessions = await this.#options.sessions.list(principal.userId);
     return { sessions: sessions.map((session) => toSessionInfo(session, principal.sessionId)) };
@@ -192,7 +205,7 @@ export function toUserInfo(user: User): wire.UserInfo {
   return {
     id: user.userId,
     email: user.email,
-    email_verified: true,
+    email_verified: user.isEmailUnproven !== true,
     name: user.name,
     avatar_url: user.avatarUrl,
     company: user.company,

@@ -16,12 +16,15 @@ import { Memberships } from '../accounts/memberships.ts';
 import { OrganizationDirectory } from '../accounts/organization-directory.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
 import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import { PasswordHasher } from '../accounts/password-hasher.ts';
+import { PasswordSignIn } from '../accounts/password-sign-in.ts';
+import { Passwords } from '../accounts/passwords.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { SecondFactorSignIn, type SecondFactorSignInOptions } from '../accounts/second-factor-sign-in.ts';
 import { SecondFactors } from '../accounts/second-factors.ts';
 import { Sessions } from '../accounts/sessions.ts';
 import { SignInFlows } from '../accounts/sign-in-flows.ts';
-import { SignInOperations } from '../accounts/sign-in-operations.ts';
+import { SignInOperations, type SignInOperationsOptions } from '../accounts/sign-in-operations.ts';
 import { operatorEmail, UserAccounts } from '../accounts/user-accounts.ts';
 import { UserDirectory } from '../accounts/user-directory.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
@@ -42,6 +45,7 @@ import { parseFilter } from '../search/filter.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { ErasureClock } from '../storage/erasure-clock.ts';
 import { deriveSecrets } from '../storage/installation-secrets.ts';
+import type { Store } from '../storage/store.ts';
 import type { createStorageUsageReader } from './quotas.ts';
 import { clock, home, random } from './runtime.ts';
 
@@ -65,12 +69,8 @@ export function buildAccountComponents(
     secrets: deriveSecrets(secrets, 'invitations'),
     findRole: (membership) => memberships.roleOf(membership),
   });
-  const canSignUp = async (email: string) =>
-    settings.signUp === 'open' ||
-    email === operatorEmail ||
-    (await invitations.listByEmail(email)).length > 0;
   const organizations = new OrganizationDirectory({ store, clock, audit, tiers });
-  const userAccounts = new UserAccounts({ store, clock, random, audit, canSignUp });
+  const passwords = new Passwords({ store, clock, audit, sealer });
   const sessions = new Sessions({ store, clock, random, audit, logger });
   const secondFactors = new SecondFactors({
     store,
@@ -79,6 +79,9 @@ export function buildAccountComponents(
     audit,
     sealer: new Sealer(deriveSecrets(secrets, 'second-factors'), random),
     adminPasswordHash: settings.adminPasswordHash,
+  });
+  const userAccounts = createUserAccounts(settings, {
+    ...{ store, audit, invitations, passwords, secondFactors, sessions },
   });
   const directory = new UserDirectory({
     store,
@@ -89,11 +92,13 @@ export function buildAccountComponents(
     sessions,
     memberships,
     secondFactors,
+    passwords,
   });
   return {
     audit,
     directory,
     secondFactors,
+    passwords,
     sealer,
     deniedAccessLog: new DeniedAccessLog({ audit, clock, logger }),
     organizations,
@@ -107,6 +112,39 @@ export function buildAccountComponents(
     idempotency: new Idempotency({ store, clock, random, secrets: deriveSecrets(secrets, 'replies') }),
     mail: createMailer(settings, { egress, logger }),
   };
+}
+
+function createUserAccounts(
+  { signUp }: Settings,
+  {
+    store,
+    audit,
+    invitations,
+    passwords,
+    secondFactors,
+    sessions,
+  }: {
+    readonly store: Store;
+    readonly audit: AuditLog;
+    readonly invitations: Invitations;
+    readonly passwords: Passwords;
+    readonly secondFactors: SecondFactors;
+    readonly sessions: Sessions;
+  },
+): UserAccounts {
+  return new UserAccounts({
+    store,
+    clock,
+    random,
+    audit,
+    canSignUp: async (email) =>
+      signUp === 'open' || email === operatorEmail || (await invitations.listByEmail(email)).length > 0,
+    endUnprovenAccess: async ({ userId }) => [
+      ...passwords.deleteOperations(userId),
+      secondFactors.deleteOperation(userId),
+      ...(await sessions.deleteAllOperations(userId, { actor: 'system', address: null })),
+    ],
+  });
 }
 
 function createMailer(
@@ -175,6 +213,14 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     sealer,
     acceptInvitation,
   });
+  const passwordHasher = new PasswordHasher();
+  const passwordSignIn = new PasswordSignIn({
+    ...{ userAccounts, sessions, secondFactors, secondFactorSignIn, invitations, acceptInvitation },
+    ...{ deniedAccessLog, clock, home },
+    passwords: components.passwords,
+    hasher: passwordHasher,
+    isEnabled: settings.passwordSignIn === 'on',
+  });
   return {
     idempotency: components.idempotency,
     changeLimiter: new SlidingWindowLimiter('changes', changesMax, clock),
@@ -192,13 +238,19 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
       organizations: directory,
       directory: components.directory,
       secondFactors,
+      passwords: components.passwords,
+      passwordSignIn,
       isBillingEnabled: settings.stripeSecretKey !== null,
     }),
     organizations: createOrganizationOperations(settings, authorizer, dependencies),
     members: new MemberOperations({ memberships, authorizer }),
     invitations: invitationOperations,
     apiKeys: new ApiKeyOperations({ keys: components.keys, authorizer }),
-    signIn: createSignInOperations(settings, dependencies, secondFactorSignIn),
+    signIn: createSignInOperations(settings, dependencies, {
+      secondFactorSignIn,
+      passwordSignIn,
+      passwordHasher,
+    }),
   };
 }
 
@@ -259,7 +311,7 @@ function createProviderOperations(
 function createSignInOperations(
   { adminPasswordHash }: Settings,
   { data, components, installation }: AccountDependencies,
-  secondFactorSignIn: SecondFactorSignIn,
+  methods: Pick<SignInOperationsOptions, 'secondFactorSignIn' | 'passwordSignIn' | 'passwordHasher'>,
 ): SignInOperations {
   const { userAccounts, sessions, memberships, links, audit, deniedAccessLog, mail, secondFactors } =
     components;
@@ -273,7 +325,7 @@ function createSignInOperations(
     deniedAccessLog,
     mail,
     secondFactors,
-    secondFactorSignIn,
+    ...methods,
     clock,
     random,
     secrets: data.secrets,

@@ -198,6 +198,7 @@ async function openAccountSide(
     audit,
     directory,
     secondFactors,
+    publicUrl,
     collections,
     deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
     modelAdmission,

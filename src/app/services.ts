@@ -8,7 +8,7 @@ import { createOrganizationSemaphore } from '../admission/organization-semaphore
 import { OverloadDetector } from '../admission/overload-detector.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
@@ -54,6 +54,7 @@ interface ServiceDependencies {
   readonly audit: AuditLog;
   readonly directory: UserDirectory;
   readonly secondFactors: SecondFactors;
+  readonly publicUrl: () => string;
   readonly collections: CollectionServices;
   readonly deleteOrganization: OrganizationRemoval['deleteOrganization'];
   readonly modelAdmission: ModelAdmission;
@@ -203,13 +204,14 @@ function createAdminService(dependencies: ServiceDependencies): AdminService {
   return new AdminService({ organizations, tiers, keys, audit, deleteOrganization, storageOf });
 }
 
-function createUserService({ directory, secondFactors }: ServiceDependencies): UserService {
-  return new UserService(directory, {
+function createUserService({ directory, secondFactors, publicUrl }: ServiceDependencies): UserService {
+  const administrator = {
     status: () => secondFactors.status(administratorId),
     begin: () => secondFactors.begin(administratorId, 'administrator'),
-    confirm: (code, by) => secondFactors.confirm(administratorId, code, by),
-    disable: (code, by) => secondFactors.disable(administratorId, code, by),
-  });
+    confirm: (code: string, by: Actor) => secondFactors.confirm(administratorId, code, by),
+    disable: (code: string, by: Actor) => secondFactors.disable(administratorId, code, by),
+  };
+  return new UserService(directory, administrator, publicUrl);
 }
 
 function createQueryServices(

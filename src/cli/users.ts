@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import type { PasswordLinkResponse } from '../schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../schemas/users.ts';
 import { confirmOrRefuse } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
@@ -13,7 +14,8 @@ interface UserAction {
   readonly summary: string;
   /** Confirmation question; null if no confirmation is needed. */
   readonly question: ((email: string) => string) | null;
-  readonly message: (email: string) => string;
+  /** Text to print; `reply` is that of the operation. */
+  readonly message: (email: string, reply: unknown) => string;
 }
 
 const actions: readonly UserAction[] = [
@@ -44,6 +46,16 @@ const actions: readonly UserAction[] = [
     summary: 'remove the second factor of a user (needs the admin key)',
     question: (email) => `Remove the second factor of ${email}?`,
     message: (email) => `Second factor of ${email} removed.`,
+  },
+  {
+    verb: 'password-link',
+    operation: 'create-password-link',
+    summary: 'print a link with which a user can choose a new password (needs the admin key)',
+    question: null,
+    message: (email, reply) => {
+      const { url, expires_at } = reply as PasswordLinkResponse;
+      return `Send this link to ${email}. It works once, until ${expires_at}:\n${url}`;
+    },
   },
   {
     verb: 'delete',
@@ -124,6 +136,6 @@ async function runAction(
   if (user === undefined) throw new AppError('not_found', `There is no user with the address ${email}.`);
   if (question !== null && options.yes !== true) await confirmOrRefuse(context, question(user.email));
   const reply = await context.administration.call(`admin/${operation}`, { user_id: user.user_id });
-  context.terminal.out(options.json === true ? JSON.stringify(reply) : message(user.email));
+  context.terminal.out(options.json === true ? JSON.stringify(reply) : message(user.email, reply));
   return exitCodes.done;
 }

@@ -148,6 +148,8 @@ export const limits = {
   memberApiKeysMax: 100,
   sessionsPerUserMax: 100,
   passwordsWaitingMax: 8,
+  passwordAttemptsPerHourMax: 120,
+  passwordLinkMsMax: 24 * 3_600_000,
   secondFactorMsMax: 10 * 60_000,
   oneTimeCodesPerHourMax: 50,
   accountBodyBytesMax: 65_536,

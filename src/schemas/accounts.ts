@@ -40,7 +40,10 @@ export type GenericMessageResponse = Static<typeof GenericMessageResponse>;
 export const UserInfo = Component('UserInfo', 'A user.', {
   id: userId,
   email: Type.String(),
-  email_verified: Type.Boolean({ description: 'Always true: sign-in verifies the address.' }),
+  email_verified: Type.Boolean({
+    description:
+      'False for a user who joined with an invitation that was not sent by mail, until a sign-in proves the address.',
+  }),
   name: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
   company: Nullable(Type.String()),
@@ -75,6 +78,7 @@ export const GetUserResponse = Component('GetUserResponse', 'The user and their 
     description: 'Whether this browser also has an administrator session.',
   }),
   billing_enabled: Type.Boolean({ description: 'Whether payments are enabled on this server.' }),
+  has_password: Type.Boolean({ description: 'Whether the user can sign in with a password.' }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });

@@ -9,6 +9,7 @@ export const SignInOptionsResponse = Component(
   'The sign-in methods of this server.',
   {
     mail: Type.Boolean({ description: 'Sign-in by a link sent by mail.' }),
+    password: Type.Boolean({ description: 'Sign-in with an email address and a password.' }),
     google: Type.Boolean({ description: 'Sign-in with Google or the configured OpenID Connect issuer.' }),
     github: Type.Boolean({ description: 'Sign-in with GitHub.' }),
     administrator: Type.Boolean({ description: 'Sign-in with the administrator password.' }),

@@ -1,6 +1,7 @@
 import type { SecondFactorEnrollment } from '../accounts/second-factors.ts';
 import type { UserDirectory, UserEntry } from '../accounts/user-directory.ts';
 import type { Actor } from '../audit/audit-log.ts';
+import type { PasswordLinkResponse } from '../schemas/passwords.ts';
 import {
   type BeginSecondFactorResponse,
   type ConfirmSecondFactorResponse,
@@ -15,7 +16,14 @@ import { type AdministratorCall, administratorActor, normalizeId, toIsoTime } fr
 
 type AdminUsers = Pick<
   UserDirectory,
-  'listAfter' | 'findByEmail' | 'endSessions' | 'disable' | 'enable' | 'resetSecondFactor' | 'delete'
+  | 'listAfter'
+  | 'findByEmail'
+  | 'endSessions'
+  | 'disable'
+  | 'enable'
+  | 'resetSecondFactor'
+  | 'createPasswordLink'
+  | 'delete'
 >;
 
 /** Second factor of the administrator. */
@@ -32,8 +40,11 @@ const pageSizeDefault = 100;
 export class UserService {
   readonly #users: AdminUsers;
   readonly #administrator: AdministratorSecondFactor;
+  readonly #publicUrl: () => string;
 
-  constructor(users: AdminUsers, administrator: AdministratorSecondFactor) {
+  /** `publicUrl`: `https://host` of links; never taken from a request. */
+  constructor(users: AdminUsers, administrator: AdministratorSecondFactor, publicUrl: () => string) {
+    this.#publicUrl = publicUrl;
     this.#users = users;
     this.#administrator = administrator;
   }
@@ -41,6 +52,14 @@ export class UserService {
   async resetSecondFactor(call: AdministratorCall, request: UserRequest): Promise<DefaultResponse> {
     await this.#users.resetSecondFactor(normalizeId(request.user_id), administratorActor(call));
     return successResponse;
+  }
+
+  async createPasswordLink(call: AdministratorCall, request: UserRequest): Promise<PasswordLinkResponse> {
+    const userId = normalizeId(request.user_id);
+    const { token, expiresAt } = await this.#users.createPasswordLink(userId, administratorActor(call));
+    // In the fragment, which no server or proxy logs.
+    const url = `${this.#publicUrl()}/app/password#${token}`;
+    return { url, expires_at: new Date(expiresAt).toISOString() };
   }
 
   async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {

@@ -14,6 +14,8 @@ export interface Invitation {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** Whether only the owner of the address received the code, by mail. */
+  readonly isMailed?: true;
 }
 
 const invitationsTable = new Table<readonly [organizationId: string, email: string], Invitation>(

@@ -39,6 +39,7 @@ import { assert } from '../core/assert.ts';
  * | 0x24 | vectorStates     | uuid collectionId                                 | generations of a collection's vectors  |
  * | 0x25 | queryDefaults    | uuid collectionId                                 | default options of queries             |
  * | 0x26 | secondFactors    | uuid userId                                       | second factor of a sign-in             |
+ * | 0x27 | passwords        | uuid userId                                       | password of a user                     |
  * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | time of the last use of an API key     |
  * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | idempotency record                     |
  * | 0x2a | buckets          | uuid organizationId, text limit                   | saved state of a rate limit            |
@@ -94,6 +95,7 @@ export const tables = {
   vectorStates: 0x24,
   queryDefaults: 0x25,
   secondFactors: 0x26,
+  passwords: 0x27,
   apiKeyUse: 0x28,
   repeatableCalls: 0x29,
   buckets: 0x2a,

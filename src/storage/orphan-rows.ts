@@ -23,6 +23,7 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   userEmail: 'anywhere',
   sessions: 'anywhere',
   secondFactors: 'anywhere',
+  passwords: 'anywhere',
   userSessions: 'anywhere',
   members: 'anywhere',
   memberships: 'anywhere',

@@ -4,7 +4,7 @@ import { Table } from './table.ts';
 
 export interface User {
   readonly userId: string;
-  /** Normalized, verified, and unique in the installation. */
+  /** Normalized, and unique in the installation. */
   readonly email: string;
   readonly name: string | null;
   readonly avatarUrl: string | null;
@@ -14,6 +14,8 @@ export interface User {
   readonly lastLoginAt: number;
   /** Time at which the administrator disabled the user; absent otherwise. */
   readonly disabledAt?: number;
+  /** Whether the user joined with an invitation that was not sent by mail, and has not proven the address since. */
+  readonly isEmailUnproven?: true;
 }
 
 const usersTable = new Table<readonly [userId: string], User>(tables.users, [uuid]);

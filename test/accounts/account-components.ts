@@ -4,6 +4,7 @@ import { Invitations } from '../../src/accounts/invitations.ts';
 import { MagicLinks } from '../../src/accounts/magic-links.ts';
 import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganizationDirectory } from '../../src/accounts/organization-directory.ts';
+import { Passwords } from '../../src/accounts/passwords.ts';
 import { SecondFactors } from '../../src/accounts/second-factors.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
 import { SignInFlows } from '../../src/accounts/sign-in-flows.ts';
@@ -41,16 +42,19 @@ export function accountComponents(
   const sealer = new Sealer([new Uint8Array(32).fill(9)], random);
   const memberships = new Memberships(parts);
   const organizations = new OrganizationDirectory({ ...parts, tiers });
-  const userAccounts = new UserAccounts({ ...parts, canSignUp: async () => true });
+  const endUnprovenAccess = async () => [];
+  const userAccounts = new UserAccounts({ ...parts, canSignUp: async () => true, endUnprovenAccess });
   const sessions = new Sessions({ ...parts, logger: silentLogger });
   const secondFactors = new SecondFactors({ ...parts, sealer, adminPasswordHash: null });
+  const passwords = new Passwords({ ...parts, sealer });
   return {
     store,
     sealer,
+    passwords,
     secondFactors,
     directory: new UserDirectory({
       ...parts,
-      ...{ organizations, userAccounts, sessions, memberships, secondFactors },
+      ...{ organizations, userAccounts, sessions, memberships, secondFactors, passwords },
     }),
     clock,
     random,

@@ -122,7 +122,14 @@ t.test('with invitation-only sign-up, only invited addresses become users', asyn
   const { store, clock, random, audit } = components;
   const invited = new Set(['bob@example.com']);
   const mayJoin = async (email: string) => invited.has(email);
-  const people = new UserAccounts({ store, clock, random, audit, canSignUp: mayJoin });
+  const people = new UserAccounts({
+    store,
+    clock,
+    random,
+    audit,
+    canSignUp: mayJoin,
+    endUnprovenAccess: async () => [],
+  });
   const arrive = (email: string) =>
     statusOf(people.signIn({ email }, testActor, () => ({ operations: [], result: null })));
   t.same([await arrive('eve@example.com'), await arrive('bob@example.com')], [403, 200]);

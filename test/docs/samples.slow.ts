@@ -42,7 +42,9 @@ const expectedStatuses: Readonly<Record<string, number>> = {
   ...statusOf(400, ['confirm-second-factor', 'disable-second-factor', 'finish-second-factor']),
   ...statusOf(400, ['verify-magic-link', 'confirm-magic-link']),
   'accept-invite': 404,
-  'login-link': 401,
+  ...statusOf(401, ['login-link', 'password-sign-in']),
+  ...statusOf(404, ['password-join']),
+  ...statusOf(400, ['password-reset']),
   'delete-own-user': 409, // the user owns the organization of the sample of add-organization
   ...statusOf(503, ['begin-provider-login', 'finish-provider-login']),
   ...statusOf(503, ['preview-subscription', 'subscribe', 'downgrade', 'cancel-downgrade', 'cancel-upgrade']),

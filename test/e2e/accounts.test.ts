@@ -194,7 +194,14 @@ t.test('the operator signs in with the link that the server prints or that login
   });
 });
 
-const signInOptions = { mail: false, google: false, github: false, administrator: false, resend_seconds: 60 };
+const signInOptions = {
+  mail: false,
+  google: false,
+  github: false,
+  password: true,
+  administrator: false,
+  resend_seconds: 60,
+};
 const readSignInOptions = async ({ url }: TestServer) =>
   (await sendRequest(`${url}/api/auth/options`, { method: 'GET' })).body;
 

@@ -177,6 +177,10 @@ const fakeServices: FakeServices = {
   enableUser: async () => success,
   deleteUser: async () => success,
   resetSecondFactor: async () => success,
+  createPasswordLink: async () => ({
+    url: 'http://127.0.0.1/app/password#token',
+    expires_at: '2026-01-01T00:00:00.000Z',
+  }),
   getAdministratorSecondFactor: async () => ({
     is_enabled: false,
     enabled_at: null,

@@ -177,6 +177,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   'enable-user': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
   'delete-user': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
   'reset-second-factor': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
+  'create-password-link': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },
   'get-administrator-second-factor': { expected: administratorAccess(200), buildInput: withBody() },
   'begin-administrator-second-factor': { expected: administratorAccess(200), buildInput: withBody() },
   'confirm-administrator-second-factor': {
@@ -215,6 +216,15 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     buildInput: () => ({ parts: { provider: 'google' }, query: 'state=x&code=x' }),
   },
   'finish-second-factor': { expected: sameOriginAccess(400), buildInput: withBody({ code: '123456' }) },
+  'password-sign-in': {
+    expected: sameOriginAccess(401),
+    buildInput: (_names, fresh) => ({ body: { email: `${fresh}@example.com`, password: 'x' } }),
+  },
+  'password-join': {
+    expected: sameOriginAccess(404),
+    buildInput: withBody({ invite_code: 'x', password: 'x' }),
+  },
+  'password-reset': { expected: sameOriginAccess(400), buildInput: withBody({ token: 'x', password: 'x' }) },
   'login-link': { expected: sameOriginAccess(401), buildInput: withBody({ proof: 'x'.repeat(43) }) },
 
   'get-user': { expected: userAccess(200, 200, 200, 200), buildInput: withBody() },
@@ -227,6 +237,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   'begin-second-factor': { expected: userAccess(200, 200, 200, 200), buildInput: withBody() },
   'confirm-second-factor': { expected: userAccess(400, 400, 400, 400), buildInput: withBody({ code: 'x' }) },
   'disable-second-factor': { expected: userAccess(400, 400, 400, 400), buildInput: withBody({ code: 'x' }) },
+  'set-password': { expected: userAccess(400, 400, 400, 400), buildInput: withBody({ password: 'x' }) },
   'list-sessions': { expected: userAccess(200, 200, 200, 200), buildInput: withBody() },
   'revoke-session': {
     expected: userAccess(404, 404, 404, 404),

@@ -51,12 +51,12 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
   // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.
-  web: ['type:core', 'type:schemas', 'type:config', 'core/excerpt', 'search/filter'],
+  web: ['type:core', 'type:schemas', 'type:config', 'core/excerpt', 'core/good-match', 'search/filter'],
   main: ['core', 'config', 'app'],
   app: ['*'],
   workers: [
     ...['core', 'parsing', 'chunking', 'models', 'text'],
-    ...['http/json-body', 'requests', 'egress/refuse-connections'],
+    ...['http/json-body', 'requests', 'egress/refuse-connections', 'accounts/password-strength'],
   ],
   bench: [
     ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],

@@ -149,6 +149,13 @@ export const routes: readonly DashboardRoute[] = [
     ),
   },
   {
+    path: '/app/password',
+    audience: 'public',
+    component: lazyPage(() =>
+      import('./pages/password-link.tsx').then(({ PasswordLinkPage }) => PasswordLinkPage),
+    ),
+  },
+  {
     path: '/app/join',
     audience: 'user',
     component: lazyPage(() => import('./pages/team/join.tsx').then(({ JoinPage }) => JoinPage)),

@@ -57,6 +57,9 @@ export const serverSettings = {
   signUp: enumSetting(['open', 'invited'], 'open', {
     meaning: 'Sign-up: open to everyone, or limited to invited addresses',
   }),
+  passwordSignIn: enumSetting(['on', 'off'], 'on', {
+    meaning: 'Sign-in with an email address and a password, which invited users can choose',
+  }),
   ownedOrganisationsMax: integerSetting(0, 10_000, 10, {
     meaning: 'Organizations that one user may own; with 0, only the administrator creates organizations',
     unit: 'organizations',

@@ -1,6 +1,7 @@
 import * as admin from '../../schemas/admin.ts';
 import * as audit from '../../schemas/audit.ts';
 import * as checks from '../../schemas/checks.ts';
+import { PasswordLinkResponse } from '../../schemas/passwords.ts';
 import * as factors from '../../schemas/second-factors.ts';
 import * as users from '../../schemas/users.ts';
 import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
@@ -196,6 +197,18 @@ export const administrationRoutes: readonly Route[] = [
     example: userExample,
     errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.users.resetSecondFactor(call, request),
+  }),
+  administratorRoute({
+    operation: 'create-password-link',
+    path: '/admin/create-password-link',
+    summary: 'Create a password link for a user',
+    description:
+      'Returns a link, valid for 24 hours, with which the user can choose a new password. It works once; all sessions of the user end then.',
+    request: users.UserRequest,
+    reply: PasswordLinkResponse,
+    example: userExample,
+    errorResponses: { 404: userNotFound },
+    serve: (services, call, request) => services.users.createPasswordLink(call, request),
   }),
   administratorRoute({
     operation: 'get-administrator-second-factor',

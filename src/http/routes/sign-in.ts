@@ -1,11 +1,15 @@
+import { limits } from '../../core/limits.ts';
 import { GenericMessageResponse } from '../../schemas/accounts.ts';
+import * as passwords from '../../schemas/passwords.ts';
 import * as factors from '../../schemas/second-factors.ts';
 import * as wire from '../../schemas/sign-in.ts';
 import { Type } from '../../schemas/typebox.ts';
 import { EmptyRequest } from '../../schemas/wire.ts';
 import { type AccountRoute, accountRoute, publicRoute, queryTransport } from './account-route.ts';
 
+const passwordsDisabled = 'Sign-in with a password is disabled on this server.';
 /** Signed in, or a request for the second factor. */
+const PasswordReply = Type.Union([passwords.PasswordSignInResponse, passwords.PasswordCodeRequired]);
 const SignInReply = Type.Union([wire.SignInResponse, factors.SecondFactorRequired]);
 
 export const signInRoutes: readonly AccountRoute[] = [
@@ -111,6 +115,57 @@ export const signInRoutes: readonly AccountRoute[] = [
     queryTransport,
     ({ providers }, { client }, request) => providers.finish(client, request),
   ),
+  publicRoute({
+    operation: 'password-sign-in',
+    path: '/api/auth/password/sign-in',
+    summary: 'Sign in with a password',
+    description:
+      'Signs in with an email address and a password, as a cookie for a browser or a token for a program. The reply and its time are the same for an unknown address and a wrong password. Failed attempts are delayed with exponential backoff, per client address and account.',
+    request: passwords.PasswordSignInRequest,
+    reply: PasswordReply,
+    example: { email: 'ada@example.com', password: 'correct horse battery staple' },
+    errorResponses: {
+      401: 'The email address or the password is wrong.',
+      403: 'The user is disabled.',
+      429: `Too many attempts: at most ${limits.passwordAttemptsPerHourMax} per hour and client.`,
+      503: passwordsDisabled,
+    },
+    serve: (signIn, client, request) => signIn.password.signIn(client, request),
+  }),
+  publicRoute({
+    operation: 'password-join',
+    path: '/api/auth/password/join',
+    summary: 'Create an account with an invitation',
+    description:
+      'Creates an account with a password for the address of the invitation, joins the organization and signs in. The inviting user vouches for the address if the server sends no mail: once a sign-in by mail or with a provider proves it, this password, the second factor and all sessions end.',
+    request: passwords.PasswordJoinRequest,
+    reply: passwords.PasswordSignInResponse,
+    example: { invite_code: 'eyJ...', password: 'correct horse battery staple' },
+    errorResponses: {
+      400: 'The password is easy to guess.',
+      404: 'The invitation does not exist or was used.',
+      409: 'The address has an account: sign in to accept the invitation.',
+      429: 'Too many attempts.',
+      503: passwordsDisabled,
+    },
+    serve: (signIn, client, request) => signIn.password.join(client, request),
+  }),
+  publicRoute({
+    operation: 'password-reset',
+    path: '/api/auth/password/reset',
+    summary: 'Choose a new password with a link',
+    description:
+      'Sets a new password with a link of `create-password-link`, ends all sessions of the user and signs in.',
+    request: passwords.PasswordResetRequest,
+    reply: PasswordReply,
+    example: { token: '', password: 'correct horse battery staple' },
+    errorResponses: {
+      400: 'The link is invalid, has expired or was used, or the password is easy to guess.',
+      429: 'Too many attempts.',
+      503: passwordsDisabled,
+    },
+    serve: (signIn, client, request) => signIn.password.reset(client, request),
+  }),
   publicRoute({
     operation: 'login-link',
     path: '/api/auth/login-link',

@@ -1,4 +1,5 @@
 import * as wire from '../../schemas/accounts.ts';
+import { SetPasswordRequest } from '../../schemas/passwords.ts';
 import * as factors from '../../schemas/second-factors.ts';
 import { EmptyRequest } from '../../schemas/wire.ts';
 import { type AccountRoute, mutationRoute, userRoute } from './account-route.ts';
@@ -93,6 +94,26 @@ export const userRoutes: readonly AccountRoute[] = [
     errorResponses: { 400: 'The code is wrong, or the second factor is not enabled.' },
     authorize: 'caller',
     serve: ({ users }, call, request) => users.disableSecondFactor(call, request),
+  }),
+  // Without idempotency records, which would keep a fingerprint of the password.
+  userRoute({
+    operation: 'set-password',
+    path: '/api/users/set-password',
+    summary: 'Set or change your password',
+    description:
+      'Sets the password for signing in with your email address. A change requires the current password. Your other sessions end.',
+    request: SetPasswordRequest,
+    reply: wire.GenericMessageResponse,
+    example: { current_password: 'correct horse battery staple', password: 'seven quiet lamps under rain' },
+    errorResponses: {
+      400: 'The current password is missing or wrong, or the new one is easy to guess.',
+      429: 'Too many changes or wrong passwords in a short time.',
+      503: 'Sign-in with a password is disabled on this server.',
+    },
+    serve: (services, call, request) => {
+      services.changeLimiter.consume(call.principal.userId);
+      return services.users.setPassword(call, request);
+    },
   }),
   userRoute({
     operation: 'list-sessions',

@@ -10,6 +10,8 @@ import { loadSession } from '../server/session.ts';
 import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
+import { JoinForm } from './join-form.tsx';
+import { PasswordSignIn } from './password-sign-in.tsx';
 
 /** Maximum length of the path that the server stores during a sign-in. */
 const redirectPathMax = 1_024;
@@ -29,10 +31,35 @@ export function SignIn() {
     <main class="standalone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
-        <h1 tabIndex={-1}>Sign in to Quarry</h1>
-        <SignInMethods />
+        <SignInContent />
       </div>
     </main>
+  );
+}
+
+/** At the address of an invitation, a user without an account can create one. */
+function SignInContent() {
+  const { path } = useLocation();
+  const code = path === '/app/join' ? window.location.hash.slice(1) : '';
+  const options = useLoad(getSignInOptions, []);
+  if (code === '' || options.data?.password !== true)
+    return (
+      <>
+        <h1 tabIndex={-1}>Sign in to Quarry</h1>
+        <SignInMethods />
+      </>
+    );
+  return (
+    <>
+      <h1 tabIndex={-1}>Accept the invitation</h1>
+      <div class="sign-in-methods">
+        <JoinForm code={code} />
+        <details class="more">
+          <summary>I already have an account</summary>
+          <SignInMethods />
+        </details>
+      </div>
+    </>
   );
 }
 
@@ -48,7 +75,7 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
   const options = useLoad(getSignInOptions, []);
   if (options.error !== null) return <LoadError error={options.error} onRetry={options.reload} />;
   if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
-  const { mail, google, github, administrator } = options.data;
+  const { mail, google, github, administrator, password } = options.data;
   const currentPath = url + window.location.hash;
   const isRedirectable = !url.startsWith('/app/sign-in') && currentPath.length <= redirectPathMax;
   const redirect = isRedirectable ? currentPath : '/app/';
@@ -57,7 +84,10 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
       <Providers options={options.data} redirect={redirect} isOverlay={isOverlay} />
       {mail && (google || github) && <p class="or">or</p>}
       {mail && <MailLink redirect={redirect} pauseSeconds={options.data.resend_seconds} email={email} />}
-      <OperatorLink isOnlyMethod={!mail && !google && !github} />
+      {password && (
+        <Password isOnlyMethod={!mail && !google && !github} {...{ redirect, email, isOverlay }} />
+      )}
+      <OperatorLink isOnlyMethod={!mail && !google && !github && !password} />
       {administrator && !isOverlay && <Administrator />}
     </div>
   );
@@ -160,6 +190,23 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
         Email me a sign-in link
       </Button>
     </form>
+  );
+}
+
+interface PasswordProps {
+  readonly isOnlyMethod: boolean;
+  readonly redirect: string;
+  readonly email: string;
+  readonly isOverlay: boolean;
+}
+
+function Password({ isOnlyMethod, ...props }: PasswordProps) {
+  if (isOnlyMethod) return <PasswordSignIn {...props} />;
+  return (
+    <details class="more">
+      <summary>Sign in with a password</summary>
+      <PasswordSignIn {...props} />
+    </details>
   );
 }
 

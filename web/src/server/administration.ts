@@ -1,4 +1,5 @@
 import type * as admin from '../../../src/schemas/admin.ts';
+import type { PasswordLinkResponse } from '../../../src/schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
 import { callApi } from './api-call.ts';
@@ -53,6 +54,11 @@ export function adminUpdateOrganization(
 
 export function adminDeleteOrganization(id: string): Promise<DefaultResponse> {
   return post('delete-organization', { organization_id: id });
+}
+
+/** Creates a link with which a user can choose a new password. */
+export function adminCreatePasswordLink(userId: string): Promise<PasswordLinkResponse> {
+  return post('create-password-link', { user_id: userId });
 }
 
 /** Actions of the administrator on a user. */

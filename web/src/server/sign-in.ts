@@ -4,6 +4,7 @@ import { ApiError, callApi, noReplyMessage, toApiError } from './api-call.ts';
 /** Sign-in methods that are configured on this server. */
 export interface SignInOptions {
   readonly mail: boolean;
+  readonly password: boolean;
   readonly google: boolean;
   readonly github: boolean;
   readonly administrator: boolean;

@@ -18,6 +18,7 @@ import {
   type UserSearchResult,
 } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
+import { PasswordLinkDialog } from './password-link-dialog.tsx';
 
 const shownMax = 200;
 
@@ -75,6 +76,7 @@ export function AdminUsers() {
     readonly user: UserListItem;
     readonly change: AdminUserAction;
   } | null>(null);
+  const [linkUser, setLinkUser] = useState<UserListItem | null>(null);
   if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const found = list.data ?? latest;
   const change = async () => {
@@ -98,7 +100,7 @@ export function AdminUsers() {
       ) : (
         <Table
           caption="Users"
-          columns={columnsFor((user, change) => setConfirmation({ user, change }))}
+          columns={columnsFor((user, change) => setConfirmation({ user, change }), setLinkUser)}
           rows={found.users.slice(0, shownMax)}
           keyOf={({ user_id }) => user_id}
         />
@@ -106,6 +108,7 @@ export function AdminUsers() {
       {found !== undefined && (found.users.length > shownMax || !found.isComplete) && (
         <p class="empty-note">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
       )}
+      {linkUser !== null && <PasswordLinkDialog user={linkUser} onClose={() => setLinkUser(null)} />}
       {confirmation !== null && (
         <ConfirmDialog
           title={userActionPrompts[confirmation.change].title}
@@ -133,6 +136,7 @@ function hiddenCountLabel({ users, isComplete }: UserSearchResult): string {
 
 function columnsFor(
   onChoose: (user: UserListItem, change: AdminUserAction) => void,
+  onLink: (user: UserListItem) => void,
 ): TableColumn<UserListItem>[] {
   return [
     {
@@ -164,6 +168,9 @@ function columnsFor(
       isActions: true,
       cell: (user) => (
         <span class="chips">
+          <Button tone="ghost" aria-label={`Password link: ${user.email}`} onClick={() => onLink(user)}>
+            Password link
+          </Button>
           {availableActions(user).map((change) => (
             <Button
               key={change}

@@ -17,18 +17,24 @@ import { endSession, loadSession, session } from '../../server/session.ts';
 import { editUser, listSessions, revokeSession } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { DeleteAccount } from './delete-account.tsx';
+import { PasswordCard } from './password-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 import { userAgentName } from './user-agent-name.ts';
+
+/** User of the operator, who signs in with a link only. */
+const operatorEmail = 'operator@localhost';
 
 /** Page of the user's own settings: profile and sessions. */
 export function SettingsPage() {
   if (session.value.state !== 'in') return null;
-  const { email } = session.value.account.user;
+  const { has_password: hasPassword, user } = session.value.account;
+  const { email } = user;
   return (
     <Page title="Your settings" subtitle={email}>
       <Card title="Profile">
         <Profile />
       </Card>
+      {email !== operatorEmail && <PasswordCard hasPassword={hasPassword} />}
       <SecondFactorCard calls={ownSecondFactor} />
       <DeleteAccount email={email} />
       <Sessions />

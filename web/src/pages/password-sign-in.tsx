@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../components/button.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { PasswordField } from '../components/password-field.tsx';
+import { type PasswordReply, signInWithPassword } from '../server/passwords.ts';
+import { loadSession, refreshSession } from '../server/session.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+
+interface PasswordSignInProps {
+  readonly redirect: string;
+  readonly email: string;
+  /** Over a page that must stay. */
+  readonly isOverlay: boolean;
+}
+
+/** Form for email address and password. */
+export function PasswordSignIn({ redirect, email: initialEmail, isOverlay }: PasswordSignInProps) {
+  const [email, setEmail] = useState(initialEmail);
+  const [password, setPassword] = useState('');
+  const submission = useAsyncAction(async () => {
+    const reply = await signInWithPassword(email, password, redirect);
+    if (isOverlay && !isCodeRequired(reply)) await refreshSession();
+    else await continueSignIn(reply);
+  });
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submission.start();
+      }}
+    >
+      <Field label="Email">
+        {(control) => (
+          <input
+            {...control}
+            type="email"
+            name="email"
+            autoComplete="username"
+            required
+            placeholder="you@example.com"
+            value={email}
+            onInput={(event) => setEmail(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <PasswordField label="Password" kind="current" value={password} onChange={setPassword} />
+      <ErrorMessage error={submission.error} />
+      <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>
+        Sign in
+      </Button>
+      <p class="hint">Forgot your password? Ask the administrator of this server for a password link.</p>
+    </form>
+  );
+}
+
+function isCodeRequired(reply: PasswordReply): boolean {
+  return 'second_factor_required' in reply;
+}
+
+/** Shows the page of the current URL to the new session, or the page that asks for a code. */
+export async function continueSignIn(reply: PasswordReply): Promise<void> {
+  if (isCodeRequired(reply)) window.location.assign(reply.redirect_url);
+  else await loadSession();
+}
