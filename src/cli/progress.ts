@@ -64,7 +64,8 @@ export class ProgressBar {
     if (this.#isFinished) return;
     this.#isFinished = true;
     this.#stopTicks();
-    this.#terminal.note(`${this.#terminal.isInteractive ? '\r\x1b[K' : ''}${lastLine}\n`);
+    if (this.#terminal.isInteractive) this.#terminal.redrawLine(`${lastLine}\n`);
+    else this.#terminal.note(`${lastLine}\n`);
   }
 
   #redraw(): void {
@@ -75,7 +76,8 @@ export class ProgressBar {
     const leftMs = this.#remaining.estimateMs(nowMs);
     const left = leftMs === null ? 'time left unknown' : `${formatDuration(leftMs)} left`;
     const line = `${this.#title} ${percent(state)} ${state.label}, ${left}`;
-    this.#terminal.note(this.#terminal.isInteractive ? `\r\x1b[K${bar(state)} ${line}` : `${line}\n`);
+    if (this.#terminal.isInteractive) this.#terminal.redrawLine(`${bar(state)} ${line}`);
+    else this.#terminal.note(`${line}\n`);
   }
 }
 

@@ -1,13 +1,19 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
+import { escapeControls } from './text-layout.ts';
 
-/** Output and input streams of a command, and the capabilities of the terminal. */
+/**
+ * Output and input streams of a command, and the capabilities of the terminal. Every text may come from a
+ * document or a server: control characters are escaped, except in results that are written to a file or pipe.
+ */
 export interface Terminal {
   /** Writes results to standard output. */
   out(text: string): void;
   /** Writes everything else to standard error. */
   note(text: string): void;
+  /** Overwrites the current line of standard error. Only if `isInteractive`. */
+  redrawLine(text: string): void;
   /** Columns of standard output, at least 40; 80 if unknown. */
   readonly columns: number;
   /** Whether standard error is a terminal, so that a line may be overwritten. */
@@ -24,16 +30,18 @@ export function processTerminal(): Terminal {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
+  const isOutputTerminal = process.stdout.isTTY === true;
   return {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(text),
+    out: (text) => void process.stdout.write(`${isOutputTerminal ? escapeControls(text) : text}\n`),
+    note: (text) => void process.stderr.write(escapeControls(text)),
+    redrawLine: (text) => void process.stderr.write(`\r\x1b[K${escapeControls(text)}`),
     columns: Math.max(40, process.stdout.columns ?? 80),
     isInteractive: process.stderr.isTTY === true,
     async confirm(question) {
       if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
       const reader = createInterface({ input: process.stdin, output: process.stderr });
       try {
-        return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `)).trim());
+        return /^y(es)?$/i.test((await reader.question(`${escapeControls(question)} [y/N] `)).trim());
       } finally {
         reader.close();
       }

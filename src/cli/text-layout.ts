@@ -15,6 +15,20 @@ export function toPrintable(text: string): string {
     .trim();
 }
 
+/**
+ * Shows control characters except for line breaks and tabs, and characters that change the text direction, as
+ * `\\u001b`. JSON stays the same value. Prevents that a text from a document or a server moves the cursor,
+ * changes the title or overwrites output.
+ */
+export function escapeControls(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(
+      /(?![\n\t])[\p{Control}\u202a-\u202e\u2066-\u2069]/gu,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+}
+
 /** Columns that the text occupies on a terminal. */
 export function displayWidth(text: string): number {
   let width = 0;

@@ -24,7 +24,7 @@ t.test('a line on a terminal is redrawn every second without news, until the end
   const clock = { monotonic: () => nowMs } as unknown as Clock;
   const terminal = {
     isInteractive: true,
-    note: (text: string) => void written.push(text),
+    redrawLine: (text: string) => void written.push(text),
   } as unknown as Terminal;
   const ticks: (() => void)[] = [];
   const progress = new ProgressBar('uploading', terminal, clock, (tick) => {

@@ -13,6 +13,8 @@ export interface CliResult {
 export interface CliOptions {
   readonly variables?: Record<string, string>;
   readonly folder?: string;
+  /** Runs the command in a pseudo-terminal (needs util-linux `script`); `out` has both streams. */
+  readonly isOnTerminal?: boolean;
   /** Called when the process has started; `kill` sends it a signal. */
   readonly onStarted?: (kill: (signal: NodeJS.Signals) => void) => void;
 }
@@ -25,7 +27,11 @@ export async function runQuarry(
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   const program = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js')];
   // Without NODE_OPTIONS: the test runner would inject its loaders into every command.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', ...program, ...commandLineArguments], {
+  const words = ['env', '-u', 'NODE_OPTIONS', ...program, ...commandLineArguments];
+  const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const [file = '', ...rest] =
+    options.isOnTerminal === true ? ['script', '-qec', quoted, '/dev/null'] : words;
+  const child = spawn(file, rest, {
     cwd: options.folder,
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,6 +3,7 @@ import { ProgressBar } from '../../src/cli/progress.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import {
   displayWidth,
+  escapeControls,
   formatBytes,
   formatDuration,
   formatTable,
@@ -49,6 +50,15 @@ t.test('wrapped lines fit, are complete, and count wide characters twice', async
   t.equal(displayWidth('e\u0301'), 1);
 });
 
+t.test('control characters are shown as escapes, which keeps JSON the same value', async (t) => {
+  t.equal(escapeControls('a\u001b]0;x\u0007\r\n\tb\rc'), 'a\\u001b]0;x\\u0007\n\tb\\u000dc');
+  t.equal(escapeControls('退款 é 👍🏽 \u200d'), '退款 é 👍🏽 \u200d');
+  const value = { text: '\u009b2J \u202e \u001b[1A' };
+  const escaped = escapeControls(JSON.stringify(value));
+  t.equal(escaped, '{"text":"\\u009b2J \\u202e \\u001b[1A"}');
+  t.same(JSON.parse(escaped), value);
+});
+
 t.test('table columns are aligned, numbers to the right', async (t) => {
   t.same(
     formatTable(
@@ -67,6 +77,7 @@ function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: 
   const terminal = {
     out: () => undefined,
     note: (text: string) => void lines.push(text),
+    redrawLine: (text: string) => void lines.push(`redrawn: ${text}`),
     columns: 80,
     isInteractive,
     confirm: async () => null,
@@ -86,7 +97,7 @@ t.test('progress redraws one line on a terminal and prints few plain lines elsew
     }
     progress.finish('100 files');
     progress.finish('printed once');
-    t.equal(lines.at(-1), isInteractive ? '\r\x1b[K100 files\n' : '100 files\n');
+    t.equal(lines.at(-1), isInteractive ? 'redrawn: 100 files\n' : '100 files\n');
     t.equal(lines.length, isInteractive ? 102 : 3);
     t.match(
       lines[1],

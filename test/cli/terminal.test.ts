@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import t from 'tap';
+import { openFakeServer } from './fake-server.ts';
+import { runQuarry } from './quarry.ts';
+
+const hasScript = spawnSync('script', ['--version']).error === undefined;
+/** Sets the title, clears the screen (7-bit and 8-bit), overwrites the line and reverses the direction. */
+const hostile = 'Terms\u001b]0;title\u0007 \u001b[2J \u009b2J\rforged \u202eend';
+const hostilePattern = /(?![\n\t])[\p{Control}\u202e]/u;
+const document = {
+  id: 'id',
+  path: hostile,
+  collection_name: 'default',
+  index_status: 'indexed',
+  metadata: { note: hostile },
+  num_pages: 1,
+  size: 12,
+  file_url: 'http://127.0.0.1/file',
+  content: `${hostile}\nsecond line`,
+};
+
+t.test(
+  'no text of a document or server controls the terminal',
+  { skip: !hasScript && 'needs util-linux script' },
+  async (t) => {
+    const { server, variables } = await openFakeServer(t);
+    server.fixedReplies.set('documents/get-document-info', { document });
+    const result = { path: hostile, page_span: [0, 1], content: hostile, score: 1 };
+    server.fixedReplies.set('queries/top-snippets', { results: [result], warnings: [hostile] });
+    const commands = [
+      ['documents', 'get', 'a.txt', '--content'],
+      ['documents', 'get', 'a.txt', '--json'],
+      ['documents', 'get', 'a.txt'],
+      ['search', 'terms'],
+      ['search', 'terms', '--json'],
+    ];
+    for (const command of commands) {
+      const ended = await runQuarry(command, { variables, isOnTerminal: true });
+      t.equal(ended.code, 0, ended.out);
+      t.match(ended.out, 'forged');
+      t.notMatch(ended.out.replaceAll('\r\n', '\n'), hostilePattern, command.join(' '));
+    }
+    server.intercept = () => ({ status: 400, body: { detail: hostile } });
+    const failed = await runQuarry(['search', 'terms'], { variables, isOnTerminal: true });
+    t.equal(failed.code, 1);
+    t.match(failed.out, /quarry: Terms\\u001b\]0;title\\u0007 \\u001b\[2J \\u009b2J\\u000dforged/);
+    t.notMatch(failed.out.replaceAll('\r\n', '\n'), hostilePattern);
+  },
+);
+
+t.test('a pipe receives the text of a document unchanged, and messages without controls', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.fixedReplies.set('documents/get-document-info', { document });
+  const content = await runQuarry(['documents', 'get', 'a.txt', '--content'], { variables });
+  t.equal(content.out, `${document.content}\n`);
+  server.intercept = () => ({ status: 400, body: { detail: hostile } });
+  const failed = await runQuarry(['search', 'terms'], { variables });
+  t.notMatch(failed.err, hostilePattern);
+});
