@@ -1,4 +1,4 @@
-import { loadSettings, readProcessSources } from '../config/settings.ts';
+import { loadSettings, readColorVariables, readProcessSources } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
 import { ApiClient } from './api-client.ts';
 import { exitCodes, toExitOutcome } from './exit-codes.ts';
@@ -46,7 +46,7 @@ function abortOnInterrupt(): AbortSignal {
 }
 
 async function start(): Promise<number> {
-  const terminal = processTerminal();
+  const terminal = processTerminal(readColorVariables());
   let signal: AbortSignal | null = null;
   let invocation: Invocation | null = null;
   try {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/app-error.ts';
-import { findBestSentence } from '../core/excerpt.ts';
+import { findBestSentence, splitHighlights } from '../core/excerpt.ts';
 import type {
   DocumentRetrievalResponse,
   PageRetrievalResponse,
@@ -9,6 +9,7 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
+import type { Span, Style } from './colors.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -115,9 +116,10 @@ async function search(
   const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
   const columns = Math.min(textColumnsMax, context.terminal.columns);
   printableResults.forEach((result, index) => {
-    resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.out);
+    resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.outStyled);
     if (options.explain === true && result.explain !== undefined)
-      explainLines(result.explain, columns).forEach(context.terminal.out);
+      for (const line of explainLines(result.explain, columns))
+        context.terminal.outStyled([span(line, 'dim')]);
     context.terminal.out('');
   });
   if (options.explain === true && reply.explain !== undefined)
@@ -153,28 +155,39 @@ function formatPages(span: readonly number[]): string {
   return first === last ? `page ${first}` : `pages ${first}-${last}`;
 }
 
-function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): string[] {
+function span(text: string, style: Style): Span {
+  return { text, style };
+}
+
+function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): Span[][] {
   const number = `${rank}.`.padEnd(indent.length);
   const score = result.score.toFixed(4);
   const locationLines = wrap(result.location, columns - indent.length - score.length - 2);
   const gap = ' '.repeat(columns - indent.length - displayWidth(locationLines[0] ?? '') - score.length);
-  const lines = [
-    `${number}${locationLines[0] ?? ''}${gap}${score}`,
-    ...locationLines.slice(1).map((line) => indent + line),
+  return [
+    [span(`${number}${locationLines[0] ?? ''}`, 'bold'), span(gap + score, 'dim')],
+    ...locationLines.slice(1).map((line) => [span(indent + line, 'bold')]),
+    ...contentLines(result, columns - indent.length, linesMax).map((line) => [
+      span(indent, 'plain'),
+      ...line,
+    ]),
   ];
-  lines.push(...contentLines(result, columns - indent.length, linesMax).map((line) => indent + line));
-  return lines;
 }
 
-/** Wraps the content. A long one starts at its best sentence. */
-function contentLines({ content, explain }: PrintableResult, columns: number, linesMax: number): string[] {
+/** Wraps the content and marks the matched words. A long content starts at its best sentence. */
+function contentLines({ content, explain }: PrintableResult, columns: number, linesMax: number): Span[][] {
   if (content === null) return [];
+  const words = explain?.lexical.words ?? [];
+  const mark = (line: string) =>
+    splitHighlights(line, words.flat()).map((part) =>
+      span(part.text, part.isHighlighted ? 'match' : 'plain'),
+    );
   const lines = wrap(content, columns);
-  if (lines.length <= linesMax) return lines;
-  const start = findBestSentence(content, explain?.lexical.words ?? [])?.start ?? 0;
+  if (lines.length <= linesMax) return lines.map(mark);
+  const start = findBestSentence(content, words)?.start ?? 0;
   const excerpt = start === 0 ? lines : wrap(`... ${content.slice(start)}`, columns);
   const shown = excerpt.slice(0, linesMax);
-  return [...shown, `... (${lines.length - shown.length} more lines; --full)`];
+  return [...shown.map(mark), [span(`... (${lines.length - shown.length} more lines; --full)`, 'dim')]];
 }
 
 function explainLines(explain: ResultExplanation, columns: number): string[] {

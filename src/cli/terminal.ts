@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
+import { type ColorVariables, hasColors, paint, type Span } from './colors.ts';
 import { escapeControls } from './text-layout.ts';
 
 /**
@@ -10,6 +11,8 @@ import { escapeControls } from './text-layout.ts';
 export interface Terminal {
   /** Writes results to standard output. */
   out(text: string): void;
+  /** Writes one line of a result, with styles if standard output has colors. */
+  outStyled(spans: readonly Span[]): void;
   /** Writes everything else to standard error. */
   note(text: string): void;
   /** Overwrites the current line of standard error. Only if `isInteractive`. */
@@ -25,14 +28,21 @@ export interface Terminal {
 }
 
 /** Terminal of this process. A closed pipe (`| head`) ends the command without an error. */
-export function processTerminal(): Terminal {
+export function processTerminal(variables: ColorVariables): Terminal {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
   const isOutputTerminal = process.stdout.isTTY === true;
+  const isColored = hasColors(isOutputTerminal, variables);
   return {
     out: (text) => void process.stdout.write(`${isOutputTerminal ? escapeControls(text) : text}\n`),
+    outStyled(spans) {
+      const texts = spans.map(({ text, style }) =>
+        paint({ text: escapeControls(text), style: isColored ? style : 'plain' }),
+      );
+      process.stdout.write(`${texts.join('')}\n`);
+    },
     note: (text) => void process.stderr.write(escapeControls(text)),
     redrawLine: (text) => void process.stderr.write(`\r\x1b[K${escapeControls(text)}`),
     columns: Math.max(40, process.stdout.columns ?? 80),

@@ -42,6 +42,16 @@ export function readProcessSources(flags: Readonly<Record<string, unknown>>): Se
   return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
 }
 
+/** Returns the variables that select the colors of a terminal; they are no settings of Quarry. */
+export function readColorVariables(): { NO_COLOR?: string; FORCE_COLOR?: string; TERM?: string } {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  return {
+    ...(NO_COLOR === undefined ? {} : { NO_COLOR }),
+    ...(FORCE_COLOR === undefined ? {} : { FORCE_COLOR }),
+    ...(TERM === undefined ? {} : { TERM }),
+  };
+}
+
 /** Whether `npm start` runs this process, which must then end with npm; other scripts may start a daemon. */
 export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event === 'start';

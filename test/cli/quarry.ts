@@ -19,12 +19,13 @@ export interface CliOptions {
   readonly onStarted?: (kill: (signal: NodeJS.Signals) => void) => void;
 }
 
-/** Runs the command line in a separate process, without any QUARRY_* variable except the given ones. */
+/** Runs the command line in a separate process, without any QUARRY_* or color variable except the given ones. */
 export async function runQuarry(
   commandLineArguments: readonly string[],
   options: CliOptions = {},
 ): Promise<CliResult> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
+  const isInherited = (name: string) => !/^QUARRY_|^(?:NO_COLOR|FORCE_COLOR)$/.test(name);
+  const inherited = Object.entries(process.env).filter(([name]) => isInherited(name));
   const program = [process.execPath, join(compiledRoot, 'src', 'cli', 'main.js')];
   // Without NODE_OPTIONS: the test runner would inject its loaders into every command.
   const words = ['env', '-u', 'NODE_OPTIONS', ...program, ...commandLineArguments];

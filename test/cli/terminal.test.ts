@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
+import { hasColors } from '../../src/cli/colors.ts';
 import { openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 
@@ -35,7 +36,10 @@ t.test(
       ['search', 'terms', '--json'],
     ];
     for (const command of commands) {
-      const ended = await runQuarry(command, { variables, isOnTerminal: true });
+      const ended = await runQuarry(command, {
+        variables: { ...variables, NO_COLOR: '1' },
+        isOnTerminal: true,
+      });
       t.equal(ended.code, 0, ended.out);
       t.match(ended.out, 'forged');
       t.notMatch(ended.out.replaceAll('\r\n', '\n'), hostilePattern, command.join(' '));
@@ -56,4 +60,39 @@ t.test('a pipe receives the text of a document unchanged, and messages without c
   server.intercept = () => ({ status: 400, body: { detail: hostile } });
   const failed = await runQuarry(['search', 'terms'], { variables });
   t.notMatch(failed.err, hostilePattern);
+});
+
+t.test('colors follow NO_COLOR, FORCE_COLOR and the terminal, in this order', async (t) => {
+  t.ok(hasColors(true, { TERM: 'xterm' }));
+  t.notOk(hasColors(false, { TERM: 'xterm' }));
+  t.notOk(hasColors(true, { TERM: 'dumb' }));
+  t.ok(hasColors(true, { NO_COLOR: '' }), 'an empty value is no value');
+  t.ok(hasColors(false, { FORCE_COLOR: '1' }));
+  t.notOk(hasColors(true, { FORCE_COLOR: '0' }));
+  t.notOk(hasColors(true, { FORCE_COLOR: '1', NO_COLOR: '1' }));
+});
+
+const marked = (word: string) => `\u001b[1;33m${word}\u001b[22;39m`;
+
+t.test('search marks the matched words where colors are on', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const explain = {
+    lexical: { score: 1, terms: ['term'], words: [['term', 'terms']] },
+    vector: { similarity: 0.5 },
+    fused: 0.1,
+    rerank: null,
+    relevance: 0.5,
+  };
+  const content = 'The term, not the terminal, ends. \u001b[31mOther terms.';
+  server.fixedReplies.set('queries/top-snippets', {
+    results: [{ path: 'a.txt', page_span: [0, 1], content, score: 1, explain }],
+  });
+  const command = ['search', 'terms'];
+  const colored = await runQuarry(command, { variables: { ...variables, FORCE_COLOR: '1' } });
+  t.match(colored.out, `The ${marked('term')}, not the terminal, ends. [31mOther ${marked('terms')}.`);
+  t.match(colored.out, '\u001b[1m1.  a.txt page 1\u001b[22m\u001b[2m');
+  const plain = await runQuarry(command, { variables });
+  t.notMatch(plain.out, '\u001b');
+  const json = await runQuarry([...command, '--json'], { variables: { ...variables, FORCE_COLOR: '1' } });
+  t.notMatch(json.out, '\u001b');
 });

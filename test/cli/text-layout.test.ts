@@ -76,6 +76,7 @@ function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: 
   const lines: string[] = [];
   const terminal = {
     out: () => undefined,
+    outStyled: () => undefined,
     note: (text: string) => void lines.push(text),
     redrawLine: (text: string) => void lines.push(`redrawn: ${text}`),
     columns: 80,

@@ -55,6 +55,8 @@ export function cliPage(): string {
     'On a terminal, control characters in results are shown as escapes such as `\\u001b`, so that a document cannot change the',
     'screen. Files and pipes receive results unchanged; messages on standard error are always escaped.',
     '',
+    'Search results are colored on a terminal. `NO_COLOR=1` turns colors off, `FORCE_COLOR=1` turns them on for pipes.',
+    '',
     '| Exit code | Meaning |',
     '|---|---|',
     ...exitCodeMeanings.map(([code, meaning]) => row(String(code), meaning)),
