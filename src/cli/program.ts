@@ -6,6 +6,7 @@ import { auditCommands } from './audit.ts';
 import { billingCommands } from './billing.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
+import { type CompletionEntry, createCompletionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
 import { documentCommands } from './documents.ts';
 import { evalCommand } from './eval.ts';
@@ -44,6 +45,7 @@ export const commands: readonly CommandSpec[] = [
   doctorCommand,
   ...signInCommands,
   configCommand,
+  createCompletionCommand(listCompletionEntries),
   versionCommand,
 ];
 
@@ -131,16 +133,9 @@ function addCommand(
   usage: string,
   onInvocation: (invocation: Invocation) => void,
 ): void {
-  const name = `quarry ${spec.usage.replace(/ *[<[].*/, '')}`;
+  const name = `quarry ${commandName(spec)}`;
   const command = parent.command(usage).description(spec.summary).exitOverride(rejectUsage(name));
-  for (const option of spec.options ?? []) {
-    const commanderOption = new Option(option.flags, option.meaning);
-    if (option.default !== undefined) commanderOption.default(option.default);
-    if (option.choices !== undefined) commanderOption.choices(option.choices);
-    if (option.conflicts !== undefined) commanderOption.conflicts([...option.conflicts]);
-    command.addOption(commanderOption);
-  }
-  for (const option of settingOptions(spec)) command.addOption(option);
+  for (const option of commandOptions(spec)) command.addOption(option);
   command.addHelpText('after', `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join('\n')}`);
   command.action((...values: unknown[]) => {
     const words = values
@@ -148,6 +143,36 @@ function addCommand(
       .flat()
       .filter((word) => word !== undefined) as string[];
     onInvocation({ spec, args: words, options: command.opts() });
+  });
+}
+
+function commandName(spec: CommandSpec): string {
+  return spec.usage.replace(/ *[<[].*/, '');
+}
+
+function commandOptions(spec: CommandSpec): Option[] {
+  const options = (spec.options ?? []).map((option) => {
+    const commanderOption = new Option(option.flags, option.meaning);
+    if (option.default !== undefined) commanderOption.default(option.default);
+    if (option.choices !== undefined) commanderOption.choices(option.choices);
+    if (option.conflicts !== undefined) commanderOption.conflicts([...option.conflicts]);
+    return commanderOption;
+  });
+  return [...options, ...settingOptions(spec)];
+}
+
+function listCompletionEntries(): CompletionEntry[] {
+  return commands.map((spec) => {
+    const options = commandOptions(spec);
+    const flags = options.flatMap(({ short, long }) => [short, long].filter((flag) => flag != null));
+    return {
+      name: commandName(spec),
+      summary: spec.summary,
+      flags: [...flags, '--help'],
+      choices: options.flatMap(({ argChoices, long }) =>
+        argChoices === undefined || long == null ? [] : [{ flag: long, values: argChoices }],
+      ),
+    };
   });
 }
 
