@@ -13,6 +13,7 @@ import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
 import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
 import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
+import { passwordScenario } from './dashboard-passwords.ts';
 import { secondFactorScenario } from './dashboard-second-factor.ts';
 import { administratorScenario, providerScenario } from './dashboard-sign-in.ts';
 import { statesScenario } from './dashboard-states.ts';
@@ -30,6 +31,7 @@ const scenarios = {
   'a user signs in with an identity provider; an unverified address is rejected with a reason':
     providerScenario,
   'the administrator signs in with the password, edits an organization and signs out': administratorScenario,
+  'an invited user joins with a password on a server without mail, changes and replaces it': passwordScenario,
   'two-factor authentication is set up, required at the next sign-in, and turned off': secondFactorScenario,
   'a failed upload is retried, and an upload replaces an existing document': uploadScenario,
   'a dropped folder is uploaded, uploads are canceled, and too large files are not sent':

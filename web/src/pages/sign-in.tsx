@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button } from '../components/button.tsx';
@@ -37,28 +38,45 @@ export function SignIn() {
   );
 }
 
+/** Collapsed part. Its content exists only while it is open: a form inside would compete for stored passwords. */
+function More({ summary, children }: { readonly summary: string; readonly children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{summary}</summary>
+      {isOpen && children}
+    </details>
+  );
+}
+
 /** At the address of an invitation, a user without an account can create one. */
 function SignInContent() {
   const { path } = useLocation();
   const code = path === '/app/join' ? window.location.hash.slice(1) : '';
   const options = useLoad(getSignInOptions, []);
-  if (code === '' || options.data?.password !== true)
+  if (code !== '' && options.isLoading && options.data === undefined)
+    return <Skeleton lines={4} width="60%" />;
+  const { mail, google, github, password } = options.data ?? {};
+  const mayJoin = code !== '' && password === true;
+  if (!mayJoin || mail || google || github)
     return (
       <>
         <h1 tabIndex={-1}>Sign in to Quarry</h1>
         <SignInMethods />
+        {mayJoin && (
+          <More summary="Create an account with a password">
+            <JoinForm code={code} />
+          </More>
+        )}
       </>
     );
   return (
     <>
       <h1 tabIndex={-1}>Accept the invitation</h1>
-      <div class="sign-in-methods">
-        <JoinForm code={code} />
-        <details class="more">
-          <summary>I already have an account</summary>
-          <SignInMethods />
-        </details>
-      </div>
+      <JoinForm code={code} />
+      <More summary="I already have an account">
+        <SignInMethods />
+      </More>
     </>
   );
 }
@@ -203,10 +221,9 @@ interface PasswordProps {
 function Password({ isOnlyMethod, ...props }: PasswordProps) {
   if (isOnlyMethod) return <PasswordSignIn {...props} />;
   return (
-    <details class="more">
-      <summary>Sign in with a password</summary>
+    <More summary="Sign in with a password">
       <PasswordSignIn {...props} />
-    </details>
+    </More>
   );
 }
 
@@ -237,9 +254,8 @@ function OperatorLink({ isOnlyMethod }: { readonly isOnlyMethod: boolean }) {
 function Administrator() {
   const { route } = useLocation();
   return (
-    <details class="more">
-      <summary>Administrator</summary>
+    <More summary="Administrator">
       <AdministratorForm onDone={() => route('/app/admin')} />
-    </details>
+    </More>
   );
 }

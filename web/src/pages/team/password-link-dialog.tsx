@@ -21,7 +21,7 @@ export function PasswordLinkDialog({ user, onClose }: PasswordLinkDialogProps) {
         of the user.
       </p>
       {link.data !== undefined ? (
-        <div class="command">
+        <div class="secret">
           <code>{link.data.url}</code>
           <CopyButton text={link.data.url} />
         </div>
