@@ -9,7 +9,7 @@ import type * as wire from '../schemas/sign-in.ts';
 import type { Store } from '../storage/store.ts';
 import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
 import { verifyPassword } from './password.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordQueue } from './password-queue.ts';
 import { administratorId, type SecondFactors, wrongCodeError } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { toTimestamp } from './user-operations.ts';
@@ -21,7 +21,7 @@ export interface AdministratorSignInOptions {
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
-  readonly passwordHasher: PasswordHasher;
+  readonly passwordQueue: PasswordQueue;
   /** QUARRY_ADMIN_PASSWORD_HASH; null disables the administrator sign-in. */
   readonly adminPasswordHash: string | null;
 }
@@ -47,11 +47,11 @@ export class AdministratorSignIn {
     client: ClientInfo,
     { password, code }: wire.AdminLoginRequest,
   ): Promise<AccountResponse<wire.AdminStatusResponse>> {
-    const { adminPasswordHash, passwordHasher } = this.#options;
+    const { adminPasswordHash, passwordQueue } = this.#options;
     if (adminPasswordHash === null) throw administratorSignInDisabledError();
     const clientKey = rateLimitAddress(client.address);
     this.#backoff.check([clientKey]);
-    await passwordHasher.run(clientKey, async () => {
+    await passwordQueue.run(clientKey, async () => {
       // Checked again after the wait, so that concurrent guesses are delayed like consecutive ones.
       this.#backoff.check([clientKey]);
       if (!(await verifyPassword(password, adminPasswordHash)))

@@ -12,17 +12,19 @@ import type { AccountResponse, ClientInfo } from './client-info.ts';
 import { normalizeEmail } from './email-address.ts';
 import { type InvitationClaims, type Invitations, invitationNotFoundError } from './invitations.ts';
 import { parseLocalPath } from './local-path.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { Mailer } from './mailer.ts';
+import type { PasswordQueue } from './password-queue.ts';
 import type { Passwords } from './passwords.ts';
 import { codePagePath, type SecondFactorSignIn } from './second-factor-sign-in.ts';
 import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
+import { buildPasswordChangedMail } from './sign-in-reply.ts';
 import { accountExistsError, checkDisplayText, operatorEmail, type UserAccounts } from './user-accounts.ts';
 import { toTimestamp, toUserInfo, type UserCall } from './user-operations.ts';
 
 export interface PasswordSignInOptions {
   readonly passwords: Passwords;
-  readonly hasher: PasswordHasher;
+  readonly queue: PasswordQueue;
   readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
@@ -30,6 +32,7 @@ export interface PasswordSignInOptions {
   readonly invitations: Invitations;
   readonly acceptInvitation: (user: User, invitation: InvitationClaims, address: string) => Promise<boolean>;
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
+  readonly mail: Mailer;
   readonly clock: Clock;
   /** QUARRY_PASSWORD_SIGN_IN */
   readonly isEnabled: boolean;
@@ -68,7 +71,7 @@ export class PasswordSignIn {
    * 429 for too many attempts from one client; 503 if passwords are disabled.
    */
   async signIn(client: ClientInfo, request: wire.PasswordSignInRequest): Promise<SignInReply> {
-    const { passwords, hasher, userAccounts, home } = this.#options;
+    const { passwords, queue, userAccounts, home } = this.#options;
     this.#requireEnabled();
     const email = normalizeEmail(request.email);
     const redirect = typeof request.redirect_url === 'string' ? parseLocalPath(request.redirect_url) : home;
@@ -77,7 +80,7 @@ export class PasswordSignIn {
     this.#backoff.check(backoffKeys);
     this.#attemptsByClient.consume(clientKey);
     const user = userAccounts.findByEmail(email);
-    await hasher.run(clientKey, async () => {
+    await queue.run(clientKey, async () => {
       // Checked again after the wait, so that concurrent guesses are delayed like consecutive ones.
       this.#backoff.check(backoffKeys);
       if (await passwords.verify(user?.userId ?? null, request.password)) return;
@@ -97,7 +100,7 @@ export class PasswordSignIn {
     client: ClientInfo,
     request: wire.PasswordJoinRequest,
   ): Promise<AccountResponse<wire.PasswordSignInResponse>> {
-    const { passwords, hasher, userAccounts, sessions, invitations, acceptInvitation, home } = this.#options;
+    const { passwords, queue, userAccounts, sessions, invitations, acceptInvitation, home } = this.#options;
     const { invite_code: inviteCode, password, name } = request;
     this.#requireEnabled();
     const claims = await invitations.verifyCode(inviteCode);
@@ -110,10 +113,10 @@ export class PasswordSignIn {
     const { address } = client;
     const clientKey = rateLimitAddress(address);
     this.#attemptsByClient.consume(clientKey);
-    const newSession = await hasher.run(clientKey, async () => {
+    const newSession = await queue.run(clientKey, async () => {
       await checkPasswordStrength(password);
       const record = await passwords.hash(password);
-      const profile = { email, name: name || null, isEmailProven: invitation.isMailed === true };
+      const profile = { email, name: name || null, isEmailVerified: invitation.isMailed === true };
       return userAccounts.signUp(profile, { address }, ({ userId }) => {
         const created = sessions.create(userId, client, this.#previousToken(client));
         const operations = [...passwords.createOperations(userId, record), ...created.operations];
@@ -129,12 +132,12 @@ export class PasswordSignIn {
    * invalid link or a weak password.
    */
   async reset(client: ClientInfo, { token, password }: wire.PasswordResetRequest): Promise<SignInReply> {
-    const { passwords, hasher, sessions, home } = this.#options;
+    const { passwords, queue, sessions, home } = this.#options;
     this.#requireEnabled();
     const userId = passwords.openLink(token);
     const clientKey = rateLimitAddress(client.address);
     this.#attemptsByClient.consume(clientKey);
-    await hasher.run(clientKey, async () => {
+    await queue.run(clientKey, async () => {
       await checkPasswordStrength(password);
       const by = { actor: userId, address: client.address };
       await passwords.change(userId, password, by, async () => {
@@ -142,6 +145,7 @@ export class PasswordSignIn {
         return sessions.deleteAllOperations(userId, by);
       });
     });
+    this.#notify(userId);
     return this.#openSession(client, userId, home);
   }
 
@@ -150,7 +154,7 @@ export class PasswordSignIn {
    * missing or wrong current one, and for the user of the operator.
    */
   async change(call: UserCall, request: wire.SetPasswordRequest): Promise<void> {
-    const { passwords, hasher, sessions, userAccounts } = this.#options;
+    const { passwords, queue, sessions, userAccounts } = this.#options;
     this.#requireEnabled();
     const { userId, sessionId } = call.principal;
     if (userAccounts.find(userId)?.email === operatorEmail) {
@@ -161,7 +165,7 @@ export class PasswordSignIn {
     }
     const { address } = call.client;
     const backoffKeys = [`${rateLimitAddress(address)} ${userId}`];
-    await hasher.run(rateLimitAddress(address), async () => {
+    await queue.run(rateLimitAddress(address), async () => {
       this.#backoff.check(backoffKeys);
       if (passwords.has(userId) && !(await passwords.verify(userId, request.current_password ?? ''))) {
         this.#backoff.recordFailure(backoffKeys);
@@ -174,6 +178,7 @@ export class PasswordSignIn {
         sessions.deleteOtherOperations(userId, sessionId, by),
       );
     });
+    this.#notify(userId);
   }
 
   async #openSession(client: ClientInfo, userId: string, redirect: string): Promise<SignInReply> {
@@ -211,6 +216,14 @@ export class PasswordSignIn {
       return { kind: 'json', body: { ...body, access_token: token, token_type: 'bearer' } };
     const maxAgeSeconds = limits.sessionMsMax / 1_000;
     return { kind: 'json', body, cookie: { name: 'session', value: token, maxAgeSeconds } };
+  }
+
+  /** Sends no mail to an unverified address, which may belong to another person. */
+  #notify(userId: string): void {
+    const { mail, userAccounts } = this.#options;
+    const user = userAccounts.find(userId);
+    if (!mail.isEnabled || user === undefined || user.isEmailUnverified === true) return;
+    mail.enqueue(buildPasswordChangedMail(user.email));
   }
 
   #previousToken(client: ClientInfo): string | undefined {

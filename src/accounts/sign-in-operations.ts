@@ -22,7 +22,7 @@ import { parseLocalPath } from './local-path.ts';
 import { invalidLinkError, isSameBrowser, type MagicLink, type MagicLinks } from './magic-links.ts';
 import type { Mailer } from './mailer.ts';
 import type { Memberships } from './memberships.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordQueue } from './password-queue.ts';
 import type { PasswordSignIn } from './password-sign-in.ts';
 import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
 import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
@@ -45,7 +45,7 @@ export interface SignInOperationsOptions {
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
   readonly passwordSignIn: PasswordSignIn;
-  readonly passwordHasher: PasswordHasher;
+  readonly passwordQueue: PasswordQueue;
   readonly clock: Clock;
   readonly random: Random;
   /** Secrets of the installation, the current one first. */

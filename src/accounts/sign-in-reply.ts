@@ -19,6 +19,15 @@ export function buildIdentityLinkedMail(email: string, issuer: string): MailMess
   };
 }
 
+/** Notifies the owner of an address that the password of the account was set or changed. */
+export function buildPasswordChangedMail(email: string): MailMessage {
+  return {
+    to: email,
+    subject: 'The password of your Quarry account was set or changed',
+    text: 'The password of your Quarry account was set or changed. If you did not do this, sign out of all sessions, set a new password, and contact the operator of the server.',
+  };
+}
+
 /** Reply to a completed sign-in: a cookie and a redirect for a browser, the token for a program. */
 export function buildSignInReply({
   user,

@@ -19,17 +19,17 @@ export interface UserAccountsOptions {
   /** Returns whether a new user with this address may sign up. */
   readonly canSignUp: (email: string) => Promise<boolean>;
   /**
-   * Operations that end all access of whoever created an account without proof of its address: password,
-   * second factor and sessions. Written with the first sign-in that proves the address.
+   * Operations that remove the password, second factor and sessions of an account whose address was not
+   * verified. Written with the first sign-in that verifies it, because another person may have created them.
    */
-  readonly endUnprovenAccess: (user: User) => Promise<readonly WriteOperation[]>;
+  readonly endUnverifiedAccess: (user: User) => Promise<readonly WriteOperation[]>;
 }
 
-/** New account; `isEmailProven`: whether the user has proven ownership of the address. */
+/** New account; `isEmailVerified`: whether the user has proven ownership of the address. */
 export interface NewUser {
   readonly email: string;
   readonly name: string | null;
-  readonly isEmailProven: boolean;
+  readonly isEmailVerified: boolean;
 }
 
 interface PreparedSignIn<Result> {
@@ -37,7 +37,7 @@ interface PreparedSignIn<Result> {
   readonly result: Result;
 }
 
-/** `isClaimed`: the owner of the address takes over an account that was created without proof of it. */
+/** `isClaimed`: this sign-in verifies the address of an account that was created without verification. */
 type PrepareSignIn<Result> = (user: User, state: { readonly isClaimed: boolean }) => PreparedSignIn<Result>;
 
 /** Profile fields that the user may change. Absent fields stay unchanged; null clears. */
@@ -47,7 +47,7 @@ export interface ProfileChanges {
   readonly company?: string | null | undefined;
 }
 
-/** Users of this installation. A user is created by the first sign-in, which proves the address. */
+/** Users of this installation. A user is created by the first sign-in, which verifies the address, or with an invitation. */
 export class UserAccounts {
   readonly #options: UserAccountsOptions;
   readonly #records: Users;
@@ -72,7 +72,7 @@ export class UserAccounts {
   }
 
   /**
-   * Signs in a user, or the owner of a proven address, who becomes a new user if necessary. `prepare` returns
+   * Signs in a user, or the owner of a verified address, who becomes a new user if necessary. `prepare` returns
    * operations to be written with the sign-in and a result for the caller; if it throws, the sign-in fails.
    * Errors: 403 for a disabled user, and for a new user where sign-up is restricted.
    */
@@ -82,7 +82,7 @@ export class UserAccounts {
     prepare: PrepareSignIn<Result>,
   ): Promise<{ readonly user: User; readonly result: Result }> {
     return this.#changes.run(async () => {
-      const { store, clock, audit, canSignUp, endUnprovenAccess } = this.#options;
+      const { store, clock, audit, canSignUp, endUnverifiedAccess } = this.#options;
       const known =
         'email' in identity ? this.#records.findByEmail(identity.email) : this.#records.get(identity.userId);
       const email = known?.email ?? ('email' in identity ? identity.email : null);
@@ -91,17 +91,17 @@ export class UserAccounts {
       }
       if (known?.disabledAt !== undefined) throw accountDisabledError();
       if (known === undefined && !(await canSignUp(email))) throw signUpNotAllowedError();
-      const isClaimed = known?.isEmailUnproven === true && 'email' in identity;
-      const { isEmailUnproven: _before, ...proven } = known ?? this.#newUser(email, null);
-      const user: User = { ...(isClaimed ? proven : (known ?? proven)), lastLoginAt: clock.now() };
+      const isClaimed = known?.isEmailUnverified === true && 'email' in identity;
+      const before = isClaimed ? withVerifiedEmail(known) : (known ?? this.#newUser(email, null));
+      const user: User = { ...before, lastLoginAt: clock.now() };
       const auditEvent = { ...by, actor: user.userId, organizationId: null, target: user.email };
       const prepared = prepare(user, { isClaimed });
       await store.write(
         [
-          ...(isClaimed ? await endUnprovenAccess(user) : []),
+          ...(isClaimed ? await endUnverifiedAccess(user) : []),
           ...prepared.operations,
           ...(known ? this.#records.update(user) : this.#records.create(user)),
-          ...(isClaimed ? [audit.entryOperation({ ...auditEvent, action: 'user.email_proven' })] : []),
+          ...(isClaimed ? [audit.entryOperation({ ...auditEvent, action: 'user.email_verified' })] : []),
           ...(known ? [] : [audit.entryOperation({ ...auditEvent, action: 'user.created' })]),
           audit.entryOperation({ ...auditEvent, action: 'user.login' }),
         ],
@@ -118,7 +118,7 @@ export class UserAccounts {
    * account.
    */
   signUp<Result>(
-    { email, name, isEmailProven }: NewUser,
+    { email, name, isEmailVerified }: NewUser,
     by: Omit<Actor, 'actor'>,
     prepare: (user: User) => PreparedSignIn<Result>,
   ): Promise<{ readonly user: User; readonly result: Result }> {
@@ -126,7 +126,7 @@ export class UserAccounts {
       const { store, audit, canSignUp } = this.#options;
       if (this.#records.findByEmail(email) !== undefined) throw accountExistsError(email);
       if (!(await canSignUp(email))) throw signUpNotAllowedError();
-      const proof = isEmailProven ? {} : ({ isEmailUnproven: true } as const);
+      const proof = isEmailVerified ? {} : ({ isEmailUnverified: true } as const);
       const user: User = { ...this.#newUser(email, name), ...proof };
       const auditEvent = { ...by, actor: user.userId, organizationId: null, target: email };
       const prepared = prepare(user);
@@ -223,6 +223,10 @@ export function accountExistsError(email: string): AppError {
     `${email} already has an account. Sign in, then open the invitation again.`,
     { shouldRetry: false },
   );
+}
+
+function withVerifiedEmail({ isEmailUnverified: _, ...user }: User): User {
+  return user;
 }
 
 /** Validates a display name: one line of 1 to 255 characters. Errors: 400 that names the field. */

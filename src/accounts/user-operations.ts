@@ -59,8 +59,9 @@ export class UserOperations {
     const { memberships, invitations, organizations, sessions, isBillingEnabled } = this.#options;
     const user = this.#requireUser(principal);
     const members = await memberships.listByUser(user.userId);
-    // The address of an unproven user may belong to another person, whose invitations must stay unknown.
-    const pendingInvitations = user.isEmailUnproven === true ? [] : await invitations.listByEmail(user.email);
+    // An unverified address may belong to another person, whose invitations must stay unknown.
+    const pendingInvitations =
+      user.isEmailUnverified === true ? [] : await invitations.listByEmail(user.email);
     const codes = await Promise.all(pendingInvitations.map((invitation) => invitations.signCode(invitation)));
     const administratorToken = client.cookie('admin');
     return {
@@ -205,7 +206,7 @@ export function toUserInfo(user: User): wire.UserInfo {
   return {
     id: user.userId,
     email: user.email,
-    email_verified: user.isEmailUnproven !== true,
+    email_verified: user.isEmailUnverified !== true,
     name: user.name,
     avatar_url: user.avatarUrl,
     company: user.company,

@@ -1,20 +1,8 @@
 import { limits } from '../core/limits.ts';
+import { accountRows } from './account-limit-table.ts';
+import { formatNumber, type LimitRow } from './limit-row.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
 
-/** One limit that can reject a request. `docs/reference/limits.md` is generated from these rows. */
-export interface LimitRow {
-  readonly limit: string;
-  readonly bounds: string;
-  readonly value: string;
-  /** File under src/ and a name in it. */
-  readonly enforcedIn: string;
-  readonly status: 400 | 401 | 408 | 413 | 429 | 503;
-  /** Value of the reply header `x-quarry-limit`; null when the header is not sent. */
-  readonly header: string | null;
-  readonly share: string;
-}
-
-const formatNumber = (value: number) => value.toLocaleString('en-US');
 const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
 const ownAllowance = 'own allowance';
 const perRequest = 'per request';
@@ -320,27 +308,6 @@ const queryRows: readonly LimitRow[] = [
     status: 429,
     header: 'slow-queue',
     share: 'round robin between organizations',
-  },
-];
-
-const accountRows: readonly LimitRow[] = [
-  {
-    limit: 'Changes by a user',
-    bounds: 'Write operations under `/api`',
-    value: '240 per minute, 2,000 per hour',
-    enforcedIn: 'app/accounts.ts changesMax',
-    status: 429,
-    header: null,
-    share: 'per user',
-  },
-  {
-    limit: 'Removals of access',
-    bounds: 'Revoked sessions, deleted API keys, removed members, deleted invitations',
-    value: '600 per minute, 6,000 per hour',
-    enforcedIn: 'app/accounts.ts revocationsMax',
-    status: 429,
-    header: null,
-    share: 'per user, separate from changes',
   },
 ];
 

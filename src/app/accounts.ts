@@ -16,7 +16,7 @@ import { Memberships } from '../accounts/memberships.ts';
 import { OrganizationDirectory } from '../accounts/organization-directory.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
 import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
-import { PasswordHasher } from '../accounts/password-hasher.ts';
+import { PasswordQueue } from '../accounts/password-queue.ts';
 import { PasswordSignIn } from '../accounts/password-sign-in.ts';
 import { Passwords } from '../accounts/passwords.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
@@ -139,7 +139,7 @@ function createUserAccounts(
     audit,
     canSignUp: async (email) =>
       signUp === 'open' || email === operatorEmail || (await invitations.listByEmail(email)).length > 0,
-    endUnprovenAccess: async ({ userId }) => [
+    endUnverifiedAccess: async ({ userId }) => [
       ...passwords.deleteOperations(userId),
       secondFactors.deleteOperation(userId),
       ...(await sessions.deleteAllOperations(userId, { actor: 'system', address: null })),
@@ -213,12 +213,12 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     sealer,
     acceptInvitation,
   });
-  const passwordHasher = new PasswordHasher();
+  const passwordQueue = new PasswordQueue();
   const passwordSignIn = new PasswordSignIn({
     ...{ userAccounts, sessions, secondFactors, secondFactorSignIn, invitations, acceptInvitation },
-    ...{ deniedAccessLog, clock, home },
+    ...{ deniedAccessLog, mail, clock, home },
     passwords: components.passwords,
-    hasher: passwordHasher,
+    queue: passwordQueue,
     isEnabled: settings.passwordSignIn === 'on',
   });
   return {
@@ -249,7 +249,7 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     signIn: createSignInOperations(settings, dependencies, {
       secondFactorSignIn,
       passwordSignIn,
-      passwordHasher,
+      passwordQueue,
     }),
   };
 }
@@ -311,7 +311,7 @@ function createProviderOperations(
 function createSignInOperations(
   { adminPasswordHash }: Settings,
   { data, components, installation }: AccountDependencies,
-  methods: Pick<SignInOperationsOptions, 'secondFactorSignIn' | 'passwordSignIn' | 'passwordHasher'>,
+  methods: Pick<SignInOperationsOptions, 'secondFactorSignIn' | 'passwordSignIn' | 'passwordQueue'>,
 ): SignInOperations {
   const { userAccounts, sessions, memberships, links, audit, deniedAccessLog, mail, secondFactors } =
     components;

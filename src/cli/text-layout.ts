@@ -17,7 +17,7 @@ export function toPrintable(text: string): string {
 
 /**
  * Shows control characters except for line breaks and tabs, and characters that change the text direction, as
- * `\\u001b`. JSON stays the same value. Prevents that a text from a document or a server moves the cursor,
+ * `\u001b`. JSON stays the same value. Prevents that a text from a document or a server moves the cursor,
  * changes the title or overwrites output.
  */
 export function escapeControls(text: string): string {

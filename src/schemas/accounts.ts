@@ -42,7 +42,7 @@ export const UserInfo = Component('UserInfo', 'A user.', {
   email: Type.String(),
   email_verified: Type.Boolean({
     description:
-      'False for a user who joined with an invitation that was not sent by mail, until a sign-in proves the address.',
+      'False for a user who joined with an invitation that was not sent by mail, until a sign-in verifies the address.',
   }),
   name: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),

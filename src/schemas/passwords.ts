@@ -1,4 +1,5 @@
-import { email, optionalText, UserInfo } from './accounts.ts';
+import { email, optionalText } from './accounts.ts';
+import { signedInFields } from './second-factors.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp } from './wire.ts';
 
@@ -41,17 +42,7 @@ export const SetPasswordRequest = Component('SetPasswordRequest', 'A change of t
 });
 export type SetPasswordRequest = Static<typeof SetPasswordRequest>;
 
-export const PasswordSignInResponse = Component('PasswordSignInResponse', 'Signed in.', {
-  access_token: Type.Optional(
-    Type.String({
-      description: 'The session token for programs, shown only in this reply; a browser gets a cookie.',
-    }),
-  ),
-  token_type: Type.Optional(Type.Literal('bearer')),
-  expires_at: Timestamp('Latest expiry time of the session.'),
-  user: UserInfo,
-  redirect_url: Type.String({ description: 'Redirect target of the browser: a path on this server.' }),
-});
+export const PasswordSignInResponse = Component('PasswordSignInResponse', 'Signed in.', signedInFields);
 export type PasswordSignInResponse = Static<typeof PasswordSignInResponse>;
 
 export const PasswordCodeRequired = Component(

@@ -36,7 +36,8 @@ export const FinishSecondFactorRequest = Component(
 );
 export type FinishSecondFactorRequest = Static<typeof FinishSecondFactorRequest>;
 
-export const FinishSecondFactorResponse = Component('FinishSecondFactorResponse', 'Signed in.', {
+/** Fields of a reply to a completed sign-in that both browsers and programs can receive. */
+export const signedInFields = {
   access_token: Type.Optional(
     Type.String({
       description: 'The session token for programs, shown only in this reply; a browser gets a cookie.',
@@ -46,7 +47,13 @@ export const FinishSecondFactorResponse = Component('FinishSecondFactorResponse'
   expires_at: Timestamp('Latest expiry time of the session.'),
   user: UserInfo,
   redirect_url: Type.String({ description: 'Redirect target of the browser: a path on this server.' }),
-});
+};
+
+export const FinishSecondFactorResponse = Component(
+  'FinishSecondFactorResponse',
+  'Signed in.',
+  signedInFields,
+);
 export type FinishSecondFactorResponse = Static<typeof FinishSecondFactorResponse>;
 
 export const SecondFactorStatusResponse = Component(

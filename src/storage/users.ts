@@ -14,8 +14,8 @@ export interface User {
   readonly lastLoginAt: number;
   /** Time at which the administrator disabled the user; absent otherwise. */
   readonly disabledAt?: number;
-  /** Whether the user joined with an invitation that was not sent by mail, and has not proven the address since. */
-  readonly isEmailUnproven?: true;
+  /** Set for a user who joined with an invitation that was not sent by mail, until a sign-in verifies the address. */
+  readonly isEmailUnverified?: true;
 }
 
 const usersTable = new Table<readonly [userId: string], User>(tables.users, [uuid]);

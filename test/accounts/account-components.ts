@@ -42,8 +42,8 @@ export function accountComponents(
   const sealer = new Sealer([new Uint8Array(32).fill(9)], random);
   const memberships = new Memberships(parts);
   const organizations = new OrganizationDirectory({ ...parts, tiers });
-  const endUnprovenAccess = async () => [];
-  const userAccounts = new UserAccounts({ ...parts, canSignUp: async () => true, endUnprovenAccess });
+  const endUnverifiedAccess = async () => [];
+  const userAccounts = new UserAccounts({ ...parts, canSignUp: async () => true, endUnverifiedAccess });
   const sessions = new Sessions({ ...parts, logger: silentLogger });
   const secondFactors = new SecondFactors({ ...parts, sealer, adminPasswordHash: null });
   const passwords = new Passwords({ ...parts, sealer });

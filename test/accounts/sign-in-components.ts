@@ -2,7 +2,7 @@ import type { AccountResponse, ClientInfo, CookieName } from '../../src/accounts
 import type { IdentityProvider, ProviderIdentity } from '../../src/accounts/identity-providers.ts';
 import { Mailer } from '../../src/accounts/mailer.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
-import { PasswordHasher } from '../../src/accounts/password-hasher.ts';
+import { PasswordQueue } from '../../src/accounts/password-queue.ts';
 import { PasswordSignIn } from '../../src/accounts/password-sign-in.ts';
 import { ProviderOperations } from '../../src/accounts/provider-operations.ts';
 import { SecondFactorSignIn } from '../../src/accounts/second-factor-sign-in.ts';
@@ -78,19 +78,19 @@ export async function buildSignIn() {
   const parts = { ...components, store, mail, publicUrl: () => 'http://127.0.0.1', home: '/docs' };
   const accept = async () => false;
   const secondStep = new SecondFactorSignIn({ ...parts, acceptInvitation: accept });
-  const passwordHasher = new PasswordHasher();
+  const passwordQueue = new PasswordQueue();
   const passwordSignIn = new PasswordSignIn({
     ...parts,
     acceptInvitation: accept,
     secondFactorSignIn: secondStep,
-    hasher: passwordHasher,
+    queue: passwordQueue,
     isEnabled: true,
   });
   const signIn = new SignInOperations({
     ...parts,
     secondFactorSignIn: secondStep,
     passwordSignIn,
-    passwordHasher,
+    passwordQueue,
     secrets: [new Uint8Array(32)],
     adminPasswordHash: await passwordHash,
     firstOrganizationId: () => '',

@@ -128,7 +128,7 @@ t.test('with invitation-only sign-up, only invited addresses become users', asyn
     random,
     audit,
     canSignUp: mayJoin,
-    endUnprovenAccess: async () => [],
+    endUnverifiedAccess: async () => [],
   });
   const arrive = (email: string) =>
     statusOf(people.signIn({ email }, testActor, () => ({ operations: [], result: null })));

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +6,7 @@ import { projectRoot } from '../../src/core/root.ts';
 import { operatorKey, TestServer } from '../e2e/server.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type CodeBlock, codeBlocks } from './code-blocks.ts';
+import { runProgram } from './run-program.ts';
 
 /** Executes the code blocks of the README and the guides in order against a fresh server. */
 
@@ -18,30 +18,6 @@ const documentedUrl = 'http://127.0.0.1:8720';
 const commandLine = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 /** Languages of blocks that show output instead of commands. */
 const shown = new Set(['json', 'text']);
-
-interface Outcome {
-  readonly code: number | null;
-  readonly output: string;
-}
-
-function run(
-  folder: string,
-  program: readonly string[],
-  variables: Record<string, string>,
-): Promise<Outcome> {
-  const [command = '', ...words] = program;
-  const { NODE_OPTIONS: _, ...inherited } = process.env;
-  const child = spawn(command, words, { cwd: folder, env: { ...inherited, ...variables } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (part: Buffer) => {
-      output += part.toString();
-    });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, output }));
-  });
-}
 
 /** Creates a folder that mirrors the root of the repository; returns an environment with `quarry` on the path. */
 function workFolder(folder: string): Record<string, string> {
@@ -80,7 +56,7 @@ for (const page of pages) {
       const text = block.text.replaceAll(documentedUrl, server.url);
       const program = programOf(block, text, folder);
       if (program === null) continue;
-      const { code, output } = await run(folder, program, variables);
+      const { code, output } = await runProgram(program, variables, folder);
       t.equal(code, 0, `${name}: ${output}`);
       t.notMatch(output, /"detail":/, `${name}: no request is rejected`);
       t.notMatch(output, /^\[\]$/m, `${name}: no printed list is empty`);

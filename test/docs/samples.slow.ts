@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
@@ -6,6 +5,7 @@ import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { findSamples, type PageSample, type SampleLanguage, sampleLanguages } from './page-samples.ts';
+import { runProgram } from './run-program.ts';
 
 /** Runs every code sample of the API reference against the server that shows it. */
 
@@ -63,22 +63,7 @@ function rankOf({ operation }: PageSample): number {
   return last.indexOf(operation) + 1;
 }
 
-/** Runs a program and returns what it prints. */
-function run(command: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const { NODE_OPTIONS: _, ...inherited } = process.env;
-  const child = spawn(command, words, { env: { ...inherited, ...env } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (part: Buffer) => {
-      output += part.toString();
-    });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', () => resolve(output));
-  });
-}
-
-const commands: Readonly<Record<SampleLanguage, (code: string) => readonly [string, ...string[]]>> = {
+const commands: Readonly<Record<SampleLanguage, (code: string) => readonly string[]>> = {
   curl: (code) => ['bash', '-euo', 'pipefail', '-c', code.replace('curl -s', 'curl -s -w "\\n%{http_code}"')],
   Node: (code) => [process.execPath, '--input-type=module', '-e', code],
   Python: (code) => ['python3', '-c', code],
@@ -92,8 +77,7 @@ const statusPatterns: Readonly<Record<SampleLanguage, RegExp>> = {
 };
 
 async function runSample({ language, code }: PageSample, env: NodeJS.ProcessEnv) {
-  const [command, ...words] = commands[language](code);
-  const output = await run(command, words, env);
+  const { output } = await runProgram(commands[language](code), env);
   const found = statusPatterns[language].exec(output);
   return { status: Number(found?.[1] ?? found?.[2] ?? Number.NaN), output };
 }

@@ -159,9 +159,10 @@ async function checkExamples(t: Test, { server, pages }: Site): Promise<void> {
 
 /** Checks that every sample reply of a page fits the reply schema that /openapi.json publishes. */
 async function checkSampleReplies(t: Test, { get, pages }: Site): Promise<void> {
+  const replies = new Map([...pages.values()].flatMap((html) => [...findSampleReplies(html)]));
+  let checked = 0;
   for (const source of ['/openapi.json', '/api/openapi.json']) {
     const { paths, components } = (await (await get(source)).json()) as OpenApiDocument;
-    const replies = new Map([...pages.values()].flatMap((html) => [...findSampleReplies(html)]));
     for (const methods of Object.values(paths))
       for (const { operationId = '', responses = {} } of Object.values(methods)) {
         const sample = replies.get(operationId.replaceAll('_', '-'));
@@ -171,10 +172,11 @@ async function checkSampleReplies(t: Test, { get, pages }: Site): Promise<void> 
         const resolved = resolveReferences(schema, components.schemas);
         const validator = Compile(resolved as TSchema);
         const value: unknown = JSON.parse(sample);
+        checked += 1;
         t.ok(validator.Check(value), `${operationId}: ${JSON.stringify([...validator.Errors(value)])}`);
       }
-    t.ok(replies.size > 80, 'sample replies were found');
   }
+  t.ok(checked > 80, `${checked} of ${replies.size} sample replies were checked`);
 }
 
 /** Returns a schema with its references to components replaced by the components. */

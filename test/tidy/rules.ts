@@ -76,7 +76,9 @@ export const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
 
 /** Tables from which tests generate a page of the documentation. */
 export const schemaTablesOfPages: readonly string[] = [
+  'src/admission/limit-row.ts',
   'src/admission/limit-table.ts',
+  'src/admission/account-limit-table.ts',
   'src/admission/parse-limit-table.ts',
 ];
 

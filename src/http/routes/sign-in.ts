@@ -137,7 +137,7 @@ export const signInRoutes: readonly AccountRoute[] = [
     path: '/api/auth/password/join',
     summary: 'Create an account with an invitation',
     description:
-      'Creates an account with a password for the address of the invitation, joins the organization and signs in. The inviting user vouches for the address if the server sends no mail: once a sign-in by mail or with a provider proves it, this password, the second factor and all sessions end.',
+      'Creates an account with a password for the address of the invitation, joins the organization and signs in. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the password, the second factor and all sessions.',
     request: passwords.PasswordJoinRequest,
     reply: passwords.PasswordSignInResponse,
     example: { invite_code: 'eyJ...', password: 'correct horse battery staple' },

@@ -350,8 +350,8 @@ function InviteLinkDialog({
   return (
     <Dialog title="Share this link" onClose={onClose}>
       <p>
-        This server does not send mail. Send the link to {email} yourself. It is valid for 7 days. Whoever
-        opens it first can create the account of this address.
+        This server does not send mail. Send the link to {email} yourself. It is valid for 7 days. The first
+        person who opens it can create the account of this address.
       </p>
       <div class="secret">
         <code>{link}</code>

@@ -6,17 +6,17 @@ import { limits } from '../core/limits.ts';
 const neverCanceled = { isCanceled: false, onCanceled: () => {} };
 
 /**
- * Runs the expensive work on passwords, one piece at a time, because a hash costs 19 MiB and 30 ms of a core.
- * Client addresses are served round robin.
+ * Queue for the hashing of passwords. One password is hashed at a time, because a hash costs 19 MiB and 30 ms
+ * of a core. Client addresses are served round robin.
  */
-export class PasswordHasher {
+export class PasswordQueue {
   readonly #semaphore = new FairSemaphore({
     permits: 1,
     waitingMaxPerKey: limits.passwordsWaitingMax,
     errors: { queueFull: tooManyChecksError, canceled: tooManyChecksError },
   });
 
-  /** Errors: 429 while too much work of this client waits. */
+  /** Errors: 429 while too many calls of this client wait. */
   async run<Result>(clientKey: string, work: () => Promise<Result>): Promise<Result> {
     await this.#semaphore.acquire(clientKey, neverCanceled);
     try {
