@@ -25,9 +25,15 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-interface ProfileNode {
+export interface ProfileNode {
   readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string };
+  /** Line and column, from 0, of the function in the file. */
+  readonly callFrame: {
+    readonly functionName: string;
+    readonly url: string;
+    readonly lineNumber: number;
+    readonly columnNumber: number;
+  };
   readonly children?: readonly number[];
 }
 
@@ -46,7 +52,7 @@ const rules: readonly (readonly [pattern: RegExp, stage: ProfileStage])[] = [
   [/\/src\/storage\//, 'read'],
   [/\/src\/services\/(query-replies|rendered-json|document-urls)\./, 'render'],
   [
-    /\/src\/http\/(server-uws|server-node|replies|exchange|chunk-buffers|linger)\.|^node:(_?http|net)/,
+    /\/src\/http\/(server-uws|server-node|replies|exchange|uws-exchange|account-exchange|chunk-buffers|linger)\.|^node:(_?http|net)/,
     'send',
   ],
   [/\/src\//, 'other code'],

@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CpuProfile, type ProfileStage, stageShares } from './cpu-profile.ts';
 import { cpuMsOf, threadCpuMs } from './cpu-time.ts';
+import { resolveSources } from './profile-sources.ts';
 
 /** CPU of a server under load: main thread by stage, and the other threads. */
 export interface ServerProfile {
@@ -28,7 +29,7 @@ export async function profileServer(
   const after = readCpu(pid);
   process.kill(pid, 'SIGUSR2');
   const profile = await readProfile(profileFile);
-  const shares = stageShares(profile);
+  const shares = stageShares(resolveSources(profile));
   const known = before !== null && after !== null && after.all > before.all;
   return {
     mainThreadShare: known ? Math.min(1, (after.main - before.main) / (after.all - before.all)) : null,
