@@ -1,5 +1,5 @@
-// The native functions declared in src/index/addon.ts. One instance per JavaScript thread; all share the same
-// collections.
+// The native functions declared in src/index/addon.ts and native-text.ts. One instance per JavaScript thread; all share
+// the same collections.
 #include <dlfcn.h>
 #include <napi.h>
 

@@ -1,4 +1,4 @@
-// The function of native/text's fine chunks that is declared in src/index/addon.ts.
+// The function of native/text's fine chunks that is declared in src/index/native-text.ts.
 #pragma once
 
 #include <napi.h>

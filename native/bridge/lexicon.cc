@@ -7,24 +7,51 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bridge/catch_out_of_memory.h"
 #include "bridge/lexicon.h"
 #include "bridge/strings.h"
 #include "bridge/values.h"
+#include "text/english_stem.h"
 
 namespace quarry {
 namespace {
 
 using Handle = Napi::External<text::Lexicon>;
 
+std::vector<text::Stemming> ToStemming(const Napi::Value& kinds) {
+  const auto numbers = kinds.As<Napi::Uint8Array>();
+  std::vector<text::Stemming> stemming;
+  for (size_t i = 0; i < numbers.ElementLength(); ++i) {
+    if (numbers[i] > static_cast<uint8_t>(text::Stemming::kCaller))
+      throw Napi::RangeError::New(kinds.Env(), "stemming must be 0, 1 or 2");
+    stemming.push_back(static_cast<text::Stemming>(numbers[i]));
+  }
+  return stemming;
+}
+
+std::unordered_map<std::string, std::vector<uint8_t>> ToFunctionWords(const Napi::Object& object) {
+  const auto words = object.Get("words").As<Napi::Array>();
+  const auto languages = object.Get("languages").As<Napi::Array>();
+  std::unordered_map<std::string, std::vector<uint8_t>> functionWords;
+  for (uint32_t i = 0; i < words.Length(); ++i) {
+    const auto positions = languages.Get(i).As<Napi::Uint8Array>();
+    functionWords.emplace(words.Get(i).ToString().Utf8Value(),
+                          std::vector<uint8_t>(positions.Data(), positions.Data() + positions.ElementLength()));
+  }
+  return functionWords;
+}
+
 Napi::Value LexiconOpen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto options = info[0].As<Napi::Object>();
   const auto bound = [&](const char* name) { return static_cast<size_t>(ToUint32(options.Get(name), name)); };
   const text::ScanLimits scan{bound("termUnitsMax"), bound("compoundRunsMax"), bound("segmenterUnitsMax")};
-  auto lexicon = std::make_unique<text::Lexicon>(text::LexiconLimits{scan, bound("entriesMax"), bound("languages")});
+  auto lexicon = std::make_unique<text::Lexicon>(
+      text::LexiconOptions{scan, bound("entriesMax"), bound("stemUnitsMax"), ToStemming(options.Get("stemming")),
+                           ToFunctionWords(options.Get("functionWords").As<Napi::Object>())});
   const auto handle = Handle::New(env, lexicon.get(), [](Napi::Env, text::Lexicon* owned) { delete owned; });
   lexicon.release();
   return handle;
@@ -178,9 +205,16 @@ Napi::Value LexiconAnalyze(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value EnglishStem(const Napi::CallbackInfo& info) {
+  std::string word = info[0].ToString().Utf8Value();
+  text::ToEnglishStem(&word);
+  return Napi::String::New(info.Env(), word);
+}
+
 }  // namespace
 
 void AddLexiconFunctions(Napi::Env env, Napi::Object exports) {
+  exports.Set("englishStem", Napi::Function::New<CatchOutOfMemory<EnglishStem>>(env, "englishStem"));
   exports.Set("lexiconOpen", Napi::Function::New<CatchOutOfMemory<LexiconOpen>>(env, "lexiconOpen"));
   exports.Set("lexiconFineTerms", Napi::Function::New<CatchOutOfMemory<LexiconFineTerms>>(env, "lexiconFineTerms"));
   exports.Set("lexiconAnalyze", Napi::Function::New<CatchOutOfMemory<LexiconAnalyze>>(env, "lexiconAnalyze"));

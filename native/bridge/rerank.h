@@ -1,4 +1,4 @@
-// The functions of native/text's reranker that are declared in src/index/addon.ts.
+// The functions of native/text's reranker that are declared in src/index/native-text.ts.
 #pragma once
 
 #include <napi.h>

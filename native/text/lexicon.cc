@@ -4,6 +4,10 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <utility>
+
+#include "engine/term_hash.h"
+#include "text/english_stem.h"
 
 namespace quarry::text {
 namespace {
@@ -32,7 +36,8 @@ bool SeparatesWords(std::u16string_view text, size_t at) {
 
 }  // namespace
 
-Lexicon::Lexicon(LexiconLimits limits) : limits_(limits), seed_(std::random_device{}()), slots_(kSlotsFirst) {}
+Lexicon::Lexicon(LexiconOptions options)
+    : options_(std::move(options)), seed_(std::random_device{}()), slots_(kSlotsFirst) {}
 
 void Lexicon::Begin() {
   sizes_.clear();
@@ -41,7 +46,7 @@ void Lexicon::Begin() {
 }
 
 int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyzer& analyzer) {
-  Votes votes{std::vector<double>(limits_.languages), 0};
+  Votes votes{std::vector<double>(languages()), 0};
   std::vector<uint32_t> found;
   for (const auto& text : texts) Scan(text, analyzer, &votes, &found);
   return analyzer.choose(votes.perLanguage, votes.words);
@@ -50,8 +55,8 @@ int Lexicon::Language(const std::vector<std::u16string>& texts, const Analyzer& 
 int Lexicon::AddRow(const Row& row, const std::function<int()>& fallback, const Analyzer& analyzer,
                     std::vector<uint8_t>* fineTerms) {
   // Only between rows, so that the entry numbers of a row stay valid.
-  if (entries_.size() >= limits_.entriesMax) Clear();
-  Votes votes{std::vector<double>(limits_.languages), 0};
+  if (entries_.size() >= options_.entriesMax) Clear();
+  Votes votes{std::vector<double>(languages()), 0};
   ScanBody(row.text, row.fineEnds, analyzer, &votes);
   bodyHashes_.clear();
   prefixHashes_.clear();
@@ -71,7 +76,7 @@ int Lexicon::AddRow(const Row& row, const std::function<int()>& fallback, const 
 
 void Lexicon::AppendFineTermsOf(std::u16string_view text, std::span<const uint32_t> fineEnds, int language,
                                 const Analyzer& analyzer, std::vector<uint8_t>* fineTerms) {
-  if (entries_.size() >= limits_.entriesMax) Clear();
+  if (entries_.size() >= options_.entriesMax) Clear();
   ScanBody(text, fineEnds, analyzer, nullptr);
   EncodeFineTerms(text, fineEnds, language, analyzer, fineTerms);
 }
@@ -153,7 +158,7 @@ void Lexicon::Scan(std::u16string_view text, const Analyzer& analyzer, Votes* vo
     for (size_t i = 0; i < pending; ++i) addWord(words[i].text, false, words[i].hash);
     pending = 0;
   };
-  TermScanner scanner(limits_.scan, analyzer.segment);
+  TermScanner scanner(options_.scan, analyzer.segment);
   scanner.Scan(text, [&](std::u16string_view term, TermKind kind) {
     const bool isGram = kind != TermKind::kWord;
     const uint64_t hash = HashText(term, isGram);
@@ -194,12 +199,7 @@ uint32_t Lexicon::AddEntry(std::u16string_view text, bool isGram, uint64_t hash,
   entry.textAt = static_cast<uint32_t>(texts_.size());
   entry.textUnits = static_cast<uint32_t>(text.size());
   entry.stopsAt = static_cast<uint32_t>(stops_.size());
-  if (!isGram) {
-    std::vector<uint8_t> stops;
-    entry.hasTerms = analyzer.expand(text, &stops);
-    entry.stops = static_cast<uint8_t>(stops.size());
-    stops_.insert(stops_.end(), stops.begin(), stops.end());
-  }
+  if (!isGram) Expand(text, analyzer, &entry);
   texts_.append(text);
   entries_.push_back(entry);
   if ((entries_.size() + 1) * 2 > slots_.size()) {
@@ -208,6 +208,35 @@ uint32_t Lexicon::AddEntry(std::u16string_view text, bool isGram, uint64_t hash,
     InsertSlot(static_cast<uint32_t>(entries_.size() - 1));
   }
   return static_cast<uint32_t>(entries_.size() - 1);
+}
+
+void Lexicon::Expand(std::u16string_view word, const Analyzer& analyzer, Entry* entry) {
+  std::vector<uint8_t> stops;
+  entry->hasPieces = ToPieces(word, &pieces_);
+  if (!entry->hasPieces) {
+    entry->hasTerms = analyzer.expand(word, &stops);
+  } else if (pieces_.size() == 1) {
+    const auto known = options_.functionWords.find(pieces_[0]);
+    if (known != options_.functionWords.end()) stops = known->second;
+  }
+  entry->stops = static_cast<uint8_t>(stops.size());
+  stops_.insert(stops_.end(), stops.begin(), stops.end());
+}
+
+std::vector<uint64_t> Lexicon::HashesOf(const Entry& entry, int language, const Analyzer& analyzer) {
+  const Stemming stemming = language == kUnknownLanguage ? Stemming::kNone : options_.stemming[language];
+  std::vector<uint64_t> hashes;
+  if (!entry.hasPieces || stemming == Stemming::kCaller) {
+    analyzer.hash(TextOf(entry), entry.isGram, language, &hashes);
+    return hashes;
+  }
+  ToPieces(TextOf(entry), &pieces_);
+  for (Piece& piece : pieces_) {
+    if (stemming == Stemming::kEnglish && piece.size() <= options_.stemUnitsMax) ToEnglishStem(&piece);
+    const uint64_t hash = TermHash(piece);
+    if (std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) hashes.push_back(hash);
+  }
+  return hashes;
 }
 
 void Lexicon::AppendHashes(uint32_t number, int language, const Analyzer& analyzer, std::vector<uint64_t>* hashes) {
@@ -222,8 +251,7 @@ void Lexicon::AppendHashes(uint32_t number, int language, const Analyzer& analyz
     hashes->insert(hashes->end(), known->second.begin(), known->second.end());
     return;
   }
-  std::vector<uint64_t> found;
-  analyzer.hash(TextOf(entry), entry.isGram, language, &found);
+  std::vector<uint64_t> found = HashesOf(entry, language, analyzer);
   hashes->insert(hashes->end(), found.begin(), found.end());
   if (found.size() == 1 && entry.language == kNone) {
     entries_[number].language = static_cast<int16_t>(language);

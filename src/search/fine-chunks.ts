@@ -1,4 +1,5 @@
-import { addon, type NativeFineQuery } from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { NativeFineQuery } from '../index/native-text.ts';
 import type { LexicalQuery } from '../text/query.ts';
 import type { Candidate } from './candidates.ts';
 import { readFineChunks } from './chunk-hits.ts';

@@ -1,5 +1,6 @@
 import { assert } from '../core/assert.ts';
-import { addon, type TokenizerHandle } from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { TokenizerHandle } from '../index/native-text.ts';
 import type { EncodedTexts } from './wordpiece.ts';
 
 /** Fields read from a `tokenizer.json`. */

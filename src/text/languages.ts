@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type snowballStemmers from 'snowball-stemmers';
 import { limits } from '../core/limits.ts';
+import { addon } from '../index/addon.ts';
 import { foldDiacritics, normalizeCase } from './fold.ts';
 import { type LanguageCode, stopWords } from './stop-words.ts';
 
@@ -64,9 +65,12 @@ export function toTerm(piece: string, isStemmable: boolean, language: LanguageCo
   return foldDiacritics(stemWord(piece, language));
 }
 
+const lowerLetters = /^[a-z]+$/;
+
 function stemWord(word: string, language: LanguageCode): string {
   const algorithm = snowballAlgorithms[language];
   if (algorithm === undefined || word.length < 3 || word.length > limits.stemUnitsMax) return word;
+  if (language === 'en' && lowerLetters.test(word)) return addon.englishStem(word);
   if (!isInScript(word, language)) return word;
   let stemmer = stemmers.get(language);
   if (stemmer === undefined) {
@@ -107,6 +111,11 @@ function indexStopWords(spell: (word: string) => string): Map<string, number[]> 
 }
 
 const noLanguages: readonly number[] = [];
+
+/** Returns the stop words of all languages. */
+export function listStopWords(): string[] {
+  return [...languagesOfStopWord.keys()];
+}
 
 /**
  * Returns the positions in `languages` for which this piece is a stop word. Single letters have none, because

@@ -1,14 +1,10 @@
 import { AppError } from '../core/app-error.ts';
-import {
-  addon,
-  type NativeRerankerOptions,
-  type NativeRerankScores,
-  type RerankerHandle,
-} from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { NativeRerankerOptions, NativeRerankScores, RerankerHandle } from '../index/native-text.ts';
 import type { TokenBag } from './token-bag.ts';
 import type { WordPiece } from './wordpiece.ts';
 
-export type { NativeRerankScores } from '../index/addon.ts';
+export type { NativeRerankScores } from '../index/native-text.ts';
 
 /** Feature reranker of native/text; runs on rerank threads that all callers of the process share. */
 export class NativeReranker {

@@ -1,12 +1,15 @@
 import { assert } from '../core/assert.ts';
 import { limits } from '../core/limits.ts';
-import { addon, type LexiconHandle, type NativeAnalyzer } from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { LexiconHandle, NativeAnalyzer } from '../index/native-text.ts';
 import {
   chooseLanguage,
   findStopLanguages,
   type Language,
   languages,
+  listStopWords,
   parseLanguageTag,
+  stemmedLanguages,
 } from './languages.ts';
 import { hashPieces, type LexiconEntry } from './lexicon.ts';
 import { segmentWordLengths } from './scan.ts';
@@ -105,12 +108,18 @@ export function encodeFineTerms(
 let lexicon: LexiconHandle | null = null;
 
 function openLexicon(): LexiconHandle {
+  const functionWords = listStopWords().filter((word) => /^[a-z]+$/.test(word));
   return addon.lexiconOpen({
     termUnitsMax: limits.termUnitsMax,
     compoundRunsMax: limits.compoundRunsMax,
     segmenterUnitsMax: limits.segmenterUnitsMax,
+    stemUnitsMax: limits.stemUnitsMax,
     entriesMax: limits.wordCacheEntriesMax,
-    languages: languages.length,
+    stemming: Uint8Array.from(languages, stemmingOf),
+    functionWords: {
+      words: functionWords,
+      languages: functionWords.map((word) => Uint8Array.from(findStopLanguages(word))),
+    },
   });
 }
 
@@ -129,6 +138,12 @@ const analyzer: NativeAnalyzer = {
   },
   choose: (votes, words) => languageIndexOf(chooseLanguage(votes, words)),
 };
+
+/** Stemming of words of ASCII letters: 0 for none, 1 in the lexicon, 2 by `analyzer.hash`. */
+function stemmingOf(language: Language): number {
+  if (language === 'en') return 1;
+  return stemmedLanguages.includes(language) ? 2 : 0;
+}
 
 function languageIndexOf(language: Language | null): number {
   return language === null ? -1 : languages.indexOf(language);

@@ -1,4 +1,5 @@
-import { addon, type EmbeddingHandle, type TokenizerHandle } from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { EmbeddingHandle, TokenizerHandle } from '../index/native-text.ts';
 
 export interface TokenBagParameters {
   /** Number of components of a vector. */

@@ -1,5 +1,6 @@
 import { assert } from '../core/assert.ts';
-import { addon, type TokenizerHandle } from '../index/addon.ts';
+import { addon } from '../index/addon.ts';
+import type { TokenizerHandle } from '../index/native-text.ts';
 
 /** Piece for a run of characters that no other piece covers; always entry 0 of a vocabulary. */
 export const unknownPiece = '[UNK]';

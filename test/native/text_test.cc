@@ -205,7 +205,7 @@ TEST("a lexicon that evicts entries returns the blocks of one that caches, and e
   analyzer.expand = [&](std::u16string_view word, std::vector<uint8_t>* languages) {
     ++expansions;
     if (word.size() < 3) languages->push_back(static_cast<uint8_t>(word.size()));
-    return word != u"nothing";
+    return word != u"nothing\u00e9";
   };
   analyzer.hash = [](std::u16string_view term, bool isGram, int language, std::vector<uint64_t>* hashes) {
     const uint64_t hash = std::hash<std::u16string_view>()(term) ^ (isGram ? 7 : 0) ^ static_cast<uint64_t>(language);
@@ -214,9 +214,15 @@ TEST("a lexicon that evicts entries returns the blocks of one that caches, and e
   analyzer.choose = [](const std::vector<double>& votes, uint32_t words) {
     return words > 3 && votes[2] > 1 ? 2 : kUnknownLanguage;
   };
-  const ScanLimits scan{128, 8, 100};
-  Lexicon caching({scan, 1'000'000, 3});
-  Lexicon evicting({scan, 1, 3});
+  LexiconOptions options;
+  options.scan = {128, 8, 100};
+  options.entriesMax = 1'000'000;
+  options.stemUnitsMax = 64;
+  options.stemming = {Stemming::kNone, Stemming::kEnglish, Stemming::kCaller};
+  options.functionWords = {{"a", {1, 2}}};
+  Lexicon caching(options);
+  options.entriesMax = 1;
+  Lexicon evicting(options);
   for (int document = 0; document < 50; ++document) {
     caching.Begin();
     evicting.Begin();
@@ -241,7 +247,8 @@ TEST("a lexicon that evicts entries returns the blocks of one that caches, and e
   std::vector<uint8_t> fineTerms;
   for (int row = 0; row < 3; ++row)
     caching.AddRow(
-        {u"brandnewword nothing brandnewword", u"", {}}, [] { return 0; }, analyzer, &fineTerms);
+        {u"brandnewword\u00e9 nothing\u00e9 brandnewword\u00e9 running", u"", {}}, [] { return 0; }, analyzer,
+        &fineTerms);
   CHECK(expansions == 2);
 }
 

@@ -78,6 +78,15 @@ t.test('every character of the basic plane is split, joined and grouped the same
   }
 });
 
+t.test(`words with hyphens, apostrophes and capitals have the same terms (seed ${seed})`, async (t) => {
+  const units = ['a', 's', 'S', 'B', 'ing', 'The', "'", '’', '-', '-', '1', 'é', ' '];
+  const randomWords = () =>
+    Array.from({ length: 400 }, () => units[Math.floor(random() * units.length)]!).join('');
+  for (const [language, sample] of Object.entries(languageSamples))
+    t.ok(same([{ text: `${sample} ${randomWords()}`, prefix: randomWords() }], language), language);
+  t.ok(same([{ text: `12 45 total 99 ${randomWords()}`, prefix: '' }]), 'no language');
+});
+
 t.test('joints, numbers, codes and long runs are split the same', async (t) => {
   const text = [
     'foo-bar_1.2 getUserName PX-4500B john.doe@example.com 1,234.5 1,2345 C++ C# c## a++b AT&T',

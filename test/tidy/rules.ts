@@ -9,7 +9,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   egress: ['core', 'type:config'],
   eval: ['core'],
   storage: ['core', 'schemas'],
-  text: ['core', 'index/addon'],
+  text: ['core', 'index/addon', 'index/native-text'],
   models: ['core', 'egress', 'text'],
   parsing: ['core', 'schemas'],
   chunking: ['core'],
