@@ -62,7 +62,7 @@ export class IndexChanges {
     const rows = block ?? (await contents.blocks.readBlock(staged.documentId, entry.generation));
     if (rows === undefined || (rows.generation ?? 0) !== entry.generation) throw modelChangeInProgress();
     await this.#retryWhileBusy(() => stageVersion(index, staged, rows), signal);
-    entry.staged.add(staged.version);
+    entry.staged.set(staged.version, rows.rowCount);
   }
 
   unstage({ collectionId, path, version }: StagedVersion): void {
@@ -92,8 +92,11 @@ export class IndexChanges {
     // The version was staged in shards that have been replaced since.
     if (change.add !== undefined && !entry.staged.has(change.add)) throw modelChangeInProgress();
     commitTo(entry.index, change);
-    if (change.add !== undefined) entry.staged.delete(change.add);
     entry.changesSinceSnapshot += 1;
+    if (change.add !== undefined) {
+      entry.rowsSinceSnapshot += entry.staged.get(change.add) ?? 0;
+      entry.staged.delete(change.add);
+    }
     entry.replacement?.recordChange(change);
     if (change.remove !== undefined) reader.evict(collectionId, change.remove);
   }

@@ -6,7 +6,16 @@ interface IndexEntryOptions extends IndexGeneration {
   readonly index: CollectionIndex;
   /** Number of changes that no snapshot contains. */
   readonly changesSinceSnapshot: number;
+  /** Number of rows that no snapshot contains. */
+  readonly rowsSinceSnapshot?: number;
 }
+
+/**
+ * Number of unsaved rows and changes from which a snapshot is due: a restart after a crash applies them again, at
+ * several thousand per second. A share of all rows, because a snapshot writes all of them.
+ */
+const replayMin = 8_192;
+const replayShareMin = 1 / 16;
 
 /** The current index of a collection, its state, and the exclusion of changes from operations on all of it. */
 export class IndexEntry implements IndexGeneration {
@@ -14,14 +23,16 @@ export class IndexEntry implements IndexGeneration {
   /** Generation of the collection's vectors in this index. */
   readonly generation: number;
   readonly index: CollectionIndex;
-  /** Staged versions that a change may add. */
-  readonly staged = new Set<number>();
+  /** Staged versions that a change may add, with their numbers of rows. */
+  readonly staged = new Map<number, number>();
   /** Index that is to replace this one; every change is recorded in it. */
   replacement: ReplacementIndex | null = null;
   /** The replacement is on disk: log entries from that point on must be kept. */
   retainsLog = false;
   /** Number of changes since the last snapshot. */
   changesSinceSnapshot: number;
+  /** Number of rows added since the last snapshot. */
+  rowsSinceSnapshot: number;
   /** Number of compactions completed when the last snapshot began. */
   compactionsAtSnapshot = 0;
   /** Changes visible in the shards whose writes are in flight; none of these promises rejects. */
@@ -34,16 +45,29 @@ export class IndexEntry implements IndexGeneration {
   isRepairing = false;
   #barrier: Promise<void> | null = null;
 
-  constructor({ collectionId, generation, index, changesSinceSnapshot }: IndexEntryOptions) {
+  constructor({
+    collectionId,
+    generation,
+    index,
+    changesSinceSnapshot,
+    rowsSinceSnapshot = 0,
+  }: IndexEntryOptions) {
     this.collectionId = collectionId;
     this.generation = generation;
     this.index = index;
     this.changesSinceSnapshot = changesSinceSnapshot;
+    this.rowsSinceSnapshot = rowsSinceSnapshot;
   }
 
   /** Number of changes and compactions that no snapshot contains. */
   get unsavedChanges(): number {
     return this.changesSinceSnapshot + this.index.statistics().compactions - this.compactionsAtSnapshot;
+  }
+
+  /** Whether so much is unsaved that a restart after a crash would take long. */
+  get isSnapshotDue(): boolean {
+    const replayed = this.rowsSinceSnapshot + this.changesSinceSnapshot;
+    return replayed >= replayMin && replayed >= this.index.statistics().rows * replayShareMin;
   }
 
   /** Set while an exclusive operation waits for in-flight changes; new changes wait for it. */

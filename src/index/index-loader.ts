@@ -54,13 +54,16 @@ export class IndexLoader {
     const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
     try {
       const loading = { collectionId, generation, index };
+      const loadedRows = index.statistics().rows;
       const replayed = await this.#replay(loading);
       const rebuilt = await this.#rebuild(loading);
       const fields = { collectionId, replayed, rebuilt };
       if (replayed + rebuilt > 0) this.#options.logger.info(fields, 'collection index recovered');
       // Log entries left by an interrupted snapshot are trimmed with the next snapshot.
       const changesSinceSnapshot = replayed + rebuilt + ((await this.#hasLog(collectionId)) ? 1 : 0);
-      return new IndexEntry({ collectionId, generation, index, changesSinceSnapshot });
+      // A compaction meanwhile may have removed more rows than were added.
+      const rowsSinceSnapshot = Math.max(0, index.statistics().rows - loadedRows);
+      return new IndexEntry({ ...loading, changesSinceSnapshot, rowsSinceSnapshot });
     } catch (error) {
       await index.close();
       throw error;

@@ -31,12 +31,12 @@ export class IndexSnapshots {
   }
 
   /**
-   * Writes a snapshot of every collection with at least `changesMin` changes since its last one. A compaction
-   * counts as a change, too: compacted files are smaller, and their vectors use no memory once on disk. A
+   * Writes a snapshot of every collection that changed since its last one, or only of those whose snapshot is due. A
+   * compaction counts as a change, too: compacted files are smaller, and their vectors use no memory once on disk. A
    * failed snapshot does not prevent the others; the promise then rejects with the first failure.
    */
-  write(changesMin: number): Promise<void> {
-    return this.#mutex.run(() => this.#writeAll(changesMin));
+  write(which: 'changed' | 'due'): Promise<void> {
+    return this.#mutex.run(() => this.#writeAll(which));
   }
 
   /**
@@ -54,12 +54,13 @@ export class IndexSnapshots {
     });
   }
 
-  async #writeAll(changesMin: number): Promise<void> {
+  async #writeAll(which: 'changed' | 'due'): Promise<void> {
     const { openIndexes } = this.#options;
     const failures: unknown[] = [];
     for (const entry of openIndexes.list()) {
       // Closed shards have nothing to write; the change log has their changes.
-      if (entry.isRepairing || entry.retainsLog || entry.unsavedChanges < changesMin) continue;
+      if (entry.isRepairing || entry.retainsLog) continue;
+      if (which === 'due' ? !entry.isSnapshotDue : entry.unsavedChanges === 0) continue;
       try {
         await this.#write(entry);
       } catch (error) {
@@ -77,6 +78,7 @@ export class IndexSnapshots {
       await changes.writeBarrier(collectionId);
       return {
         changed: entry.changesSinceSnapshot,
+        added: entry.rowsSinceSnapshot,
         // Read before the snapshot begins: a compaction that ends at the same time is written twice rather
         // than never.
         compactions: index.statistics().compactions,
@@ -85,13 +87,14 @@ export class IndexSnapshots {
       };
     });
     if (snapshot === null) return;
-    const { changed, compactions, covered, writing } = snapshot;
+    const { changed, added, compactions, covered, writing } = snapshot;
     const { bytes } = await writing;
     logger.debug({ collectionId, covered, bytes }, 'collection index snapshot written');
     // All log entries precede `covered`. The sequences of the shards cannot be used: a shard that is empty
     // again has recorded no change.
     while ((await changes.trim(collectionId, covered, trimChangesMax)) === trimChangesMax);
     entry.changesSinceSnapshot -= changed;
+    entry.rowsSinceSnapshot -= added;
     entry.compactionsAtSnapshot = compactions;
   }
 }

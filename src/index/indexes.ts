@@ -100,8 +100,8 @@ export class Indexes {
   }
 
   /** See `IndexSnapshots.write`. */
-  snapshot(changesMin = 1): Promise<void> {
-    return this.#snapshots.write(changesMin);
+  snapshot(which: 'changed' | 'due' = 'changed'): Promise<void> {
+    return this.#snapshots.write(which);
   }
 
   /** Deletes the snapshots of deleted collections, left by a crash. Returns their number. */

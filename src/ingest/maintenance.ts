@@ -25,11 +25,8 @@ export interface MaintenanceOptions {
 const sweepMs = 15_000;
 /** Milliseconds between memory checks. */
 const memoryCheckMs = 1_000;
-/**
- * Number of changes of a collection that justify an early snapshot: they would have to be replayed after a
- * crash.
- */
-const snapshotChangesMin = 20_000;
+/** Milliseconds between checks for snapshots that are due before `snapshotMs`. */
+const earlySnapshotMs = 2_000;
 
 export interface MaintenanceTask {
   readonly name: string;
@@ -59,9 +56,9 @@ export class MaintenanceScheduler {
     this.#schedule({ name: 'snapshot', intervalMs: snapshotMs, run: () => indexes.snapshot() });
     this.#schedule({
       name: 'early snapshot',
-      intervalMs: sweepMs,
+      intervalMs: earlySnapshotMs,
       // Vectors in a file use no memory: a snapshot lets documents that wait for memory continue.
-      run: () => indexes.snapshot(memory.isReached ? 1 : snapshotChangesMin),
+      run: () => indexes.snapshot(memory.isReached ? 'changed' : 'due'),
     });
     this.#schedule({ name: 'memory', intervalMs: memoryCheckMs, run: () => this.#checkMemory() });
     for (const task of extraTasks) this.#schedule(task);

@@ -56,6 +56,6 @@ export const resourceSettings = {
   }),
   snapshotSeconds: secondsSetting(5, 86_400, 300, {
     meaning:
-      'Interval between snapshots of the search shards; a shorter interval speeds up recovery after a crash',
+      'Interval between snapshots of the search shards. A snapshot is also written as soon as a sixteenth of the rows, at least 8,192, is new, so that recovery after a crash is fast',
   }),
 } satisfies Record<string, Setting>;
