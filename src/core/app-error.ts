@@ -62,6 +62,17 @@ export interface NonMember {
   readonly organizationId: string | null;
 }
 
+/** Codes of rejections under load: a server sends thousands of them per second, and they have no place to debug. */
+const rejections: ReadonlySet<ErrorCode> = new Set([
+  'rate_limited',
+  'queue_full',
+  'reserve_reached',
+  'unavailable',
+]);
+
+/**
+ * Rejections have no stack. Gain: 7.4 -> .6 us per rejection, 4 % of the main thread in the campaign part `overload`.
+ */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -69,7 +80,10 @@ export class AppError extends Error {
 
   /** `detail` is a whole sentence: what is wrong and what to do. */
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    const { stackTraceLimit } = Error;
+    if (rejections.has(code)) Error.stackTraceLimit = 0;
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.options = options;
   }
