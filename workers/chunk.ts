@@ -10,13 +10,13 @@ import { packResults } from '../src/chunking/pack-results.ts';
 import { packChunks } from '../src/chunking/packed-chunks.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
 import { setNiceness } from '../src/core/niceness.ts';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
 import { isModelRemoved, openEmbedder, toModelKey } from '../src/models/registry.ts';
 import { analyzeChunks } from '../src/text/terms.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Niceness of a thread whose work is less urgent than replies to requests. */
 const niceness = 10;

@@ -1,5 +1,5 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
 import {
   type EmbedReply,
@@ -9,7 +9,7 @@ import {
   toModelKey,
 } from '../src/models/registry.ts';
 
-refuseConnections();
+denyConnections();
 
 const models = new ModelCache({ open: openEmbedder, keyOf: toModelKey, isRemoved: isModelRemoved });
 models.startChecking();

@@ -1,10 +1,10 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { setNiceness } from '../src/core/niceness.ts';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { parseJson } from '../src/http/json-body.ts';
 import { collectTransferables, type PrepareTask, prepareRequest } from '../src/requests/prepare-request.ts';
 
-refuseConnections();
+denyConnections();
 
 /**
  * Niceness of a thread that parses bodies of several megabytes while other requests wait for short replies.

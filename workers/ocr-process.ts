@@ -1,7 +1,7 @@
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { serveOcr } from '../src/parsing/ocr/ocr-serve.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Entry point of the forked process of the embedded OCR engine. */
 serveOcr(new URL('./watchdog.js', import.meta.url));

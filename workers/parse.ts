@@ -8,7 +8,7 @@ import {
 } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { buffersOf, packTexts } from '../src/core/packed-texts.ts';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import type { ParserTask, ParseTask } from '../src/parsing/process/parse-task.ts';
 import { ParserHost } from '../src/parsing/process/parser-host.ts';
 import type { ParserProcessNotice } from '../src/parsing/process/parser-process-registry.ts';
@@ -16,7 +16,7 @@ import { findOptionalTools } from '../src/parsing/tools/optional-tools.ts';
 import { noSandbox, type Sandbox } from '../src/parsing/tools/sandbox.ts';
 import { openToolChannel } from '../src/parsing/tools/tool-channel.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Worker data passed by the pool; absent: no sandbox. */
 interface ParseWorkerData {

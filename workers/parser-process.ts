@@ -1,7 +1,7 @@
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { serveParser } from '../src/parsing/process/parser-serve.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Entry point of the forked parser process. */
 serveParser(new URL('./watchdog.js', import.meta.url));

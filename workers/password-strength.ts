@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { findWeakness } from '../src/accounts/password-strength.ts';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Replies once with the weakness of the password in `workerData`, then ends. */
 parentPort?.postMessage(findWeakness((workerData as { readonly password: string }).password));

@@ -1,10 +1,10 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
 import { OnnxReranker } from '../src/models/onnx-reranker.ts';
 import { isModelRemoved, type RerankReply, type RerankTask, toModelKey } from '../src/models/registry.ts';
 
-refuseConnections();
+denyConnections();
 
 const models = new ModelCache({
   open: (model: RerankTask['model']) => OnnxReranker.open(model),

@@ -1,7 +1,7 @@
-import { refuseConnections } from '../src/egress/refuse-connections.ts';
+import { denyConnections } from '../src/egress/deny-connections.ts';
 import { runWatchdog } from '../src/parsing/process/watchdog.ts';
 
-refuseConnections();
+denyConnections();
 
 /** Entry point of the watchdog thread of a forked process that reads documents. */
 runWatchdog();

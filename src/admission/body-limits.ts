@@ -36,9 +36,9 @@ const fixedBytesMax = {
   webhook: limits.webhookBytesMax,
 } as const;
 
-export function bodyKindFor(operation: string, side: 'retrieval' | 'account' | 'webhook'): BodyKind {
-  if (side === 'webhook') return 'webhook';
-  return operationKinds[operation] ?? (side === 'account' ? 'account' : 'query');
+export function bodyKindFor(operation: string, category: 'retrieval' | 'account' | 'webhook'): BodyKind {
+  if (category === 'webhook') return 'webhook';
+  return operationKinds[operation] ?? (category === 'account' ? 'account' : 'query');
 }
 
 /**

@@ -83,8 +83,8 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
   const dependencies = { data, components, retrieval, plans, egress, logger, installation };
-  const accountSide = await openAccountSide(settings, resources, dependencies);
-  const { services, accounts, quotas, payments } = accountSide;
+  const accountModules = await openAccountModules(settings, resources, dependencies);
+  const { services, accounts, quotas, payments } = accountModules;
   registerMetrics(settings, metrics, retrieval);
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
@@ -118,7 +118,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
-    startBackgroundWork(settings, { components, retrieval, accountSide, erasure }),
+    startBackgroundWork(settings, { components, retrieval, accountModules, erasure }),
   );
   return {
     port: listening.port,
@@ -150,7 +150,7 @@ interface AccountSideDependencies {
 }
 
 /** Limits, payments and marketplaces of organizations, and the services on the data of an organization. */
-async function openAccountSide(
+async function openAccountModules(
   settings: Settings,
   resources: ResourceStack,
   { data, components, retrieval, plans, egress, logger, installation }: AccountSideDependencies,
@@ -259,12 +259,12 @@ async function openPayments(
   return { payments, marketplaceComponents };
 }
 
-type AccountSide = Awaited<ReturnType<typeof openAccountSide>>;
+type AccountModules = Awaited<ReturnType<typeof openAccountModules>>;
 
 interface BackgroundWorkDependencies {
   readonly components: AccountComponents;
   readonly retrieval: Retrieval;
-  readonly accountSide: AccountSide;
+  readonly accountModules: AccountModules;
   readonly erasure: ErasureClock;
 }
 
@@ -274,7 +274,7 @@ async function startBackgroundWork(
   {
     components,
     retrieval: { modelWatcher, maintenance },
-    accountSide: { payments, marketplaceComponents, removal },
+    accountModules: { payments, marketplaceComponents, removal },
     erasure,
   }: BackgroundWorkDependencies,
 ): Promise<void> {

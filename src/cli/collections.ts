@@ -170,7 +170,7 @@ async function remove(
 ): Promise<number> {
   const name = args[0]!;
   if (options.yes !== true)
-    await confirmOrRefuse(context, `Delete the collection ${toPrintable(name)} with all its documents?`);
+    await requireConfirmation(context, `Delete the collection ${toPrintable(name)} with all its documents?`);
   const reply = await context.api.call('collections/delete-collection', { collection_name: name });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} deleted.`,
@@ -179,7 +179,7 @@ async function remove(
 }
 
 /** Asks for confirmation. Errors: AppError `bad_request` if the user declines or there is no terminal. */
-export async function confirmOrRefuse(context: CommandContext, question: string): Promise<void> {
+export async function requireConfirmation(context: CommandContext, question: string): Promise<void> {
   const answer = await context.terminal.confirm(question);
   if (answer === null)
     throw new AppError(

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import type { DeleteDocumentResponse, GetDocumentInfoResponse } from '../schemas/documents.ts';
-import { confirmOrRefuse } from './collections.ts';
+import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption, yesOption } from './command.ts';
 import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
@@ -105,7 +105,7 @@ async function list(
   };
   for await (const document of listDocuments(context.api, request)) {
     if (options.json === true) context.terminal.out(JSON.stringify(document));
-    else rows.push([document.path, document.index_status, ...formatFacts(document)]);
+    else rows.push([document.path, document.index_status, ...formatDocumentCells(document)]);
   }
   if (options.json === true) return exitCodes.done;
   if (rows.length === 0) context.terminal.out('No documents found.');
@@ -113,7 +113,7 @@ async function list(
   return exitCodes.done;
 }
 
-function formatFacts(document: ListedDocument): string[] {
+function formatDocumentCells(document: ListedDocument): string[] {
   return [formatBytes(document.size), String(document.num_pages ?? '-'), document.error ?? ''];
 }
 
@@ -180,7 +180,8 @@ async function remove(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  if (options.yes !== true) await confirmOrRefuse(context, `Delete ${pluralize(args.length, 'document')}?`);
+  if (options.yes !== true)
+    await requireConfirmation(context, `Delete ${pluralize(args.length, 'document')}?`);
   const deleted: string[] = [];
   for (let start = 0; start < args.length; start += limits.deletePathsMax) {
     const reply = await context.api.call<DeleteDocumentResponse>('documents/delete-document', {

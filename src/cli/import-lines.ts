@@ -25,7 +25,7 @@ interface InputBatch {
   readonly unitsRead: number;
 }
 
-interface ImportTally {
+interface ImportCounts {
   added: number;
   rejected: number;
   readonly reasons: string[];
@@ -41,29 +41,33 @@ export async function importLines(
   options: CommandOptions,
 ): Promise<number> {
   const { terminal, clock } = context;
-  const tally: ImportTally = { added: 0, rejected: 0, reasons: [] };
+  const counts: ImportCounts = { added: 0, rejected: 0, reasons: [] };
   const progress = new ProgressBar('Adding documents', terminal, clock);
   const file = args[0]!;
   const total = file === standardInput ? null : await readFileSize(file);
   for await (const { lines, unitsRead } of readBatches(file, options.overwrite === true)) {
-    await sendBatch(context, options, lines, tally);
+    await sendBatch(context, options, lines, counts);
     if (total !== null)
-      progress.update({ done: Math.min(unitsRead, total), total, label: pluralize(tally.added, 'document') });
+      progress.update({
+        done: Math.min(unitsRead, total),
+        total,
+        label: pluralize(counts.added, 'document'),
+      });
   }
-  const rejectedNote = tally.rejected === 0 ? '' : `, ${tally.rejected} rejected`;
-  progress.finish(`${pluralize(tally.added, 'document')} added${rejectedNote}.`);
-  if (options.json === true) terminal.out(JSON.stringify({ added: tally.added, refused: tally.reasons }));
+  const rejectedNote = counts.rejected === 0 ? '' : `, ${counts.rejected} rejected`;
+  progress.finish(`${pluralize(counts.added, 'document')} added${rejectedNote}.`);
+  if (options.json === true) terminal.out(JSON.stringify({ added: counts.added, refused: counts.reasons }));
   else
-    for (const reason of tally.reasons.slice(0, rejectionsShownMax))
+    for (const reason of counts.reasons.slice(0, rejectionsShownMax))
       terminal.note(`${toPrintable(reason)}\n`);
-  return tally.rejected === 0 ? exitCodes.done : exitCodes.failed;
+  return counts.rejected === 0 ? exitCodes.done : exitCodes.failed;
 }
 
 async function sendBatch(
   { api }: CommandContext,
   options: CommandOptions,
   lines: readonly InputLine[],
-  tally: ImportTally,
+  counts: ImportCounts,
 ): Promise<void> {
   const { results } = await api.call<AddDocumentsResponse>('documents/add-documents', {
     collection_name: String(options.collection),
@@ -73,12 +77,12 @@ async function sendBatch(
   results.forEach(({ path, status, detail, index_status: indexStatus }, i) => {
     const failed = indexStatus === 'indexing_failed' || indexStatus === 'parsing_failed';
     if (status < 300 && !failed) {
-      tally.added += 1;
+      counts.added += 1;
       return;
     }
-    tally.rejected += 1;
+    counts.rejected += 1;
     const reason = detail ?? `it is ${indexStatus}; run \`quarry documents get\` for the reason`;
-    tally.reasons.push(`line ${lines[i]!.number}, ${path ?? 'without a path'}: ${reason}`);
+    counts.reasons.push(`line ${lines[i]!.number}, ${path ?? 'without a path'}: ${reason}`);
   });
 }
 

@@ -22,7 +22,7 @@ interface RejectedFile {
 }
 
 /** Counters of a running upload. */
-interface IngestTally {
+interface IngestCounts {
   added: number;
   overwritten: number;
   unchanged: number;
@@ -94,7 +94,7 @@ async function ingest(
   }
   const isNew = await createIfMissing(context, collection, shards);
   const known = isNew ? new Map<string, ListedDocument>() : await knownDocuments(context, collection, prefix);
-  const tally: IngestTally = {
+  const counts: IngestCounts = {
     added: 0,
     overwritten: 0,
     unchanged: 0,
@@ -103,11 +103,11 @@ async function ingest(
     rejected: found.unreadable.map((entry) => ({ ...entry })),
   };
   const plan: IngestPlan = { collection, files: found.files, known, metadata, parallel };
-  await uploadAll(context, plan, tally);
-  const followed = options.wait === false ? null : await follow(context, plan, prefix, tally);
+  await uploadAll(context, plan, counts);
+  const followed = options.wait === false ? null : await follow(context, plan, prefix, counts);
   const seconds = (context.clock.monotonic() - startedAt) / 1000;
-  printReport(context, { plan, tally, followed, seconds, json: options.json === true });
-  if (tally.rejected.length > 0) return exitCodes.failed;
+  printReport(context, { plan, counts, followed, seconds, json: options.json === true });
+  if (counts.rejected.length > 0) return exitCodes.failed;
   return options.strict === true && followed !== null && followed.failed.length > 0
     ? exitCodes.failed
     : exitCodes.done;
@@ -139,7 +139,7 @@ async function knownDocuments(context: CommandContext, collection: string, prefi
   return known;
 }
 
-async function uploadAll(context: CommandContext, plan: IngestPlan, tally: IngestTally): Promise<void> {
+async function uploadAll(context: CommandContext, plan: IngestPlan, counts: IngestCounts): Promise<void> {
   const uploader = new Uploader(context.api, context.clock, plan.collection);
   const progress = new ProgressBar('uploading', context.terminal, context.clock);
   const bytesTotal = plan.files.reduce((sum, file) => sum + file.sizeBytes, 0);
@@ -157,7 +157,7 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
     for (const file of queue) {
       // A permanent error (no server, wrong key, Ctrl-C) stops all uploads.
       if (errors.length > 0) return;
-      await uploadFile(uploader, plan, file, tally);
+      await uploadFile(uploader, plan, file, counts);
       filesDone += 1;
       bytesDone += file.sizeBytes;
       showProgress();
@@ -170,7 +170,7 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, tally: Inges
     if (errors.length > 0) throw errors[0];
   } finally {
     progress.finish(
-      `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${tally.added} added, ${tally.overwritten} overwritten, ${tally.unchanged} unchanged, ${tally.rejected.length} rejected`,
+      `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${counts.added} added, ${counts.overwritten} overwritten, ${counts.unchanged} unchanged, ${counts.rejected.length} rejected`,
     );
   }
 }
@@ -179,22 +179,22 @@ async function uploadFile(
   uploader: Uploader,
   plan: IngestPlan,
   file: LocalFile,
-  tally: IngestTally,
+  counts: IngestCounts,
 ): Promise<void> {
   const known = plan.known.get(file.path);
   if (known !== undefined && (await isUnchanged(file, known, plan.metadata))) {
-    tally.unchanged += 1;
-    tally.followed.add(file.path);
+    counts.unchanged += 1;
+    counts.followed.add(file.path);
     return;
   }
   const outcome = await uploader.upload({ file, metadata: plan.metadata ?? known?.metadata ?? {} });
   if (outcome.kind === 'refused') {
-    tally.rejected.push({ path: file.path, reason: outcome.reason });
+    counts.rejected.push({ path: file.path, reason: outcome.reason });
     return;
   }
-  tally[outcome.kind] += 1;
-  tally.bytes += file.sizeBytes;
-  tally.followed.add(file.path);
+  counts[outcome.kind] += 1;
+  counts.bytes += file.sizeBytes;
+  counts.followed.add(file.path);
 }
 
 async function isUnchanged(file: LocalFile, known: ListedDocument, metadata: DocumentMetadataJson | null) {
@@ -212,16 +212,16 @@ async function follow(
   context: CommandContext,
   plan: IngestPlan,
   prefix: string,
-  tally: IngestTally,
+  counts: IngestCounts,
 ): Promise<FollowResult> {
-  const isUnchangedRun = tally.added + tally.overwritten === 0;
+  const isUnchangedRun = counts.added + counts.overwritten === 0;
   const hasPending = [...plan.known.values()].some(
     (document) => document.index_status !== 'indexed' && !hasFailed(document),
   );
-  if (isUnchangedRun && !hasPending) return finishedResult(plan, tally);
+  if (isUnchangedRun && !hasPending) return finishedResult(plan, counts);
   const progress = new ProgressBar('indexing', context.terminal, context.clock);
   try {
-    const request = { collection: plan.collection, paths: tally.followed, prefix };
+    const request = { collection: plan.collection, paths: counts.followed, prefix };
     const result = await followUntilFinal(context.api, context.clock, request, progress);
     progress.finish(`${result.indexed} indexed, ${result.failed.length} failed`);
     return result;
@@ -234,8 +234,8 @@ async function follow(
  * Returns the result from the initial list: nothing was uploaded and nothing is pending, so the list is still
  * valid.
  */
-function finishedResult(plan: IngestPlan, tally: IngestTally): FollowResult {
-  const documents = [...tally.followed]
+function finishedResult(plan: IngestPlan, counts: IngestCounts): FollowResult {
+  const documents = [...counts.followed]
     .map((path) => plan.known.get(path))
     .filter((known) => known !== undefined);
   const failed = documents.filter(hasFailed);
@@ -244,14 +244,14 @@ function finishedResult(plan: IngestPlan, tally: IngestTally): FollowResult {
 
 interface IngestReport {
   readonly plan: IngestPlan;
-  readonly tally: IngestTally;
+  readonly counts: IngestCounts;
   readonly followed: FollowResult | null;
   readonly seconds: number;
   readonly json: boolean;
 }
 
 function printReport(context: CommandContext, report: IngestReport): void {
-  const { plan, tally, followed } = report;
+  const { plan, counts, followed } = report;
   const failures = (followed?.failed ?? []).map((document) => ({
     path: document.path,
     reason: document.error ?? document.index_status,
@@ -260,27 +260,27 @@ function printReport(context: CommandContext, report: IngestReport): void {
     const result = {
       collection: plan.collection,
       files: plan.files.length,
-      added: tally.added,
-      overwritten: tally.overwritten,
-      unchanged: tally.unchanged,
-      bytes: tally.bytes,
+      added: counts.added,
+      overwritten: counts.overwritten,
+      unchanged: counts.unchanged,
+      bytes: counts.bytes,
       seconds: report.seconds,
-      refused: tally.rejected,
+      refused: counts.rejected,
       indexed: followed?.indexed ?? null,
       failed: followed === null ? null : failures,
     };
     context.terminal.out(JSON.stringify(result));
     return;
   }
-  const uploadedText = `${formatBytes(tally.bytes)} in ${report.seconds.toFixed(1)} s`;
+  const uploadedText = `${formatBytes(counts.bytes)} in ${report.seconds.toFixed(1)} s`;
   const foundText =
     followed === null
       ? ''
-      : `; ${followed.indexed} of ${pluralize(tally.followed.size, 'document')} searchable`;
+      : `; ${followed.indexed} of ${pluralize(counts.followed.size, 'document')} searchable`;
   context.terminal.out(
-    `${plan.collection}: ${tally.added + tally.overwritten} uploaded, ${tally.unchanged} unchanged (${uploadedText})${foundText}`,
+    `${plan.collection}: ${counts.added + counts.overwritten} uploaded, ${counts.unchanged} unchanged (${uploadedText})${foundText}`,
   );
-  formatReasons('Refused', tally.rejected).forEach(context.terminal.out);
+  formatReasons('Refused', counts.rejected).forEach(context.terminal.out);
   formatReasons('Failed', failures).forEach(context.terminal.out);
 }
 

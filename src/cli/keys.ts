@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { AdminAddAPIKeyResponse, APIKeyInfo, ListAPIKeysResponse } from '../schemas/admin.ts';
-import { confirmOrRefuse } from './collections.ts';
+import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -122,7 +122,7 @@ async function remove(
 ): Promise<number> {
   const id = args[0]!;
   if (options.yes !== true)
-    await confirmOrRefuse(context, `Revoke the key ${id}? Programs that use it will stop working.`);
+    await requireConfirmation(context, `Revoke the key ${id}? Programs that use it will stop working.`);
   const reply = await context.administration.call('admin/delete-api-key', {
     ...requireOrganization(context),
     api_key_id: id,

@@ -5,7 +5,7 @@ import { projectRoot } from '../core/root.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { wrap } from './text-layout.ts';
+import { wrapText } from './text-layout.ts';
 
 /** Commands that need no running server: starting one, showing settings, printing the version. */
 
@@ -72,7 +72,7 @@ function settingLines(setting: SettingDescription, columns: number): string[] {
   return [
     '',
     `${setting.variable} = ${value}${unit}${fallback}  [${setting.source}]`,
-    ...wrap(meaning, columns - 4).map((line) => `    ${line}`),
+    ...wrapText(meaning, columns - 4).map((line) => `    ${line}`),
   ];
 }
 

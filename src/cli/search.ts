@@ -20,7 +20,7 @@ import {
   readControlOptions,
   vectorOption,
 } from './option-values.ts';
-import { displayWidth, toPrintable, wrap } from './text-layout.ts';
+import { displayWidth, toPrintable, wrapText } from './text-layout.ts';
 
 const indent = '    ';
 const textColumnsMax = 100;
@@ -162,7 +162,7 @@ function span(text: string, style: Style): Span {
 function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): Span[][] {
   const number = `${rank}.`.padEnd(indent.length);
   const score = result.score.toFixed(4);
-  const locationLines = wrap(result.location, columns - indent.length - score.length - 2);
+  const locationLines = wrapText(result.location, columns - indent.length - score.length - 2);
   const gap = ' '.repeat(columns - indent.length - displayWidth(locationLines[0] ?? '') - score.length);
   return [
     [span(`${number}${locationLines[0] ?? ''}`, 'bold'), span(gap + score, 'dim')],
@@ -182,10 +182,10 @@ function contentLines({ content, explain }: PrintableResult, columns: number, li
     splitHighlights(line, words.flat()).map((part) =>
       span(part.text, part.isHighlighted ? 'match' : 'plain'),
     );
-  const lines = wrap(content, columns);
+  const lines = wrapText(content, columns);
   if (lines.length <= linesMax) return lines.map(mark);
   const start = findBestSentence(content, words)?.start ?? 0;
-  const excerpt = start === 0 ? lines : wrap(`... ${content.slice(start)}`, columns);
+  const excerpt = start === 0 ? lines : wrapText(`... ${content.slice(start)}`, columns);
   const shown = excerpt.slice(0, linesMax);
   return [...shown.map(mark), [span(`... (${lines.length - shown.length} more lines; --full)`, 'dim')]];
 }
@@ -197,7 +197,7 @@ function explainLines(explain: ResultExplanation, columns: number): string[] {
   const text =
     `lexical ${number(explain.lexical.score)}${terms}; vector ${number(explain.vector.similarity)}; ` +
     `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}; relevance ${number(explain.relevance)}`;
-  return wrap(text, columns - indent.length).map((line) => indent + line);
+  return wrapText(text, columns - indent.length).map((line) => indent + line);
 }
 
 function explanationLines(explain: NonNullable<QueryReply['explain']>): string[] {

@@ -42,7 +42,7 @@ function characterWidth(character: string): number {
 }
 
 /** Wraps text to lines of at most `columns` columns at spaces; breaks words that are too long. */
-export function wrap(text: string, columns: number): string[] {
+export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of toPrintable(text).split(' ')) {

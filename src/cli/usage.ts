@@ -61,7 +61,7 @@ function usage(
 
 async function showTotals({ api, terminal }: CommandContext, options: CommandOptions): Promise<number> {
   const counters = await api.call<UsageCountersResponse>('usage/counters', {});
-  const models = await nullIfRefused(api.call<ModelsUsageCountersResponse>('usage/models/counters', {}));
+  const models = await nullIfForbidden(api.call<ModelsUsageCountersResponse>('usage/models/counters', {}));
   if (options.json === true) {
     terminal.out(JSON.stringify({ counters, models }));
     return exitCodes.done;
@@ -94,7 +94,7 @@ async function showTotals({ api, terminal }: CommandContext, options: CommandOpt
  * Returns null for a 403: a restricted key reads the usage of its collections, but not the model usage, which
  * belongs to the whole organization.
  */
-async function nullIfRefused<Reply>(call: Promise<Reply>): Promise<Reply | null> {
+async function nullIfForbidden<Reply>(call: Promise<Reply>): Promise<Reply | null> {
   try {
     return await call;
   } catch (error) {
@@ -129,7 +129,7 @@ async function showWindows(
     ...collectionFilter,
   });
   const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...collectionFilter });
-  const models = collections.length === 0 ? await nullIfRefused(modelWindows(api, range)) : null;
+  const models = collections.length === 0 ? await nullIfForbidden(modelWindows(api, range)) : null;
   const hasModels = models !== null;
   const { reranker, embed } = models ?? { reranker: [], embed: [] };
   if (options.json === true) {

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import type { PasswordLinkResponse } from '../schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../schemas/users.ts';
-import { confirmOrRefuse } from './collections.ts';
+import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -134,7 +134,7 @@ async function runAction(
   const { users } = await context.administration.call<ListUsersResponse>('admin/list-users', { email });
   const [user] = users;
   if (user === undefined) throw new AppError('not_found', `There is no user with the address ${email}.`);
-  if (question !== null && options.yes !== true) await confirmOrRefuse(context, question(user.email));
+  if (question !== null && options.yes !== true) await requireConfirmation(context, question(user.email));
   const reply = await context.administration.call(`admin/${operation}`, { user_id: user.user_id });
   context.terminal.out(options.json === true ? JSON.stringify(reply) : message(user.email, reply));
   return exitCodes.done;

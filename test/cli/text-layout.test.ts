@@ -9,7 +9,7 @@ import {
   formatTable,
   pluralize,
   toPrintable,
-  wrap,
+  wrapText,
 } from '../../src/cli/text-layout.ts';
 
 t.test('bytes and times are formatted with readable units', async (t) => {
@@ -42,7 +42,7 @@ t.test('document text cannot move the cursor or reverse the line', async (t) => 
 t.test('wrapped lines fit, are complete, and count wide characters twice', async (t) => {
   const texts = ['one two three', '', 'x'.repeat(100), '検索エンジン'.repeat(9), `a ${'é'.repeat(30)} b`];
   for (const text of texts) {
-    const lines = wrap(text, 13);
+    const lines = wrapText(text, 13);
     for (const line of lines) t.ok(displayWidth(line) <= 13, line);
     t.equal(lines.join('').replaceAll(' ', ''), text.replaceAll(' ', ''));
   }

@@ -8,7 +8,7 @@ import { projectRoot } from '../../src/core/root.ts';
 const missing = 77;
 const ownArm = process.arch === 'arm64' && 'on an ARM machine, engine.test runs these tests';
 
-t.test('kernels for ARM return the results of their scalar twins', { skip: ownArm }, (t) => {
+t.test('kernels for ARM return the results of their scalar versions', { skip: ownArm }, (t) => {
   const { status, stdout, stderr, error } = spawnSync('sh', [join(projectRoot, 'test/native/arm.sh')], {
     encoding: 'utf8',
   });

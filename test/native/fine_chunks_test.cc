@@ -76,7 +76,7 @@ double DotProduct(const FineQuery& query, const float* vector) {
   return sum;
 }
 
-TEST("the AVX2 version of DotRecords returns the bits of its scalar twin") {
+TEST("the AVX2 version of DotRecords returns the bits of its scalar version") {
   if (FastestDotRecords() == DotRecordsScalar) return;
   std::mt19937 random(13);
   std::normal_distribution<double> normal;

@@ -18,7 +18,7 @@ struct alignas(64) Line {
   float values[kRowAlignment];
 };
 
-TEST("every vector kernel returns the dot product of its scalar twin") {
+TEST("every vector kernel returns the dot product of its scalar version") {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (const Kernels* set : SupportedKernels().sets) {
@@ -43,7 +43,7 @@ TEST("every vector kernel returns the dot product of its scalar twin") {
   }
 }
 
-TEST("every kernel transforms and encodes vectors to exactly the bits of its scalar twin") {
+TEST("every kernel transforms and encodes vectors to exactly the bits of its scalar version") {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   for (size_t count = 1; count <= 4096; count *= 2) {
@@ -51,8 +51,8 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
     std::vector<float> start(count + 1);
     for (float& sign : signs) sign = (random() & 1) != 0 ? 0.0625F : -0.0625F;
     for (float& value : start) value = normal(random);
-    std::vector<float> twin = start;
-    ScalarKernels()->transform(twin.data(), signs.data(), count);
+    std::vector<float> scalar = start;
+    ScalarKernels()->transform(scalar.data(), signs.data(), count);
     if (count <= 64) {
       for (size_t row = 0; row < count; row++) {
         double sum = 0;
@@ -60,21 +60,21 @@ TEST("every kernel transforms and encodes vectors to exactly the bits of its sca
           const double value = static_cast<double>(start[i]) * signs[i];
           sum += std::popcount(row & i) % 2 == 0 ? value : -value;
         }
-        CHECK(std::abs(twin[row] - sum) < 1e-5);
+        CHECK(std::abs(scalar[row] - sum) < 1e-5);
       }
     }
     for (const Kernels* set : SupportedKernels().sets) {
       if (set == nullptr) continue;
       std::vector<float> values = start;
       set->transform(values.data(), signs.data(), count);
-      CHECK(values == twin);
+      CHECK(values == scalar);
       // Checks for writes beyond the end, and lengths that are not multiples of a register.
       for (size_t length = count - std::min<size_t>(count, 20); length <= count; length++) {
         std::vector<uint8_t> codes(count + 1, 7);
-        std::vector<uint8_t> twins(count + 1, 7);
+        std::vector<uint8_t> scalarCodes(count + 1, 7);
         set->encode(values.data(), 300, length, codes.data());
-        ScalarKernels()->encode(values.data(), 300, length, twins.data());
-        CHECK(codes == twins);
+        ScalarKernels()->encode(values.data(), 300, length, scalarCodes.data());
+        CHECK(codes == scalarCodes);
         CHECK(codes[length] == 7);
       }
     }
@@ -95,7 +95,7 @@ TEST("encoding rounds to the nearest code, never returns 0, and accepts NaN") {
   }
 }
 
-TEST("every code kernel returns exactly the dot product of its scalar twin, at the ends of its range too") {
+TEST("every code kernel returns exactly the dot product of its scalar version, at the ends of its range too") {
   std::mt19937 random(3);
   for (const size_t length : {64U, 128U, 192U, 384U, 1024U, 4096U}) {
     AlignedBytes codes(length);
@@ -105,17 +105,17 @@ TEST("every code kernel returns exactly the dot product of its scalar twin, at t
         codes.As<uint8_t>()[i] = round == 0 ? 255 : static_cast<uint8_t>(random());
         query.As<int8_t>()[i] = round == 0 ? -128 : static_cast<int8_t>(random());
       }
-      const int32_t twin = ScalarKernels()->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length);
-      if (round == 0) CHECK(twin == -255 * 128 * static_cast<int32_t>(length));
+      const int32_t scalar = ScalarKernels()->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length);
+      if (round == 0) CHECK(scalar == -255 * 128 * static_cast<int32_t>(length));
       for (const Kernels* set : SupportedKernels().sets) {
-        if (set != nullptr) CHECK(set->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length) == twin);
+        if (set != nullptr) CHECK(set->dotCodes(codes.As<uint8_t>(), query.As<int8_t>(), length) == scalar);
       }
     }
   }
 }
 
 TEST(
-    "every multi-row kernel returns the products of its scalar twin, for any number of rows and at the ends of "
+    "every multi-row kernel returns the products of its scalar version, for any number of rows and at the ends of "
     "its range") {
   std::mt19937 random(5);
   constexpr size_t kRows = 19;
@@ -136,24 +136,24 @@ TEST(
     for (size_t i = 0; i < kRows * length; i++) codes.As<uint8_t>()[i] = ends ? 255 : static_cast<uint8_t>(random());
     for (size_t i = 0; i < length; i++) query.As<int8_t>()[i] = ends ? -128 : static_cast<int8_t>(random());
     std::vector<const uint8_t*> rows;
-    std::vector<int32_t> twins;
+    std::vector<int32_t> scalarCodes;
     for (size_t row = 0; row < kRows; row++) {
       rows.push_back(codes.As<uint8_t>() + (row * 7 % kRows) * length);
-      twins.push_back(ScalarKernels()->dotCodes(rows.back(), query.As<int8_t>(), length));
+      scalarCodes.push_back(ScalarKernels()->dotCodes(rows.back(), query.As<int8_t>(), length));
     }
     for (const Kernels* set : SupportedKernels().sets) {
       if (set == nullptr) continue;
       for (size_t count = 0; count <= kRows; count++) {
         std::vector<int32_t> products(kRows + 1, 7);
         set->dotRows(rows.data(), count, query.As<int8_t>(), length, products.data());
-        for (size_t i = 0; i < count; i++) CHECK(products[i] == twins[i]);
+        for (size_t i = 0; i < count; i++) CHECK(products[i] == scalarCodes[i]);
         CHECK(products[count] == 7);
       }
     }
   }
 }
 
-TEST("every counting kernel returns the count of its scalar twin") {
+TEST("every counting kernel returns the count of its scalar version") {
   std::mt19937_64 random(4);
   std::vector<uint64_t> left(67), right(67);
   for (size_t i = 0; i < left.size(); i++) {
@@ -185,7 +185,7 @@ TEST("kernels are selected by name, and an unsupported name selects nothing") {
 #endif
 }
 
-TEST("every checksum kernel returns the CRC32C of its scalar twin, at every length and alignment") {
+TEST("every checksum kernel returns the CRC32C of its scalar version, at every length and alignment") {
   std::mt19937 random(2);
   std::vector<uint8_t> bytes(300);
   for (auto& byte : bytes) byte = static_cast<uint8_t>(random());

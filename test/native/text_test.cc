@@ -30,7 +30,7 @@ std::shared_ptr<const PlainTokenizer> SmallTokenizer() {
   return PlainTokenizer::Create({U"[UNK]", U"a", U"##b", U"the", U"##the", U"é", U"中", U"한", U"##국", U"ไท", U"##ย"});
 }
 
-TEST("the AVX2 version of AddScaledRows returns the bits of its scalar twin") {
+TEST("the AVX2 version of AddScaledRows returns the bits of its scalar version") {
   if (FastestAddScaledRows() == AddScaledRowsScalar) return;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -49,7 +49,7 @@ TEST("the AVX2 version of AddScaledRows returns the bits of its scalar twin") {
   }
 }
 
-TEST("the AVX2 version of DotRows returns the products of its scalar twin") {
+TEST("the AVX2 version of DotRows returns the products of its scalar version") {
   if (FastestDotRows() == DotRowsScalar) return;
   std::mt19937 random(7);
   for (size_t length = 0; length <= 330; ++length) {

@@ -56,7 +56,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   app: ['*'],
   workers: [
     ...['core', 'parsing', 'chunking', 'models', 'text'],
-    ...['http/json-body', 'requests', 'egress/refuse-connections', 'accounts/password-strength'],
+    ...['http/json-body', 'requests', 'egress/deny-connections', 'accounts/password-strength'],
   ],
   bench: [
     ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],

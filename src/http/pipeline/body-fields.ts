@@ -18,7 +18,7 @@ export function bodyLimitsOf(
   route: JsonRoute | AccountRoute,
 ): BodyLimits {
   const { settings, modelBytesMax } = components.options;
-  const kind = bodyKindFor(route.operation, routeSideOf(route));
+  const kind = bodyKindFor(route.operation, routeCategoryOf(route));
   const isModel = kind === 'model' && principal?.kind === 'organization';
   return bodyLimitsFor(kind, {
     documentBytesMax: settings.jsonBytesMax,
@@ -26,7 +26,7 @@ export function bodyLimitsOf(
   });
 }
 
-function routeSideOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
+function routeCategoryOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
   if (route.kind === 'account') return route.inputSource === 'bytes' ? 'webhook' : 'account';
   return route.access === 'administrator' ? 'account' : 'retrieval';
 }
