@@ -39,6 +39,16 @@ export async function upload(page: Page, name: string, bytes: Uint8Array): Promi
   await page.getByLabel('Files to upload').setInputFiles(file);
 }
 
+/** Opens the search page from the navigation. */
+export async function openSearchPage(page: Page): Promise<void> {
+  await openNavigationEntry(page, 'Search');
+}
+
+export async function openNavigationEntry(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
+  await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
+}
+
 /** Presses Tab until the element has the focus, as a user without a pointer does. */
 export async function focusByTab(page: Page, target: ReturnType<Page['getByRole']>): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
-import { signInAgain, signInAsOperator, upload } from './dashboard-actions.ts';
+import { openSearchPage, signInAgain, signInAsOperator, upload } from './dashboard-actions.ts';
 import { handbook } from './dashboard-first-run.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 import { sendRequest } from './people.ts';
@@ -163,8 +163,7 @@ export async function offlineScenario(t: Test, browser: Browser): Promise<void> 
   await api.add('notes', 'refunds.txt', 'Refunds are paid within fourteen days.');
   const { page, context, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
-  await page.getByRole('link', { name: 'Playground' }).click();
-  await page.getByRole('heading', { name: 'Playground' }).waitFor();
+  await openSearchPage(page);
   await page.getByLabel('Query').fill('When are refunds paid?');
   await context.setOffline(true);
   await page.getByRole('button', { name: 'Search', exact: true }).click();

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { blankHeight, openPage, ringClippers, seriousFindings } from './browser.ts';
 import { waitFor } from './checked-api-client.ts';
-import { signInAsOperator, upload } from './dashboard-actions.ts';
+import { openSearchPage, signInAsOperator, upload } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
 export const handbook = buildPdf([
@@ -29,7 +29,7 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await documents.getByText('Indexed', { exact: true }).waitFor();
   t.same(await ringClippers(documents.getByRole('checkbox')), [], 'the focus ring of a row is complete');
 
-  await page.getByRole('link', { name: 'Playground' }).click();
+  await openSearchPage(page);
   await page.getByLabel('Query').fill('How long do refunds take?');
   await page.keyboard.press('Enter');
   const answers = page.getByRole('region', { name: 'Results' });
@@ -54,6 +54,9 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
   await page.reload();
   await first.getByText('page 2', { exact: true }).waitFor();
   t.equal(await page.getByLabel('Query').inputValue(), 'How long do refunds take?', 'kept in the URL');
+  await page.goto(page.url().replace('/app/search', '/app/playground'));
+  await page.waitForURL(/\/app\/search(\?.*)?#q=How\+long.*&type=pages$/);
+  await first.getByText('page 2', { exact: true }).waitFor();
 
   await first.getByText('Good match', { exact: true }).waitFor();
   const note = page.getByText('No good match.');

@@ -88,7 +88,7 @@ async function checkDocumentPages(t: Test, page: Page, openPath: OpenPath): Prom
   await openPath(`document?${addressOf({ collection, path })}`);
   await page.getByText(`Granite ${injection} in the text.`).first().waitFor();
   await openPath(`document?${addressOf({ collection, path: 'page.html' })}`);
-  await openPath(`playground?${addressOf({ collection })}`);
+  await openPath(`search?${addressOf({ collection })}`);
   await page.getByLabel('Query').fill('granite marble basalt');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Results' }).getByText(injection).first().waitFor();

@@ -39,8 +39,8 @@ export async function keyboardScenario(t: Test, browser: Browser): Promise<void>
 }
 
 async function searchByKeyboard(t: Test, page: Page): Promise<void> {
-  await press(page, 'link', 'Playground');
-  await page.getByRole('heading', { name: 'Playground' }).waitFor();
+  await press(page, 'link', 'Search');
+  await page.getByRole('heading', { name: 'Search', level: 1 }).waitFor();
   await focusByTab(page, page.getByLabel('Query'));
   await page.keyboard.type('when are refunds paid');
   await page.keyboard.press('Enter');

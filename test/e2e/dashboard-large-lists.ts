@@ -145,7 +145,7 @@ export async function largeListsScenario(t: Test, browser: Browser): Promise<voi
     (await page.locator('.table .skeleton').count()) === 0 ? true : null,
   );
 
-  await page.goto(`${server.url}/app/playground?collection=c000`);
+  await page.goto(`${server.url}/app/search?collection=c000`);
   await page.getByLabel('Query').fill('granite');
   await page.getByRole('spinbutton', { name: 'Results' }).fill('70');
   await page.getByRole('button', { name: 'Search', exact: true }).click();

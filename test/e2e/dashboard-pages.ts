@@ -50,7 +50,7 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'document', path: 'document?collection=handbook&path=handbook.pdf&page=2' },
   { name: 'document-failed', path: 'document?collection=handbook&path=scans%2Fbroken.pdf' },
   { name: 'upload', path: 'upload?collection=handbook' },
-  { name: 'playground', path: 'playground?collection=handbook', prepare: askQuestion },
+  { name: 'search', path: 'search?collection=handbook', prepare: askQuestion },
   { name: 'keys', path: 'keys' },
   { name: 'key-new', path: 'keys', prepare: button('Create key') },
   { name: 'members', path: 'members' },
@@ -72,7 +72,7 @@ const dashboardPages: readonly DashboardPage[] = [
 ];
 
 /** Screenshots used in the README; `npm run pictures` updates them. */
-const readmeScreenshots = ['overview', 'playground'];
+const readmeScreenshots = ['overview', 'search'];
 const pictures = join(dirname(compiledRoot), 'web', 'pictures');
 
 export async function pagesScenario(t: Test, browser: Browser): Promise<void> {

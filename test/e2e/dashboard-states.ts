@@ -19,7 +19,7 @@ const emptyStateTexts = {
   documents: 'No documents yet',
   'document?collection=a&path=b': 'Document not found',
   upload: 'Drop files or folders here',
-  playground: 'No documents to search',
+  search: 'No documents to search',
   keys: 'Read and write',
   members: 'No pending invitations.',
   usage: 'Total',

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
-import { signInAsOperator } from './dashboard-actions.ts';
+import { openNavigationEntry, signInAsOperator } from './dashboard-actions.ts';
 import { TestServer } from './server.ts';
 
 /** Scenario: a user switches between collections and organizations; each shows only its own data. */
@@ -29,14 +29,9 @@ export async function switchingScenario(t: Test, browser: Browser): Promise<void
   t.same(problems, []);
 }
 
-async function openNavigationEntry(page: Page, name: string): Promise<void> {
-  await page.getByRole('link', { name, exact: true }).click();
-  await page.getByRole('heading', { name, level: 1 }).waitFor();
-}
-
 async function switchCollections(t: Test, page: Page): Promise<void> {
   const results = page.getByRole('region', { name: 'Results' });
-  await openNavigationEntry(page, 'Playground');
+  await openNavigationEntry(page, 'Search');
   await waitFor('the query field has the focus', async () =>
     (await page.evaluate('document.activeElement.tagName')) === 'TEXTAREA' ? true : null,
   );
@@ -79,7 +74,7 @@ async function switchOrganizations(t: Test, page: Page, server: TestServer): Pro
   await page.getByLabel('Name').fill('Second');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByText('Follow these steps to get started.').waitFor();
-  await openNavigationEntry(page, 'Playground');
+  await openNavigationEntry(page, 'Search');
   await page.getByRole('heading', { name: 'No documents to search' }).waitFor();
 
   await select('default');

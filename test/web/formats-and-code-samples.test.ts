@@ -80,12 +80,12 @@ t.test('the billing page shows plan payments in full without any usage', async (
   ]);
 });
 
-t.test('the query and settings of the playground are kept in the URL', async (t) => {
+t.test('the query and settings of a search are kept in the URL', async (t) => {
   const { toFragment, fromFragment, defaultQuery } = await importWebModule<{
     toFragment: (query: object) => string;
     fromFragment: (fragment: string) => object;
     defaultQuery: object;
-  }>('pages/playground-settings.ts');
+  }>('pages/search-settings.ts');
   t.equal(toFragment(defaultQuery), '');
   t.same(fromFragment(''), defaultQuery);
   const query = {

@@ -23,6 +23,6 @@ export function uploadUrl(collection: string): string {
   return pageUrl('upload', { collection });
 }
 
-export function playgroundUrl(collection: string): string {
-  return pageUrl('playground', { collection });
+export function searchUrl(collection: string): string {
+  return pageUrl('search', { collection });
 }

@@ -18,7 +18,7 @@ export interface DashboardRoute {
   readonly navigation?: {
     readonly name: string;
     readonly icon: IconName;
-    readonly group: 'Search' | 'Organization' | 'Server';
+    readonly group: 'Retrieval' | 'Organization' | 'Server';
     /** Minimum role in the organization to see the entry. */
     readonly minRole?: TeamRole;
     /** Hides the entry while it returns false. */
@@ -50,31 +50,46 @@ function lazyPage(load: () => Promise<ComponentType>): ComponentType {
   );
 }
 
-/** Redirects users who are already signed in. */
-function RedirectToOverview() {
-  const { route } = useLocation();
-  useEffect(() => {
-    setEntryPath('/app/');
-    route('/app/', true);
-  }, []);
-  return null;
+/** Page that opens another one in its place. `keepParameters`: with the query and the fragment of the URL. */
+function redirectTo(path: string, { keepParameters = false } = {}): ComponentType {
+  return () => {
+    const { route } = useLocation();
+    useEffect(() => {
+      const { search, hash } = window.location;
+      setEntryPath(path);
+      route(keepParameters ? path + search + hash : path, true);
+    }, []);
+    return null;
+  };
 }
 
 export const routes: readonly DashboardRoute[] = [
-  { path: '/app/sign-in', audience: 'user', component: RedirectToOverview },
+  // Users who are already signed in.
+  { path: '/app/sign-in', audience: 'user', component: redirectTo('/app/') },
+  // Address of the search page in old links.
+  {
+    path: '/app/playground',
+    audience: 'user',
+    component: redirectTo('/app/search', { keepParameters: true }),
+  },
   {
     path: '/app/',
-    navigation: { name: 'Overview', icon: 'overview', group: 'Search' },
+    navigation: { name: 'Overview', icon: 'overview', group: 'Retrieval' },
     component: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   {
+    path: '/app/search',
+    navigation: { name: 'Search', icon: 'search', group: 'Retrieval' },
+    component: lazyPage(() => import('./pages/search.tsx').then(({ SearchPage }) => SearchPage)),
+  },
+  {
     path: '/app/collections',
-    navigation: { name: 'Collections', icon: 'collections', group: 'Search' },
+    navigation: { name: 'Collections', icon: 'collections', group: 'Retrieval' },
     component: lazyPage(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
   },
   {
     path: '/app/documents',
-    navigation: { name: 'Documents', icon: 'documents', group: 'Search' },
+    navigation: { name: 'Documents', icon: 'documents', group: 'Retrieval' },
     component: lazyPage(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),
   },
   {
@@ -83,13 +98,8 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/upload',
-    navigation: { name: 'Upload', icon: 'upload', group: 'Search' },
+    navigation: { name: 'Upload', icon: 'upload', group: 'Retrieval' },
     component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
-  },
-  {
-    path: '/app/playground',
-    navigation: { name: 'Playground', icon: 'playground', group: 'Search' },
-    component: lazyPage(() => import('./pages/playground.tsx').then(({ Playground }) => Playground)),
   },
   {
     path: '/app/keys',

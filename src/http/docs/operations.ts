@@ -66,9 +66,9 @@ function renderBodies(route: Route): string[] {
   ];
 }
 
-/** Queries run in the playground of the dashboard, with the session of the visitor. */
+/** Queries run on the search page of the dashboard, with the session of the visitor. */
 function renderTry(route: Route): string {
-  return route.tag === 'queries' ? '<p><a href="/app/playground">Try it in the playground</a></p>' : '';
+  return route.tag === 'queries' ? '<p><a href="/app/search">Try it in the dashboard</a></p>' : '';
 }
 
 function renderDetails(summary: string, html: string, isOpen: boolean): string {

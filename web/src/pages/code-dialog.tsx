@@ -3,7 +3,7 @@ import { CopyButton } from '../components/copy-button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { RadioGroup } from '../components/field.tsx';
 import { renderSample, type SampleLanguage, sampleLanguages } from './code-samples.ts';
-import { buildRequest, playgroundQuery } from './playground-query.ts';
+import { buildRequest, searchQuery } from './search-query.ts';
 
 /** Dialog with the query as an API call, to copy. */
 export function CodeDialog({
@@ -15,8 +15,8 @@ export function CodeDialog({
 }) {
   const [language, setLanguage] = useState<SampleLanguage>('curl');
   const code = renderSample(language, {
-    kind: playgroundQuery.value.kind,
-    request: buildRequest(collection, playgroundQuery.value),
+    kind: searchQuery.value.kind,
+    request: buildRequest(collection, searchQuery.value),
     baseUrl: `${window.location.origin}/v1`,
   });
   return (

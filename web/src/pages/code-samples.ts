@@ -1,8 +1,8 @@
-import type { PlaygroundRequest } from './playground-query.ts';
-import type { ResultKind } from './playground-settings.ts';
+import type { SearchRequest } from './search-query.ts';
+import type { ResultKind } from './search-settings.ts';
 
 /**
- * Code samples of the playground's API call. Each sample runs as pasted, without installing packages. The API
+ * Code samples of the API call of a search. Each sample runs as pasted, without installing packages. The API
  * key is read from the environment.
  */
 
@@ -12,7 +12,7 @@ export type SampleLanguage = (typeof sampleLanguages)[number];
 interface SampleCall {
   readonly kind: ResultKind;
   /** Request body without `explain`. */
-  readonly request: PlaygroundRequest;
+  readonly request: SearchRequest;
   /** Base URL including `/v1`. */
   readonly baseUrl: string;
 }
@@ -29,7 +29,7 @@ export function renderSample(language: SampleLanguage, { kind, request, baseUrl 
   }
 }
 
-function renderCurl(url: string, request: PlaygroundRequest): string {
+function renderCurl(url: string, request: SearchRequest): string {
   const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
   return [
     `curl -s ${url} \\`,
@@ -39,7 +39,7 @@ function renderCurl(url: string, request: PlaygroundRequest): string {
   ].join('\n');
 }
 
-function renderNode(url: string, request: PlaygroundRequest): string {
+function renderNode(url: string, request: SearchRequest): string {
   return [
     `const response = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
@@ -54,7 +54,7 @@ function renderNode(url: string, request: PlaygroundRequest): string {
   ].join('\n');
 }
 
-function renderPython(url: string, request: PlaygroundRequest): string {
+function renderPython(url: string, request: SearchRequest): string {
   return [
     'import json, os, urllib.request',
     '',

@@ -11,7 +11,7 @@ import { LoadingText, SkeletonRows } from '../components/skeleton.tsx';
 import { Table } from '../components/table.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
-import { documentsUrl, playgroundUrl, uploadUrl } from '../page-urls.ts';
+import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
@@ -157,7 +157,7 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
                   <a href={uploadUrl(name)}>Upload</a>
                 </li>
                 <li>
-                  <a href={playgroundUrl(name)}>Search</a>
+                  <a href={searchUrl(name)}>Search</a>
                 </li>
                 <li class="apart">
                   <button type="button" class="danger" onClick={() => onDelete(name)}>

@@ -11,14 +11,14 @@ const steps = (mayCreateKeys: boolean) => [
   {
     title: 'Run a query',
     text: 'Enter a question. Matching text is highlighted and shown with its page.',
-    to: '/app/playground',
-    action: 'Open playground',
+    to: '/app/search',
+    action: 'Search',
   },
   {
     title: 'Use the API',
     text: mayCreateKeys
-      ? 'Create an API key and copy the request from the playground as curl, Node.js or Python.'
-      : 'Get an API key from an owner or admin and copy the request from the playground as curl, Node.js or Python.',
+      ? 'Create an API key and copy the request from the search page as curl, Node.js or Python.'
+      : 'Get an API key from an owner or admin and copy the request from the search page as curl, Node.js or Python.',
     to: '/app/keys',
     action: mayCreateKeys ? 'Create key' : 'View keys',
   },

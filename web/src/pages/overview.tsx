@@ -34,7 +34,7 @@ export function Overview() {
         isEmpty ? undefined : (
           <>
             <LinkButton href="/app/upload">Upload</LinkButton>
-            <LinkButton href="/app/playground" tone="primary">
+            <LinkButton href="/app/search" tone="primary">
               Search
             </LinkButton>
           </>

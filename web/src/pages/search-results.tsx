@@ -10,7 +10,7 @@ import { documentUrl } from '../page-urls.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { HighlightedText } from './highlighted-text.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
-import type { PlaygroundReply } from './playground-query.ts';
+import type { SearchReply } from './search-query.ts';
 
 /** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
@@ -18,7 +18,7 @@ const thumbnailsMax = 20;
 const pageSize = 50;
 
 interface SearchResultsProps {
-  readonly found: PlaygroundReply | null;
+  readonly found: SearchReply | null;
   /** Whether another query is running. */
   readonly isStale: boolean;
 }
@@ -54,7 +54,7 @@ export function SearchResults({ found, isStale }: SearchResultsProps) {
 }
 
 /** Every query has nearest texts, also one without an answer in the collection. */
-function MatchNote({ found }: { readonly found: PlaygroundReply }) {
+function MatchNote({ found }: { readonly found: SearchReply }) {
   if (found.explanation?.good_match === false)
     return (
       <p class="note">
@@ -70,7 +70,7 @@ function matchesWord({ explain }: ResultProps['result']): boolean {
   return explain === undefined || explain.lexical.terms.length > 0;
 }
 
-function Summary({ found }: { readonly found: PlaygroundReply }) {
+function Summary({ found }: { readonly found: SearchReply }) {
   const timings = found.explanation?.ms;
   const server =
     timings === undefined ? null : timings.embed + timings.search + timings.rerank + timings.read;
@@ -97,7 +97,7 @@ function Summary({ found }: { readonly found: PlaygroundReply }) {
 }
 
 /** Rendering two thousand results at once would make the page slow, so they are shown in steps. */
-function Results({ found }: { readonly found: PlaygroundReply }) {
+function Results({ found }: { readonly found: SearchReply }) {
   const [shownCount, setShownCount] = useState(pageSize);
   const left = found.results.length - shownCount;
   return (
@@ -116,7 +116,7 @@ function Results({ found }: { readonly found: PlaygroundReply }) {
   );
 }
 
-function ResultItems({ found, max }: { readonly found: PlaygroundReply; readonly max: number }) {
+function ResultItems({ found, max }: { readonly found: SearchReply; readonly max: number }) {
   const { collection } = found;
   const highest = maxLexicalScore(found.results);
   switch (found.kind) {

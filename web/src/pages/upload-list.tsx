@@ -3,7 +3,7 @@ import { Button, LinkButton } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
 import { VirtualRows } from '../components/virtual-rows.tsx';
 import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
-import { documentsUrl, documentUrl, failedDocumentsUrl, playgroundUrl } from '../page-urls.ts';
+import { documentsUrl, documentUrl, failedDocumentsUrl, searchUrl } from '../page-urls.ts';
 import { hasFailed, stageLabel, stateLabels } from './document-states.ts';
 import { countUploads, type UploadCounts } from './upload-counts.ts';
 import { useUploadedDocuments } from './uploaded-documents.ts';
@@ -144,7 +144,7 @@ function NextSteps({ all, collection, isSent }: NextStepsProps) {
             Clear list
           </Button>
           <LinkButton href={documentsUrl(collection)}>View documents</LinkButton>
-          <LinkButton href={playgroundUrl(collection)} tone="primary">
+          <LinkButton href={searchUrl(collection)} tone="primary">
             Search
           </LinkButton>
         </>

@@ -8,7 +8,7 @@ import { Icon } from './icons.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 import { UserMenu } from './user-menu.tsx';
 
-const groups = ['Search', 'Organization', 'Server'] as const;
+const groups = ['Retrieval', 'Organization', 'Server'] as const;
 
 /** Layout with the navigation next to the page; on narrow screens it is collapsed above the page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {

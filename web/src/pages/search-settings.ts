@@ -1,8 +1,8 @@
-/** Query and settings of the playground, and their form in the URL. */
+/** Query and settings of a search, and their form in the URL. */
 
 export type ResultKind = 'snippets' | 'pages' | 'documents';
 
-export interface PlaygroundQuery {
+export interface SearchQuery {
   readonly kind: ResultKind;
   readonly query: string;
   readonly k: number;
@@ -13,7 +13,7 @@ export interface PlaygroundQuery {
   readonly isPrecise: boolean;
 }
 
-export const defaultQuery: PlaygroundQuery = {
+export const defaultQuery: SearchQuery = {
   kind: 'snippets',
   query: '',
   k: 10,
@@ -33,15 +33,7 @@ export const resultsMax: Readonly<Record<ResultKind, number>> = {
  * Returns the fragment of the URL, with `#`; empty for the default. A fragment is not sent to the server, so that
  * queries do not appear in logs and may be long.
  */
-export function toFragment({
-  kind,
-  query,
-  k,
-  filter,
-  reranker,
-  latency,
-  isPrecise,
-}: PlaygroundQuery): string {
+export function toFragment({ kind, query, k, filter, reranker, latency, isPrecise }: SearchQuery): string {
   const parameters = new URLSearchParams();
   if (query !== '') parameters.set('q', query);
   if (kind !== defaultQuery.kind) parameters.set('type', kind);
@@ -55,7 +47,7 @@ export function toFragment({
 }
 
 /** Reads a fragment; invalid values are replaced by the default. */
-export function fromFragment(fragment: string): PlaygroundQuery {
+export function fromFragment(fragment: string): SearchQuery {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const type = parameters.get('type');
   const kind = type === 'pages' || type === 'documents' ? type : defaultQuery.kind;

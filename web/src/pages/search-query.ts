@@ -5,17 +5,17 @@ import { now } from '../browser/clock.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
-import { defaultQuery, type PlaygroundQuery, type ResultKind } from './playground-settings.ts';
+import { defaultQuery, type ResultKind, type SearchQuery } from './search-settings.ts';
 
-/** The playground's query and its last results. Both persist while other pages are shown. */
+/** The query of the search page and its last results. Both persist while other pages are shown. */
 
-export const playgroundQuery = signal<PlaygroundQuery>(defaultQuery);
+export const searchQuery = signal<SearchQuery>(defaultQuery);
 
 /** Value for "no reranker", which disables the server's default. No reranker has this name. */
 export const noReranker = '-';
 
-export function updateQuery(changes: Partial<PlaygroundQuery>): void {
-  playgroundQuery.value = { ...playgroundQuery.peek(), ...changes };
+export function updateQuery(changes: Partial<SearchQuery>): void {
+  searchQuery.value = { ...searchQuery.peek(), ...changes };
 }
 
 /**
@@ -33,11 +33,11 @@ export function findFilterError(filter: string): string | null {
   }
 }
 
-export type PlaygroundRequest = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
+export type SearchRequest = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
   Readonly<Record<string, unknown>>;
 
 /** Builds the request body. Fields with default values are omitted. */
-export function buildRequest(collection: string, input: PlaygroundQuery): PlaygroundRequest {
+export function buildRequest(collection: string, input: SearchQuery): SearchRequest {
   const { kind, query, k, filter, reranker, latency, isPrecise } = input;
   return {
     collection_name: collection,
@@ -52,7 +52,7 @@ export function buildRequest(collection: string, input: PlaygroundQuery): Playgr
   };
 }
 
-interface PlaygroundReplyBase {
+interface SearchReplyBase {
   /** Unique number of the reply. */
   readonly number: number;
   readonly organizationId: string;
@@ -63,25 +63,25 @@ interface PlaygroundReplyBase {
   readonly explanation: wire.QueryExplanation | undefined;
 }
 
-export type PlaygroundReply = PlaygroundReplyBase &
+export type SearchReply = SearchReplyBase &
   (
     | { readonly kind: 'snippets'; readonly results: readonly wire.SnippetResponse[] }
     | { readonly kind: 'pages'; readonly results: readonly wire.PageRetrievalResponse[] }
     | { readonly kind: 'documents'; readonly results: readonly wire.DocumentRetrievalResponse[] }
   );
 
-const lastReply = signal<PlaygroundReply | null>(null);
+const lastReply = signal<SearchReply | null>(null);
 let replyCount = 0;
 
 /** The last reply, if it belongs to this collection and organization. */
-export function replyFor(collection: string | null): PlaygroundReply | null {
+export function replyFor(collection: string | null): SearchReply | null {
   const found = lastReply.value;
   return found?.collection === collection && found.organizationId === organizationId() ? found : null;
 }
 
 /** Runs the query and stores the reply. Errors: `ApiError`. */
 export async function runQuery(collection: string): Promise<void> {
-  const input = playgroundQuery.peek();
+  const input = searchQuery.peek();
   const request = { ...buildRequest(collection, input), explain: true };
   const scope = { organizationId: organizationId(), collection };
   const startedAt = now();
@@ -90,12 +90,12 @@ export async function runQuery(collection: string): Promise<void> {
   lastReply.value = { ...found, ...scope, number: replyCount, ms: now() - startedAt };
 }
 
-type WithoutCallFields<Each> = Each extends PlaygroundReply
+type WithoutCallFields<Each> = Each extends SearchReply
   ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'ms'>
   : never;
-type PlaygroundResults = WithoutCallFields<PlaygroundReply>;
+type SearchReplyContent = WithoutCallFields<SearchReply>;
 
-async function fetchResults(kind: ResultKind, request: PlaygroundRequest): Promise<PlaygroundResults> {
+async function fetchResults(kind: ResultKind, request: SearchRequest): Promise<SearchReplyContent> {
   switch (kind) {
     case 'snippets': {
       const { results, warnings = [], explain } = await topSnippets(request as wire.TopSnippetsRequest);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AsyncAction } from '../server/use-async-action.ts';
-import { findFilterError, playgroundQuery, replyFor } from './playground-query.ts';
-import { fromFragment, toFragment } from './playground-settings.ts';
+import { findFilterError, replyFor, searchQuery } from './search-query.ts';
+import { fromFragment, toFragment } from './search-settings.ts';
 
 /** Time after the last change, so that typing does not change the URL with each letter. */
 const writeDelayMs = 300;
@@ -17,11 +17,11 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
   useEffect(() => {
     if (toRun === null || selected === null) return;
     setToRun(null);
-    const { query, filter } = playgroundQuery.peek();
+    const { query, filter } = searchQuery.peek();
     if (query.trim() !== '' && findFilterError(filter) === null) submission.start();
   }, [toRun, selected]);
 
-  const fragment = toFragment(playgroundQuery.value);
+  const fragment = toFragment(searchQuery.value);
   useEffect(() => {
     const { pathname, search, hash } = window.location;
     const write = () => {
@@ -38,8 +38,8 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
     const { hash } = window.location;
     if (hash === '') return null;
     const query = fromFragment(hash);
-    const hasChanged = toFragment(query) !== toFragment(playgroundQuery.peek());
-    if (hasChanged) playgroundQuery.value = query;
+    const hasChanged = toFragment(query) !== toFragment(searchQuery.peek());
+    if (hasChanged) searchQuery.value = query;
     return hasChanged || replyFor(selected) === null ? hash : null;
   }
 }

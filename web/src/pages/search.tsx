@@ -8,27 +8,20 @@ import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Checkbox, Field, RadioGroup } from '../components/field.tsx';
 import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
-import { playgroundUrl } from '../page-urls.ts';
+import { searchUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { listModels } from '../server/retrieval.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
-import { useQueryInUrl } from './playground-fragment.ts';
-import {
-  findFilterError,
-  noReranker,
-  playgroundQuery,
-  replyFor,
-  runQuery,
-  updateQuery,
-} from './playground-query.ts';
-import { resultsMax } from './playground-settings.ts';
+import { useQueryInUrl } from './search-fragment.ts';
+import { findFilterError, noReranker, replyFor, runQuery, searchQuery, updateQuery } from './search-query.ts';
 import { SearchResults } from './search-results.tsx';
+import { resultsMax } from './search-settings.ts';
 
-/** Playground page: run queries and see how each result was found. */
-export function Playground() {
+/** Search page: run queries and see how each result was found. */
+export function SearchPage() {
   const { route } = useLocation();
   const { names: collections, selected } = useCollection();
   const [isCode, setCode] = useState(false);
@@ -46,19 +39,19 @@ export function Playground() {
   const field = useRef<HTMLTextAreaElement>(null);
   if (collections.error !== null && collections.data === undefined)
     return (
-      <Page title="Playground">
+      <Page title="Search">
         <LoadError error={collections.error} onRetry={collections.reload} />
       </Page>
     );
   if (collections.data?.length === 0)
     return (
-      <Page title="Playground">
+      <Page title="Search">
         <NoCollections />
       </Page>
     );
   return (
     <Page
-      title="Playground"
+      title="Search"
       subtitle="Run queries and see how each result was found."
       // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
@@ -68,13 +61,13 @@ export function Playground() {
         </Button>
       }
     >
-      <div class="playground">
+      <div class="search-page">
         <Form
           submission={submission}
           field={field}
           collections={collections.data ?? []}
           selected={selected}
-          onChoose={(name) => route(playgroundUrl(name), true)}
+          onChoose={(name) => route(searchUrl(name), true)}
         />
         <section ref={resultsSection} class="results-pane" aria-label="Results" aria-busy={submission.isBusy}>
           <ErrorMessage error={submission.error} />
@@ -128,8 +121,8 @@ interface FormProps {
 }
 
 function Form({ submission, field, collections, selected, onChoose }: FormProps) {
-  const { query, kind } = playgroundQuery.value;
-  const filterError = findFilterError(playgroundQuery.value.filter);
+  const { query, kind } = searchQuery.value;
+  const filterError = findFilterError(searchQuery.value.filter);
   const isReady = query.trim() !== '' && filterError === null;
   const isPending = useRef(false);
   const start = () => {
@@ -176,9 +169,7 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
           ['pages', 'Pages'],
           ['documents', 'Documents'],
         ]}
-        onChange={(next) =>
-          updateQuery({ kind: next, k: Math.min(playgroundQuery.value.k, resultsMax[next]) })
-        }
+        onChange={(next) => updateQuery({ kind: next, k: Math.min(searchQuery.value.k, resultsMax[next]) })}
       />
       <CollectionField names={collections} selected={selected} onChoose={onChoose} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy} disabled={!isReady}>
@@ -191,7 +182,7 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
 }
 
 function QueryOptions({ filterError }: { readonly filterError: string | null }) {
-  const { kind, filter, latency, isPrecise } = playgroundQuery.value;
+  const { kind, filter, latency, isPrecise } = searchQuery.value;
   return (
     <div class="options">
       <div class="pair">
@@ -236,7 +227,7 @@ function QueryOptions({ filterError }: { readonly filterError: string | null }) 
 }
 
 function ResultsField() {
-  const { kind, k } = playgroundQuery.value;
+  const { kind, k } = searchQuery.value;
   const clampResults = (typed: number) => Math.max(1, Math.min(resultsMax[kind], Math.trunc(typed || 1)));
   return (
     <Field label="Results">
@@ -260,7 +251,7 @@ function ResultsField() {
  */
 function RerankerField() {
   const models = useLoad(listModels, []);
-  const { reranker } = playgroundQuery.value;
+  const { reranker } = searchQuery.value;
   const defaultReranker = models.data?.default_reranker ?? null;
   const known = models.data?.rerankers ?? [];
   const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
