@@ -350,6 +350,10 @@ export const PageResponse = Component('PageResponse', 'A page.', {
   collection_name: Type.String(),
   path: Type.String(),
   page_index: Type.Integer(),
+  start_index: Nullable(Type.Integer(), {
+    description:
+      'Start offset of the page in the text of the document, in code points, like `start_index` of a snippet; null until the document is split into snippets.',
+  }),
   content: Type.Optional(
     Nullable(Type.String(), {
       description: 'The text of the page if `include_content` is true, otherwise null.',

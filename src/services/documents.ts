@@ -194,6 +194,7 @@ export class DocumentServices {
         collection_name: collection.name,
         path,
         page_index: pageIndex,
+        start_index: this.#options.contents.chunks.readPageStart(documentId, pageIndex),
         content: request.include_content ? this.#readPage(documentId, pageIndex) : null,
         image_url: version === undefined ? null : documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
       },

@@ -137,6 +137,11 @@ export class Chunks {
     return layout === undefined ? undefined : pageParts(layout, page, this.#chunkReader(documentId));
   }
 
+  /** Returns the start offset of a page, in code points; null if there is none, or the document is not chunked. */
+  readPageStart(documentId: string, page: number): number | null {
+    return this.readLayout(documentId)?.pageStarts[page] ?? null;
+  }
+
   #chunkReader(documentId: string): ReadChunks {
     return (numbers) => this.read(numbers.map((chunk) => ({ documentId, chunk })));
   }

@@ -81,11 +81,14 @@ await t.test('text is returned unchanged, and offsets count code points', async 
   t.equal(info.num_pages, 4);
   t.equal(info.size, Buffer.byteLength(pages.join('\n\n')));
   const ids = new Set<string>();
+  let start = 0;
   for (const [page_index, text] of pages.entries()) {
     const body = { collection_name, path: 'pages', page_index, include_content: true };
     const { page } = await api.call('documents/get-page-info', body);
     t.equal(page.content, text);
     t.equal(page.page_index, page_index);
+    t.equal(page.start_index, start, 'pages are separated by two characters that belong to none');
+    start += [...text].length + 2;
     ids.add(page.id);
     t.equal((await api.call('documents/get-page-info', body)).page.id, page.id, 'the id of a page is stable');
   }

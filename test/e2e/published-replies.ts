@@ -161,6 +161,8 @@ const GetPageInfoResponse = Type.Object({
     collection_name: Type.String(),
     path: Type.String(),
     page_index: Type.Integer(),
+    /** Additive. */
+    start_index: Nullable(Type.Integer()),
     content: Type.Optional(Nullable(Type.String())),
     image_url: Nullable(Type.String()),
   }),
