@@ -1,3 +1,5 @@
+import { type Passage, toPassageFragment } from './pages/passage.ts';
+
 /** URLs of pages. Names of collections and documents may contain any character, so they go into the query. */
 
 function pageUrl(page: string, query: Readonly<Record<string, string | undefined>>): string {
@@ -15,8 +17,14 @@ export function failedDocumentsUrl(collection: string): string {
   return pageUrl('documents', { collection, show: 'failed' });
 }
 
-export function documentUrl(collection: string, path: string, page?: number): string {
-  return pageUrl('document', { collection, path, page: page === undefined ? undefined : String(page + 1) });
+/** `page`: from 0. `passage`: marked on the page. */
+export function documentUrl(collection: string, path: string, page?: number, passage?: Passage): string {
+  const url = pageUrl('document', {
+    collection,
+    path,
+    page: page === undefined ? undefined : String(page + 1),
+  });
+  return passage === undefined ? url : url + toPassageFragment(passage);
 }
 
 export function uploadUrl(collection: string): string {

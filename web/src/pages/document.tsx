@@ -3,14 +3,13 @@ import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { CopyButton } from '../components/copy-button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
-import { documentsUrl, documentUrl } from '../page-urls.ts';
+import { documentsUrl } from '../page-urls.ts';
 import { ApiError } from '../server/api-call.ts';
 import { type LoadState, useLoad, usePoll } from '../server/load.ts';
 import {
@@ -21,8 +20,8 @@ import {
   toLocalUrl,
 } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
-import { Icon } from '../shell/icons.tsx';
 import { hasFailed, isSettled } from './document-states.ts';
+import { DocumentViewer } from './document-viewer.tsx';
 import { MetadataCard } from './metadata.tsx';
 import { retryDocument } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
@@ -104,7 +103,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
         <div key="document" class="document">
           <div class="stack">
             {hasFailed(found.index_status) && <Failure found={found} onRetried={loaded.reload} />}
-            <Pages reference={reference} found={found} index={index} page={page} />
+            <DocumentViewer reference={reference} found={found} index={index} page={page} />
           </div>
           <div class="stack">
             <DocumentDetails found={found} />
@@ -271,82 +270,4 @@ function DocumentDetails({ found }: { readonly found: DocumentResponse }) {
 
 function languageName(code: string | null): string | null {
   return code === null ? null : (new Intl.DisplayNames(undefined, { type: 'language' }).of(code) ?? code);
-}
-
-interface PagesProps {
-  readonly reference: DocumentReference;
-  readonly found: DocumentResponse;
-  readonly index: number;
-  readonly page: LoadState<PageResponse | null>;
-}
-
-/** Page viewer: the image, if any, and the text of one page at a time. */
-function Pages({ reference, found, index, page }: PagesProps) {
-  const { route } = useLocation();
-  const pages = found.num_pages ?? 0;
-  if (pages === 0)
-    return isSettled(found.index_status) ? (
-      hasFailed(found.index_status) ? null : (
-        <EmptyState title="No pages">This document contains no text.</EmptyState>
-      )
-    ) : (
-      <EmptyState title="Parsing">Pages appear here after the document is parsed.</EmptyState>
-    );
-  const goToPage = (to: number) => route(documentUrl(reference.collection, reference.path, to), true);
-  return (
-    <section class="card" aria-label="Pages">
-      <header>
-        <h2>
-          Page {formatCount(index + 1)} of {formatCount(pages)}
-        </h2>
-        <div class="row">
-          <Button
-            tone="ghost"
-            aria-label="Previous page"
-            disabled={index === 0}
-            onClick={() => goToPage(index - 1)}
-          >
-            <Icon name="previous" />
-          </Button>
-          <Button
-            tone="ghost"
-            aria-label="Next page"
-            disabled={index === pages - 1}
-            onClick={() => goToPage(index + 1)}
-          >
-            <Icon name="next" />
-          </Button>
-        </div>
-      </header>
-      <PageView page={page} />
-    </section>
-  );
-}
-
-function PageView({ page }: { readonly page: LoadState<PageResponse | null> }) {
-  if (page.error !== null) return <LoadError error={page.error} onRetry={page.reload} />;
-  if (page.data === undefined || page.data === null) return <Skeleton lines={12} width="40%" />;
-  const { image_url: image, content, page_index: index } = page.data;
-  return (
-    <div class={`page-content ${image === null ? '' : 'two'} ${page.isLoading ? 'stale' : ''}`}>
-      {image !== null && (
-        <a class="page-image" href={toLocalUrl(image)} target="_blank" rel="noreferrer">
-          <img src={`${toLocalUrl(image)}&width=768`} alt={`Rendered page ${index + 1}`} loading="lazy" />
-        </a>
-      )}
-      <div class="page-text">
-        {content === null || content === undefined || content.trim() === '' ? (
-          <p class="muted">This page contains no text.</p>
-        ) : (
-          <>
-            <div class="text-tools">
-              <CopyButton text={content} label="Copy text" />
-            </div>
-            {/* Content is rendered as text, never as HTML. */}
-            <pre tabIndex={0}>{content}</pre>
-          </>
-        )}
-      </div>
-    </div>
-  );
 }

@@ -17,8 +17,7 @@ interface ExplanationProps {
 export function Explanation({ score, explain, highest }: ExplanationProps) {
   const { lexical, vector, fused, rerank, relevance, look: proximity } = explain;
   const rows = [
-    ['Relevance', relevance, relevance],
-    ['Score within this query', score, score],
+    ['Match strength', relevance, relevance],
     ['Keyword (BM25)', lexical.score, lexical.score / highest],
     ['Vector (cosine)', vector.similarity, vector.similarity],
     ['Combined', fused, fused],
@@ -26,6 +25,8 @@ export function Explanation({ score, explain, highest }: ExplanationProps) {
     ['Early match', proximity?.lead ?? null, proximity?.lead ?? null],
     ['Word order', proximity?.order ?? null, proximity?.order ?? null],
     ['Proximity', proximity?.nearness ?? null, proximity?.nearness ?? null],
+    // The field `score` of the reply: its scale differs between queries.
+    ['Score of the reply', score, score],
   ] as const;
   return (
     <div class="explanation">

@@ -4,6 +4,7 @@ import { documentUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { type DocumentReference, getPage, toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import type { Passage } from './passage.ts';
 
 /** Maximum number of pages of one result that are searched for the best match. */
 const candidatePagesMax = 4;
@@ -15,6 +16,7 @@ interface PageThumbnailProps {
   readonly end: number;
   /** URL of the image if the result has one page; undefined if it must be loaded. */
   readonly knownUrl: string | null | undefined;
+  readonly passage: Passage | undefined;
   /** Words of the result that match the query. */
   readonly words: readonly string[];
 }
@@ -28,7 +30,7 @@ interface ThumbnailImage {
  * Thumbnail of the result's page; of several pages, the one with the most matching words. A placeholder icon
  * reserves the space of a missing image, to avoid layout shift.
  */
-export function PageThumbnail({ reference, first, end, knownUrl, words }: PageThumbnailProps) {
+export function PageThumbnail({ reference, first, end, knownUrl, passage, words }: PageThumbnailProps) {
   const { collection, path } = reference;
   const image = useLoad(
     async (abort): Promise<ThumbnailImage> =>
@@ -41,7 +43,7 @@ export function PageThumbnail({ reference, first, end, knownUrl, words }: PageTh
   const address = image.data?.address ?? null;
   const name = `Page ${page + 1} of ${path}`;
   return (
-    <a class="thumbnail" href={documentUrl(collection, path, page)}>
+    <a class="thumbnail" href={documentUrl(collection, path, page, end - first > 1 ? undefined : passage)}>
       <span class="thumbnail-frame">
         {address === null ? (
           <>

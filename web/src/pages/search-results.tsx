@@ -10,6 +10,7 @@ import { documentUrl } from '../page-urls.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { HighlightedText } from './highlighted-text.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
+import { countCodePoints, type Passage } from './passage.ts';
 import type { SearchReply } from './search-query.ts';
 
 /** Maximum number of results with a page thumbnail. */
@@ -127,7 +128,7 @@ function ResultItems({ found, max }: { readonly found: SearchReply; readonly max
         return (
           <Result
             key={key}
-            location={{ collection, path: result.path, page: first, end }}
+            location={{ collection, path: result.path, page: first, end, passage: passageOfSnippet(result) }}
             result={result}
             highest={highest}
             rank={i}
@@ -143,6 +144,7 @@ function ResultItems({ found, max }: { readonly found: SearchReply; readonly max
           path: result.path,
           page: result.page_index,
           end: result.page_index + 1,
+          passage: passageOfPage(result),
         };
         return (
           <Result
@@ -161,7 +163,7 @@ function ResultItems({ found, max }: { readonly found: SearchReply; readonly max
       return found.results.slice(0, max).map((result, i) => (
         <Result
           key={result.path}
-          location={{ collection, path: result.path, page: null, end: null }}
+          location={{ collection, path: result.path, page: null, end: null, passage: undefined }}
           result={result}
           highest={highest}
           rank={i}
@@ -173,6 +175,33 @@ function ResultItems({ found, max }: { readonly found: SearchReply; readonly max
   }
 }
 
+/** Passage that answers the query: the best sentence of the snippet, else all of it. */
+function passageOfSnippet({
+  content,
+  start_index: start,
+  end_index: end,
+  explain,
+}: wire.SnippetResponse): Passage {
+  const best = findBestSentence(content, explain?.lexical.words ?? []);
+  if (best === null) return { page: null, start, end };
+  const first = start + countCodePoints(content.slice(0, best.start));
+  const length = countCodePoints(content.slice(best.start, best.end));
+  return { page: null, start: first, end: first + length };
+}
+
+/** The best sentence of a page, if it contains a word of the query. */
+function passageOfPage({
+  content,
+  page_index: page,
+  explain,
+}: wire.PageRetrievalResponse): Passage | undefined {
+  const text = content ?? '';
+  const best = findBestSentence(text, explain?.lexical.words ?? []);
+  if (best === null) return undefined;
+  const start = countCodePoints(text.slice(0, best.start));
+  return { page, start, end: start + countCodePoints(text.slice(best.start, best.end)) };
+}
+
 interface ResultLocation {
   readonly collection: string;
   readonly path: string;
@@ -180,6 +209,7 @@ interface ResultLocation {
   readonly page: number | null;
   /** The page after the last one. */
   readonly end: number | null;
+  readonly passage: Passage | undefined;
 }
 
 interface ResultProps {
@@ -194,7 +224,7 @@ interface ResultProps {
 
 function Result({ location, result, highest, rank, image, children }: ResultProps) {
   const [isExplained, setExplained] = useState(false);
-  const { collection, path, page } = location;
+  const { collection, path, page, passage } = location;
   const { explain } = result;
   return (
     <li class="result">
@@ -202,7 +232,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
         <span class="rank number" aria-hidden="true">
           {formatCount(rank + 1)}
         </span>
-        <a class="cut" href={documentUrl(collection, path, page ?? undefined)} title={path}>
+        <a class="cut" href={documentUrl(collection, path, page ?? undefined, passage)} title={path}>
           {path}
         </a>
         {page !== null && <span class="muted number">{pageLabel(location)}</span>}
@@ -216,6 +246,7 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
             first={page}
             end={location.end ?? page + 1}
             knownUrl={image}
+            passage={passage}
             words={explain?.lexical.words.flat() ?? []}
           />
         )}
@@ -237,11 +268,11 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
   );
 }
 
-/** Relevance is measured for the first results only. */
+/** Match strength is comparable between queries. It is measured for the first results only. */
 function MatchStrength({ relevance }: { readonly relevance: number | null }) {
   if (relevance === null) return null;
   return (
-    <span class="match-strength" title={`Relevance ${formatScore(relevance)} of 1`}>
+    <span class="match-strength" title={`Match strength ${formatScore(relevance)} of 1`}>
       <span class="level" aria-hidden="true">
         <span style={{ width: `${Math.round(relevance * 100)}%` }} />
       </span>

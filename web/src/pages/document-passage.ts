@@ -1,0 +1,50 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PageResponse } from '../../../src/schemas/documents.ts';
+import type { TextRange } from '../format/text-blocks.ts';
+import { locatePassage, parsePassageFragment } from './passage.ts';
+
+/** A snippet may start on an earlier page than its passage; this many pages are opened to find it. */
+const searchedPagesMax = 16;
+
+export interface MarkedPassage {
+  /** Range on the shown page; null if the passage is on another page. */
+  readonly range: TextRange | null;
+  /** Page of the passage, from 0; null until it is found. */
+  readonly page: number | null;
+  /** Keeps the page that the user opened. */
+  readonly stopSearch: () => void;
+}
+
+/** Passage of the URL. Opens the following pages until it is found. */
+export function useMarkedPassage(
+  shown: PageResponse | null | undefined,
+  { pages, openPage }: { readonly pages: number; readonly openPage: (index: number) => void },
+): MarkedPassage {
+  const [passage, setPassage] = useState(() => parsePassageFragment(window.location.hash));
+  const searchedPages = useRef(0);
+  const foundPage = useRef<number | null>(null);
+  useEffect(() => {
+    const readFragment = () => {
+      searchedPages.current = 0;
+      foundPage.current = null;
+      setPassage(parsePassageFragment(window.location.hash));
+    };
+    window.addEventListener('hashchange', readFragment);
+    return () => window.removeEventListener('hashchange', readFragment);
+  }, []);
+  const index = shown?.page_index ?? 0;
+  const found =
+    passage === null || shown === null || shown === undefined ? null : locatePassage(passage, shown);
+  const isAfter = found === 'after';
+  useEffect(() => {
+    if (!isAfter || index >= pages - 1 || searchedPages.current >= searchedPagesMax) return;
+    searchedPages.current += 1;
+    openPage(index + 1);
+  }, [isAfter, index]);
+  const range = found === 'after' ? null : found;
+  if (range !== null) foundPage.current ??= index;
+  const stopSearch = () => {
+    searchedPages.current = searchedPagesMax;
+  };
+  return { range, page: foundPage.current, stopSearch };
+}

@@ -1,0 +1,61 @@
+import type { PageResponse } from '../../../src/schemas/documents.ts';
+
+/** A passage of a document in the fragment of its URL, which the document page shows and marks. */
+
+export interface Passage {
+  /** Page that the offsets count from, from 0; null if they count from the start of the document. */
+  readonly page: number | null;
+  /** Half-open range in code points, as the API reports it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export function toPassageFragment({ page, start, end }: Passage): string {
+  const parameters = { ...(page === null ? {} : { page: page + 1 }), start, end };
+  return `#${Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')}`;
+}
+
+/** Reads a fragment; null if it contains no passage. */
+export function parsePassageFragment(fragment: string): Passage | null {
+  const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
+  const read = (name: string) => {
+    const text = parameters.get(name) ?? '';
+    return /^\d{1,9}$/.test(text) ? Number(text) : null;
+  };
+  const [page, start, end] = [read('page'), read('start'), read('end')];
+  if (start === null || end === null || end <= start || page === 0) return null;
+  return { page: page === null ? null : page - 1, start, end };
+}
+
+/** Range in the text of a page, in UTF-16 units. */
+export interface PassageRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the part of a passage on a page; `after` if it starts after the page, null if it is elsewhere. */
+export function locatePassage(passage: Passage, found: PageResponse): PassageRange | 'after' | null {
+  const text = found.content ?? '';
+  const pageStart = passage.page === null ? found.start_index : 0;
+  if (pageStart === null || (passage.page !== null && passage.page !== found.page_index)) return null;
+  const [start, end] = [passage.start - pageStart, passage.end - pageStart];
+  if (end <= 0) return null;
+  const first = toUnits(text, Math.max(0, start));
+  if (first >= text.length) return passage.page === null ? 'after' : null;
+  return { start: first, end: toUnits(text, end) };
+}
+
+/** Converts an offset in code points to UTF-16 units. */
+function toUnits(text: string, codePoints: number): number {
+  let units = 0;
+  for (let left = codePoints; left > 0 && units < text.length; left -= 1)
+    units += (text.codePointAt(units) as number) > 0xffff ? 2 : 1;
+  return units;
+}
+
+/** Number of code points of a text. */
+export function countCodePoints(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
