@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
@@ -106,4 +107,114 @@ async function checkStructure(t: Test, page: Page, serverUrl: string): Promise<v
   await inspectInAllThemes(t, page, 'document-text');
   await page.getByRole('button', { name: 'Stored text' }).click();
   await waitFor('the stored text', async () => ((await text.textContent()) === guide ? true : null));
+}
+
+const pageCount = 300;
+
+/** Scenario: pages are turned, zoomed and chosen by keys and thumbnails. */
+export async function viewerScenario(t: Test, browser: Browser): Promise<void> {
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'shop' });
+  const texts = Array.from({ length: pageCount }, (_, i) => `Chapter ${i + 1}\n\nText of chapter ${i + 1}.`);
+  const pdf = Buffer.from(buildPdf(texts)).toString('base64');
+  await api.add('shop', 'book.pdf', { type: 'auto', base64_data: pdf });
+  const { page, problems } = await openPage(t, browser);
+  await signInAsOperator(page, server);
+  let pageRequests = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith('get-page-info')) pageRequests += 1;
+  });
+  await page.goto(`${server.url}/app/document?collection=shop&path=book.pdf`);
+  await waitForPage(page, 1);
+  await turnPages(t, page);
+  await zoomPage(t, page);
+  await useThumbnails(t, page);
+  t.ok(pageRequests < 60, `${pageRequests} requests for ${pageCount} pages`);
+  await waitFor('all visible thumbnails are loaded', async () =>
+    (await page.evaluate<boolean>(
+      `[...document.querySelectorAll('.thumbnail-image')].filter((each) => each.checkVisibility()).every((each) => each.querySelector('img')?.complete)`,
+    ))
+      ? true
+      : null,
+  );
+  await page.getByText('Both', { exact: true }).click();
+  await inspectInAllThemes(t, page, 'document-viewer');
+  t.same(problems, []);
+}
+
+async function waitForPage(page: Page, number: number): Promise<void> {
+  await page.getByRole('heading', { name: `Page ${number} of ${pageCount}` }).waitFor();
+  await page.getByAltText(`Rendered page ${number}`, { exact: true }).waitFor();
+}
+
+async function turnPages(t: Test, page: Page): Promise<void> {
+  const { keyboard } = page;
+  for (const [key, number] of [
+    ['ArrowRight', 2],
+    ['PageDown', 3],
+    ['ArrowLeft', 2],
+    ['PageUp', 1],
+    ['PageUp', 1],
+  ] as const) {
+    await keyboard.press(key);
+    await waitForPage(page, number);
+  }
+  await page.getByRole('radio', { name: 'Both' }).focus();
+  await keyboard.press('ArrowRight');
+  t.ok(await page.getByRole('radio', { name: 'Text' }).isChecked(), 'a field uses its keys itself');
+  await waitFor('the text view', async () =>
+    (await page.locator('.page-image').count()) === 0 ? true : null,
+  );
+  await page.getByText('Image', { exact: true }).click();
+  await waitForPage(page, 1);
+}
+
+async function zoomPage(t: Test, page: Page): Promise<void> {
+  /** Width of the loaded file and of the image on the screen. */
+  const widths = () =>
+    page.evaluate<[number, number]>(`(() => {
+      const { currentSrc, clientWidth, complete } = document.querySelector('.page-image img');
+      return [complete ? Number(new URL(currentSrc).searchParams.get('width')) : 0, clientWidth];
+    })()`);
+  await waitFor('the image is larger than 768 pixels', async () => ((await widths())[0] > 768 ? true : null));
+  const [, fit] = await widths();
+  t.ok(fit > 700, `${fit} px wide`);
+  await page.getByRole('heading', { level: 1 }).click();
+  await page.keyboard.press('+');
+  await page.getByRole('button', { name: 'Fit width, now 125%' }).waitFor();
+  await page.getByRole('button', { name: 'Zoom in' }).click();
+  await page.getByRole('button', { name: 'Zoom in' }).click();
+  await waitFor('the zoomed image is sharp', async () => {
+    const [loaded, shown] = await widths();
+    return shown > 2 * fit - 20 && loaded >= shown ? true : null;
+  });
+  await page.getByRole('region', { name: 'Image of page 1' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await waitFor('the zoomed image scrolls', async () =>
+    (await page.evaluate<number>(`document.querySelector('.page-image').scrollLeft`)) > 0 ? true : null,
+  );
+  await page.keyboard.press('0');
+  await page.getByRole('button', { name: 'Fit width, now 100%' }).waitFor();
+  await page.keyboard.press('-');
+  await page.getByRole('button', { name: 'Fit width, now 75%' }).waitFor();
+  await page.getByRole('button', { name: 'Fit width, now 75%' }).click();
+}
+
+async function useThumbnails(t: Test, page: Page): Promise<void> {
+  const thumbnails = page.getByRole('navigation', { name: 'Thumbnails' });
+  const entry = (number: number) => thumbnails.getByRole('button', { name: `Page ${number}`, exact: true });
+  t.ok((await thumbnails.getByRole('button').count()) < 20, 'only entries in view exist');
+  await entry(3).click();
+  await waitForPage(page, 3);
+  t.equal(await entry(3).getAttribute('aria-current'), 'page');
+  await page.keyboard.press('ArrowRight');
+  await waitForPage(page, 4);
+  await waitFor('the focus follows the page', async () =>
+    (await page.evaluate('document.activeElement.getAttribute("aria-current")')) === 'page' ? true : null,
+  );
+  await thumbnails.evaluate((strip) => strip.scrollTo(0, strip.scrollHeight));
+  await entry(pageCount).click();
+  await waitForPage(page, pageCount);
+  t.ok(await page.getByLabel('Next page').isDisabled());
 }

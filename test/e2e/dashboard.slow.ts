@@ -1,7 +1,7 @@
 import t from 'tap';
 import { browserSkipReason, openBrowser } from './browser.ts';
 import { billingScenario } from './dashboard-billing.ts';
-import { passageScenario } from './dashboard-documents.ts';
+import { passageScenario, viewerScenario } from './dashboard-documents.ts';
 import {
   expiredSessionScenario,
   folderUploadScenario,
@@ -38,6 +38,7 @@ const scenarios = {
   'a dropped folder is uploaded, uploads are canceled, and too large files are not sent':
     folderUploadScenario,
   'a result opens its document at the passage, and texts are shown with their structure': passageScenario,
+  'pages are turned, zoomed and chosen by keys and thumbnails': viewerScenario,
   'an expired session loses no input': expiredSessionScenario,
   'a network failure loses no input, and the page recovers automatically': offlineScenario,
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,

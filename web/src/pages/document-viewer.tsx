@@ -1,19 +1,26 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
+import { canScrollFocused, useShortcuts } from '../browser/keyboard.ts';
+import { isSingleColumn } from '../browser/media.ts';
+import { persistedSignal } from '../browser/persisted-signal.ts';
 import { Button } from '../components/button.tsx';
 import { CopyButton } from '../components/copy-button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { LoadError } from '../components/error-message.tsx';
+import { RadioGroup } from '../components/field.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
 import type { LoadState } from '../server/load.ts';
-import { type DocumentReference, toLocalUrl } from '../server/retrieval.ts';
+import type { DocumentReference } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
 import { type MarkedPassage, useMarkedPassage } from './document-passage.ts';
 import { hasFailed, isSettled } from './document-states.ts';
+import { nextZoom, PageImage, ZoomControls } from './page-image.tsx';
 import { PageText, textSyntaxOf } from './page-text.tsx';
+import { parsePassageFragment } from './passage.ts';
+import { ThumbnailStrip } from './thumbnail-strip.tsx';
 
 interface DocumentViewerProps {
   readonly reference: DocumentReference;
@@ -22,47 +29,128 @@ interface DocumentViewerProps {
   readonly page: LoadState<PageResponse | null>;
 }
 
-/** The image, if any, and the text of one page at a time. */
+/** Parts of a page that are shown. */
+type View = 'image' | 'both' | 'text';
+
+const storedView = persistedSignal('document-view');
+
+/** The stored view; a passage in the URL is always shown. */
+function initialView(): View {
+  const { value } = storedView;
+  const view = value === 'image' || value === 'text' ? value : 'both';
+  return view === 'image' && parsePassageFragment(window.location.hash) !== null ? 'both' : view;
+}
+
+/** The image, if any, and the text of one page at a time, with thumbnails of all pages. */
 export function DocumentViewer({ reference, found, index, page }: DocumentViewerProps) {
   const { route } = useLocation();
+  const [view, setView] = useState(initialView);
+  const [zoom, setZoom] = useState(1);
   const pages = found.num_pages ?? 0;
   const urlOf = (to: number) => documentUrl(reference.collection, reference.path, to);
   const passage = useMarkedPassage(page.data, {
     pages,
     openPage: (to) => route(urlOf(to) + window.location.hash, true),
   });
-  if (pages === 0) return <NoPages found={found} />;
   const goToPage = (to: number) => {
+    if (to < 0 || to >= pages || to === index) return;
     passage.stopSearch();
     route(urlOf(to), true);
   };
+  useViewerKeys({ index, zoom, onGoToPage: goToPage, onZoom: setZoom });
+  if (pages === 0) return <NoPages found={found} />;
+  const hasImages = (page.data?.image_url ?? null) !== null;
+  const chooseView = (next: View) => {
+    storedView.value = next;
+    setView(next);
+  };
   return (
-    <section class="card" aria-label="Pages">
+    <section class="card viewer" aria-label="Pages">
       <header>
-        <h2>
-          Page {formatCount(index + 1)} of {formatCount(pages)}
-        </h2>
-        <div class="row">
-          <Button
-            tone="ghost"
-            aria-label="Previous page"
-            disabled={index === 0}
-            onClick={() => goToPage(index - 1)}
-          >
-            <Icon name="previous" />
-          </Button>
-          <Button
-            tone="ghost"
-            aria-label="Next page"
-            disabled={index === pages - 1}
-            onClick={() => goToPage(index + 1)}
-          >
-            <Icon name="next" />
-          </Button>
-        </div>
+        <PageTurner index={index} pages={pages} onGoToPage={goToPage} />
+        {hasImages && (
+          <div class="row">
+            {view !== 'text' && <ZoomControls zoom={zoom} onZoom={setZoom} />}
+            <RadioGroup legend="View" name="view" value={view} options={viewOptions} onChange={chooseView} />
+          </div>
+        )}
       </header>
-      <PageView path={reference.path} page={page} passage={passage} onGoToPage={goToPage} />
+      <div class={`viewer-body ${hasImages ? view : 'plain'} ${pages > 1 ? '' : 'single'}`}>
+        {hasImages && pages > 1 && (
+          <ThumbnailStrip reference={reference} pages={pages} index={index} onGoToPage={goToPage} />
+        )}
+        <PageView
+          path={reference.path}
+          page={page}
+          view={hasImages ? view : 'text'}
+          zoom={zoom}
+          passage={passage}
+          onGoToPage={goToPage}
+        />
+      </div>
     </section>
+  );
+}
+
+const viewOptions = [
+  ['image', 'Image'],
+  ['both', 'Both'],
+  ['text', 'Text'],
+] as const;
+
+interface ViewerKeys {
+  readonly index: number;
+  readonly zoom: number;
+  readonly onGoToPage: (index: number) => void;
+  readonly onZoom: (zoom: number) => void;
+}
+
+/** Keys for pages and zoom. A focused part that can be scrolled further is scrolled instead. */
+function useViewerKeys({ index, zoom, onGoToPage, onZoom }: ViewerKeys): void {
+  useShortcuts(({ key }) => {
+    if (key === '+' || key === '=') onZoom(nextZoom(zoom, 1));
+    else if (key === '-') onZoom(nextZoom(zoom, -1));
+    else if (key === '0') onZoom(1);
+    else {
+      const direction = key === 'ArrowRight' || key === 'PageDown' ? 1 : -1;
+      const isArrow = key === 'ArrowRight' || key === 'ArrowLeft';
+      if (!isArrow && key !== 'PageDown' && key !== 'PageUp') return false;
+      if (canScrollFocused(isArrow ? 'x' : 'y', direction)) return false;
+      onGoToPage(index + direction);
+    }
+    return true;
+  });
+}
+
+interface PageTurnerProps {
+  readonly index: number;
+  readonly pages: number;
+  readonly onGoToPage: (index: number) => void;
+}
+
+function PageTurner({ index, pages, onGoToPage }: PageTurnerProps) {
+  return (
+    <div class="row page-turner">
+      <Button
+        tone="ghost"
+        aria-label="Previous page"
+        disabled={index === 0}
+        onClick={() => onGoToPage(index - 1)}
+      >
+        <Icon name="previous" />
+      </Button>
+      <h2 aria-live="polite">
+        Page {formatCount(index + 1)} of {formatCount(pages)}
+      </h2>
+      <Button
+        tone="ghost"
+        aria-label="Next page"
+        disabled={index === pages - 1}
+        onClick={() => onGoToPage(index + 1)}
+      >
+        <Icon name="next" />
+      </Button>
+    </div>
   );
 }
 
@@ -78,22 +166,30 @@ function NoPages({ found }: { readonly found: DocumentResponse }) {
 interface PageViewProps {
   readonly path: string;
   readonly page: LoadState<PageResponse | null>;
+  readonly view: View;
+  readonly zoom: number;
   readonly passage: MarkedPassage;
   readonly onGoToPage: (index: number) => void;
 }
 
-function PageView({ path, page, passage, onGoToPage }: PageViewProps) {
+/** Share of the window for the image. On narrow screens the text is below the image. */
+function imageShare(view: View): number {
+  if (isSingleColumn.value) return 1;
+  return view === 'both' ? 0.45 : 0.75;
+}
+
+function PageView({ path, page, view, zoom, passage, onGoToPage }: PageViewProps) {
   if (page.error !== null) return <LoadError error={page.error} onRetry={page.reload} />;
   if (page.data === undefined || page.data === null) return <Skeleton lines={12} width="40%" />;
   const { image_url: image, page_index: index } = page.data;
   return (
-    <div class={`page-content ${image === null ? '' : 'two'} ${page.isLoading ? 'stale' : ''}`}>
-      {image !== null && (
-        <a class="page-image" href={toLocalUrl(image)} target="_blank" rel="noreferrer">
-          <img src={`${toLocalUrl(image)}&width=768`} alt={`Rendered page ${index + 1}`} loading="lazy" />
-        </a>
+    <div class={`page-content ${page.isLoading ? 'stale' : ''}`}>
+      {image !== null && view !== 'text' && (
+        <PageImage address={image} index={index} zoom={zoom} share={imageShare(view)} />
       )}
-      <TextPane path={path} page={page.data} passage={passage} onGoToPage={onGoToPage} />
+      {(image === null || view !== 'image') && (
+        <TextPane path={path} page={page.data} passage={passage} onGoToPage={onGoToPage} />
+      )}
     </div>
   );
 }

@@ -100,12 +100,15 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
       ) : found === undefined || isPageLoading(found, page) ? (
         <DocumentSkeleton key="waiting" />
       ) : (
-        <div key="document" class="document">
+        <div
+          key="document"
+          class={`document ${(page.data?.image_url ?? null) === null ? '' : 'with-images'}`}
+        >
           <div class="stack">
             {hasFailed(found.index_status) && <Failure found={found} onRetried={loaded.reload} />}
             <DocumentViewer reference={reference} found={found} index={index} page={page} />
           </div>
-          <div class="stack">
+          <div class="stack facts">
             <DocumentDetails found={found} />
             <MetadataCard reference={reference} found={found} onSaved={loaded.reload} />
           </div>
