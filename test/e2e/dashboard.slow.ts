@@ -16,6 +16,7 @@ import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
 import { passwordScenario } from './dashboard-passwords.ts';
 import { secondFactorScenario } from './dashboard-second-factor.ts';
+import { shortcutsScenario } from './dashboard-shortcuts.ts';
 import { administratorScenario, providerScenario } from './dashboard-sign-in.ts';
 import { statesScenario } from './dashboard-states.ts';
 import { switchingScenario } from './dashboard-switching.ts';
@@ -43,6 +44,7 @@ const scenarios = {
   'a network failure loses no input, and the page recovers automatically': offlineScenario,
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
   'all actions work with the keyboard only': keyboardScenario,
+  'keys open the search, the list of shortcuts and the command palette': shortcutsScenario,
   'the focus is never lost': focusScenario,
   'stored values never run as code': injectionScenario,
   'collections and organizations show only their own data': switchingScenario,

@@ -100,7 +100,15 @@ const fakeServices: FakeServices = {
   getDocumentInfo: async () => ({ document: { ...document, content: null } }),
   getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
   getPageInfo: async (_call, { path, page_index }) => ({
-    page: { id: uuid, collection_name: 'c', path, page_index, start_index: null, content: null, image_url: null },
+    page: {
+      id: uuid,
+      collection_name: 'c',
+      path,
+      page_index,
+      start_index: null,
+      content: null,
+      image_url: null,
+    },
   }),
   getDocumentFile: async () => fakeFileReply('hello'),
   getPageImage: async () => ({ bytes: pageBytes, contentType: 'image/jpeg' }),

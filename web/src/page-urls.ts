@@ -31,6 +31,11 @@ export function uploadUrl(collection: string): string {
   return pageUrl('upload', { collection });
 }
 
+/** Search page that runs a query in the last used collection. */
+export function querySearchUrl(query: string): string {
+  return `${pageUrl('search', {})}#${new URLSearchParams({ q: query })}`;
+}
+
 export function searchUrl(collection: string): string {
   return pageUrl('search', { collection });
 }

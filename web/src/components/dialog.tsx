@@ -6,11 +6,13 @@ interface DialogProps {
   readonly onClose: () => void;
   /** False for a dialog that requires an answer. */
   readonly mayClose?: boolean;
+  /** False to hide the title; screen readers still read it. */
+  readonly hasHeader?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** Modal dialog, open while mounted. The browser traps the focus inside it. */
-export function Dialog({ title, onClose, mayClose = true, children }: DialogProps) {
+export function Dialog({ title, onClose, mayClose = true, hasHeader = true, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   /** Element that the browser focused; null once the initial focus is set. */
@@ -40,7 +42,7 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={hasHeader ? 'dialog' : 'dialog palette'}
       aria-labelledby={id}
       onCancel={cancel}
       // In dialogs with a form, a click outside is likely a mistake and is ignored.
@@ -60,9 +62,9 @@ export function Dialog({ title, onClose, mayClose = true, children }: DialogProp
       }}
     >
       <div class="dialog-inside">
-        <header>
+        <header class={hasHeader ? '' : 'visually-hidden'}>
           <h2 id={id}>{title}</h2>
-          {mayClose && (
+          {mayClose && hasHeader && (
             <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
               <span aria-hidden="true">×</span>
             </button>

@@ -2,6 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isSingleColumn } from '../browser/media.ts';
+import { queryFocusRequests, takeQueryFocusRequest } from '../browser/query-focus.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
@@ -36,7 +37,7 @@ export function SearchPage() {
   const found = replyFor(selected);
   const inProgress = useIndexingCount(selected);
   useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });
-  const field = useRef<HTMLTextAreaElement>(null);
+  const field = useQueryField();
   if (collections.error !== null && collections.data === undefined)
     return (
       <Page title="Search">
@@ -82,6 +83,17 @@ export function SearchPage() {
       {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
     </Page>
   );
+}
+
+/** Reference to the field of the query, which receives the focus on request. */
+function useQueryField(): RefObject<HTMLTextAreaElement | null> {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!takeQueryFocusRequest()) return;
+    field.current?.focus();
+    field.current?.select();
+  }, [queryFocusRequests.value]);
+  return field;
 }
 
 function NoCollections() {

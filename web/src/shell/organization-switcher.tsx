@@ -1,18 +1,12 @@
-import { useLocation } from 'preact-iso';
 import { Menu } from '../components/menu.tsx';
-import { organization, organizations, selectOrganization } from '../server/session.ts';
+import { organization, organizations } from '../server/session.ts';
 import { Icon } from './icons.tsx';
+import { useOrganizationChoice } from './organization-choice.ts';
 
 /** Menu that shows the current organization and switches to another. */
 export function OrganizationSwitcher() {
-  const { path, url, route } = useLocation();
+  const choose = useOrganizationChoice();
   const current = organization.value;
-  // The document in the URL may not exist in the other organization.
-  const choose = (id: string) => {
-    const to = path === '/app/document' ? '/app/documents' : path;
-    if (url !== to) route(to);
-    selectOrganization(id);
-  };
   const name = current === null ? 'No organization' : current.name;
   return (
     <Menu

@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isNavigationCollapsed } from '../browser/media.ts';
-import { hasRole } from '../pages/team/roles.tsx';
-import { routes } from '../routes.tsx';
 import { Icon } from './icons.tsx';
+import { navigationEntries } from './navigation-entries.ts';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
+import { openOverlay, paletteKeys } from './overlay-state.ts';
+import { Overlays } from './overlays.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 const groups = ['Retrieval', 'Organization', 'Server'] as const;
@@ -21,6 +22,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <main id="page" class="page" tabIndex={-1}>
         {children}
       </main>
+      <Overlays />
     </div>
   );
 }
@@ -29,6 +31,7 @@ function SideBar() {
   return (
     <aside class="side">
       <OrganizationSwitcher />
+      <PaletteButton />
       <Navigation />
       <UserMenu />
     </aside>
@@ -66,12 +69,30 @@ function TopBar() {
           <Icon name="menu" />
         </summary>
         <div class="drawer-panel">
+          <PaletteButton onChoose={close} />
           <Navigation onChoose={close} />
           <UserMenu />
         </div>
       </details>
       <OrganizationSwitcher />
     </header>
+  );
+}
+
+function PaletteButton({ onChoose }: NavigationProps) {
+  return (
+    <button
+      type="button"
+      class="palette-button"
+      onClick={() => {
+        onChoose?.();
+        openOverlay('palette');
+      }}
+    >
+      <Icon name="search" />
+      <span>Go to…</span>
+      <kbd>{paletteKeys}</kbd>
+    </button>
   );
 }
 
@@ -83,17 +104,12 @@ interface NavigationProps {
 function Navigation({ onChoose }: NavigationProps) {
   const { path } = useLocation();
   const currentPath = path === '/app/document' ? '/app/documents' : path;
+  const all = navigationEntries();
   const isCurrent = (to: string) => to.replace(/\/$/, '') === currentPath.replace(/\/$/, '');
   return (
     <nav class="navigation" aria-label="Pages">
       {groups.map((group) => {
-        const entries = routes.flatMap(({ path: to, navigation: entry, audience }) =>
-          entry?.group === group &&
-          (audience !== undefined || hasRole(entry.minRole ?? 'MEMBER')) &&
-          entry.isShown?.() !== false
-            ? [{ to, ...entry }]
-            : [],
-        );
+        const entries = all.filter((entry) => entry.group === group);
         if (entries.length === 0) return null;
         return (
           <section key={group} aria-label={group}>

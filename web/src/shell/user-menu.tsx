@@ -4,6 +4,7 @@ import { showToast } from '../components/toasts.tsx';
 import { errorMessage } from '../server/api-call.ts';
 import { session, signOut } from '../server/session.ts';
 import { Icon } from './icons.tsx';
+import { openOverlay } from './overlay-state.ts';
 import { currentTheme, setTheme } from './theme.ts';
 
 /** Menu with the signed-in user, the theme and sign-out. */
@@ -51,6 +52,11 @@ export function UserMenu() {
           <a href="/docs" target="_blank" rel="noreferrer">
             API documentation
           </a>
+        </li>
+        <li>
+          <button type="button" onClick={() => openOverlay('shortcuts')}>
+            Keyboard shortcuts
+          </button>
         </li>
         <li class="apart">
           <button type="button" onClick={handleSignOut}>
