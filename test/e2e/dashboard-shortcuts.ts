@@ -111,6 +111,11 @@ async function runCommands(t: Test, page: Page): Promise<void> {
   await page.keyboard.press('Escape');
   await choose('When are refunds paid?');
   await page.getByRole('region', { name: 'Results' }).getByText('within fourteen days').waitFor();
+  await choose('fourteen days');
+  const query = page.getByLabel('Query');
+  await waitFor('a search from the search page', async () =>
+    (await query.inputValue()) === 'fourteen days' ? true : null,
+  );
   await page.getByRole('button', { name: 'Go to…' }).click();
   await page.getByRole('option', { name: 'Usage' }).click();
   await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();

@@ -15,6 +15,7 @@ import { largeDocumentListScenario, largeListsScenario } from './dashboard-large
 import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
 import { passwordScenario } from './dashboard-passwords.ts';
+import { searchScenario } from './dashboard-search.ts';
 import { secondFactorScenario } from './dashboard-second-factor.ts';
 import { shortcutsScenario } from './dashboard-shortcuts.ts';
 import { administratorScenario, providerScenario } from './dashboard-sign-in.ts';
@@ -44,6 +45,7 @@ const scenarios = {
   'a network failure loses no input, and the page recovers automatically': offlineScenario,
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
   'all actions work with the keyboard only': keyboardScenario,
+  'a search is filtered by conditions, compared, measured and repeated from the history': searchScenario,
   'keys open the search, the list of shortcuts and the command palette': shortcutsScenario,
   'the focus is never lost': focusScenario,
   'stored values never run as code': injectionScenario,

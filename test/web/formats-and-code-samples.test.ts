@@ -91,6 +91,7 @@ t.test('the query and settings of a search are kept in the URL', async (t) => {
   const query = {
     ...{ kind: 'pages', query: 'a & b = "ü"#?', k: 1_024, filter: '{"year": {"$gte": "2024"}}' },
     ...{ reranker: '-', latency: 'high', isPrecise: true },
+    compared: { reranker: 'zerank-2', latency: 'low', isPrecise: false },
   };
   t.same(fromFragment(toFragment(query)), query);
   t.same(fromFragment('#type=x&k=-1&latency=x&precise=x'), defaultQuery, 'invalid values');

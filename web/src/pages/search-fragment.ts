@@ -1,19 +1,30 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import type { AsyncAction } from '../server/use-async-action.ts';
-import { findFilterError, replyFor, searchQuery } from './search-query.ts';
+import { findFilterError, repliesFor, searchQuery } from './search-query.ts';
 import { fromFragment, toFragment } from './search-settings.ts';
 
 /** Time after the last change, so that typing does not change the URL with each letter. */
 const writeDelayMs = 300;
 
-/** Keeps the query in the URL, and runs the query of a URL that is opened, reloaded or changed. */
-export function useQueryInUrl(selected: string | null, submission: AsyncAction): void {
+/**
+ * Keeps the query in the URL, and runs the query of a URL that is opened, reloaded or changed. Returns a function that
+ * runs the query of a fragment.
+ */
+export function useQueryInUrl(selected: string | null, submission: AsyncAction): (fragment: string) => void {
   const [toRun, setToRun] = useState(readFragment);
   useEffect(() => {
     const apply = () => setToRun(readFragment());
     window.addEventListener('hashchange', apply);
     return () => window.removeEventListener('hashchange', apply);
   }, []);
+  const { url } = useLocation();
+  const openedUrl = useRef(url);
+  useEffect(() => {
+    // A link to this page, as of the command palette, causes no event.
+    if (url !== openedUrl.current && url.includes('#')) setToRun(readFragment());
+    openedUrl.current = url;
+  }, [url]);
   useEffect(() => {
     if (toRun === null || selected === null) return;
     setToRun(null);
@@ -33,6 +44,11 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
     return () => clearTimeout(timer);
   }, [fragment, selected]);
 
+  return (toApply) => {
+    searchQuery.value = fromFragment(toApply);
+    setToRun(toApply);
+  };
+
   /** Takes the query from the URL; returns its fragment if the query must run. */
   function readFragment(): string | null {
     const { hash } = window.location;
@@ -40,6 +56,6 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
     const query = fromFragment(hash);
     const hasChanged = toFragment(query) !== toFragment(searchQuery.peek());
     if (hasChanged) searchQuery.value = query;
-    return hasChanged || replyFor(selected) === null ? hash : null;
+    return hasChanged || repliesFor(selected) === null ? hash : null;
   }
 }

@@ -5,7 +5,7 @@ import { now } from '../browser/clock.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
-import { defaultQuery, type ResultKind, type SearchQuery } from './search-settings.ts';
+import { type ComparedSettings, defaultQuery, type ResultKind, type SearchQuery } from './search-settings.ts';
 
 /** The query of the search page and its last results. Both persist while other pages are shown. */
 
@@ -61,6 +61,7 @@ interface SearchReplyBase {
   readonly ms: number;
   readonly warnings: readonly string[];
   readonly explanation: wire.QueryExplanation | undefined;
+  readonly settings: ComparedSettings;
 }
 
 export type SearchReply = SearchReplyBase &
@@ -70,28 +71,45 @@ export type SearchReply = SearchReplyBase &
     | { readonly kind: 'documents'; readonly results: readonly wire.DocumentRetrievalResponse[] }
   );
 
-const lastReply = signal<SearchReply | null>(null);
-let replyCount = 0;
-
-/** The last reply, if it belongs to this collection and organization. */
-export function replyFor(collection: string | null): SearchReply | null {
-  const found = lastReply.value;
-  return found?.collection === collection && found.organizationId === organizationId() ? found : null;
+/** The reply, and the one of the second search if two are compared. */
+export interface SearchReplies {
+  readonly first: SearchReply;
+  readonly second: SearchReply | null;
 }
 
-/** Runs the query and stores the reply. Errors: `ApiError`. */
+const lastReplies = signal<SearchReplies | null>(null);
+let replyCount = 0;
+
+/** The last replies, if they belong to this collection and organization. */
+export function repliesFor(collection: string | null): SearchReplies | null {
+  const found = lastReplies.value;
+  return found?.first.collection === collection && found.first.organizationId === organizationId()
+    ? found
+    : null;
+}
+
+/** Runs the query, and then the one it is compared with, and stores the replies. Errors: `ApiError`. */
 export async function runQuery(collection: string): Promise<void> {
   const input = searchQuery.peek();
+  const first = await runOnce(collection, input);
+  // One after the other: each would slow the other and change its times.
+  const second = input.compared === null ? null : await runOnce(collection, { ...input, ...input.compared });
+  lastReplies.value = { first, second };
+}
+
+async function runOnce(collection: string, input: SearchQuery): Promise<SearchReply> {
   const request = { ...buildRequest(collection, input), explain: true };
   const scope = { organizationId: organizationId(), collection };
+  const { reranker, latency, isPrecise } = input;
   const startedAt = now();
   const found = await fetchResults(input.kind, request);
   replyCount += 1;
-  lastReply.value = { ...found, ...scope, number: replyCount, ms: now() - startedAt };
+  const settings = { reranker, latency, isPrecise };
+  return { ...found, ...scope, settings, number: replyCount, ms: now() - startedAt };
 }
 
 type WithoutCallFields<Each> = Each extends SearchReply
-  ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'ms'>
+  ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'settings' | 'ms'>
   : never;
 type SearchReplyContent = WithoutCallFields<SearchReply>;
 

@@ -1,17 +1,16 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { findBestSentence } from '../../../src/core/excerpt.ts';
-import { goodMatchMin } from '../../../src/core/good-match.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
-import { formatCount, formatCounted, formatDuration, formatScore } from '../format/numbers.ts';
+import { formatCount, formatCounted, formatDuration } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
-import { HighlightedText } from './highlighted-text.tsx';
+import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
-import { countCodePoints, type Passage } from './passage.ts';
-import type { SearchReply } from './search-query.ts';
+import { Excerpt, MatchStrength } from './result-excerpt.tsx';
+import { type ResultItem, toResultItems } from './result-items.ts';
+import { SearchComparison } from './search-comparison.tsx';
+import type { SearchReplies, SearchReply } from './search-query.ts';
 
 /** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
@@ -19,18 +18,25 @@ const thumbnailsMax = 20;
 const pageSize = 50;
 
 interface SearchResultsProps {
-  readonly found: SearchReply | null;
+  readonly found: SearchReplies | null;
   /** Whether another query is running. */
   readonly isStale: boolean;
 }
 
 /** Results of a query, best first. */
-export function SearchResults({ found, isStale }: SearchResultsProps) {
-  if (found === null)
+export function SearchResults({ found: replies, isStale }: SearchResultsProps) {
+  if (replies === null)
     return (
       <EmptyState title="Search your documents">
         Enter a question or keywords. Each result opens at its best sentence, with page and score.
       </EmptyState>
+    );
+  const { first: found, second } = replies;
+  if (second !== null)
+    return (
+      <div class={isStale ? 'stale' : ''}>
+        <SearchComparison first={found} second={second} />
+      </div>
     );
   return (
     <div class={isStale ? 'stale' : ''}>
@@ -67,7 +73,7 @@ function MatchNote({ found }: { readonly found: SearchReply }) {
   return <p class="note">No result contains a word of the query. These texts are the closest in meaning.</p>;
 }
 
-function matchesWord({ explain }: ResultProps['result']): boolean {
+function matchesWord({ explain }: { readonly explain?: wire.ResultExplanation }): boolean {
   return explain === undefined || explain.lexical.terms.length > 0;
 }
 
@@ -82,12 +88,7 @@ function Summary({ found }: { readonly found: SearchReply }) {
         <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
         {server !== null && <span class="muted"> · {formatDuration(server)} on the server</span>}
       </p>
-      {timings !== undefined && (
-        <p class="muted number times">
-          Embedding {formatDuration(timings.embed)} · search {formatDuration(timings.search)} · reranking{' '}
-          {formatDuration(timings.rerank)} · reading {formatDuration(timings.read)}
-        </p>
-      )}
+      <LatencyBreakdown found={found} />
       {corrected.map(({ typed, read_as: readAs }) => (
         <p key={typed} class="note">
           No results for “{typed}”. Showing results for “{readAs}”.
@@ -118,114 +119,24 @@ function Results({ found }: { readonly found: SearchReply }) {
 }
 
 function ResultItems({ found, max }: { readonly found: SearchReply; readonly max: number }) {
-  const { collection } = found;
   const highest = maxLexicalScore(found.results);
-  switch (found.kind) {
-    case 'snippets':
-      return found.results.slice(0, max).map((result, i) => {
-        const [first = 0, end = 1] = result.page_span;
-        const key = `${result.path}\n${result.start_index}\n${result.end_index}`;
-        return (
-          <Result
-            key={key}
-            location={{ collection, path: result.path, page: first, end, passage: passageOfSnippet(result) }}
-            result={result}
-            highest={highest}
-            rank={i}
-          >
-            <Excerpt text={result.content} explain={result.explain} />
-          </Result>
-        );
-      });
-    case 'pages':
-      return found.results.slice(0, max).map((result, i) => {
-        const location = {
-          collection,
-          path: result.path,
-          page: result.page_index,
-          end: result.page_index + 1,
-          passage: passageOfPage(result),
-        };
-        return (
-          <Result
-            key={`${result.path}\n${location.page}`}
-            location={location}
-            image={result.image_url}
-            result={result}
-            highest={highest}
-            rank={i}
-          >
-            <Excerpt text={result.content ?? ''} explain={result.explain} />
-          </Result>
-        );
-      });
-    case 'documents':
-      return found.results.slice(0, max).map((result, i) => (
-        <Result
-          key={result.path}
-          location={{ collection, path: result.path, page: null, end: null, passage: undefined }}
-          result={result}
-          highest={highest}
-          rank={i}
-          image={null}
-        >
-          <MetadataList metadata={result.metadata} />
-        </Result>
-      ));
-  }
-}
-
-/** Passage that answers the query: the best sentence of the snippet, else all of it. */
-function passageOfSnippet({
-  content,
-  start_index: start,
-  end_index: end,
-  explain,
-}: wire.SnippetResponse): Passage {
-  const best = findBestSentence(content, explain?.lexical.words ?? []);
-  if (best === null) return { page: null, start, end };
-  const first = start + countCodePoints(content.slice(0, best.start));
-  const length = countCodePoints(content.slice(best.start, best.end));
-  return { page: null, start: first, end: first + length };
-}
-
-/** The best sentence of a page, if it contains a word of the query. */
-function passageOfPage({
-  content,
-  page_index: page,
-  explain,
-}: wire.PageRetrievalResponse): Passage | undefined {
-  const text = content ?? '';
-  const best = findBestSentence(text, explain?.lexical.words ?? []);
-  if (best === null) return undefined;
-  const start = countCodePoints(text.slice(0, best.start));
-  return { page, start, end: start + countCodePoints(text.slice(best.start, best.end)) };
-}
-
-interface ResultLocation {
-  readonly collection: string;
-  readonly path: string;
-  /** First page, from 0; null if the result has no page. */
-  readonly page: number | null;
-  /** The page after the last one. */
-  readonly end: number | null;
-  readonly passage: Passage | undefined;
+  return toResultItems(found)
+    .slice(0, max)
+    .map((item, rank) => (
+      <Result key={item.key} collection={found.collection} item={item} highest={highest} rank={rank} />
+    ));
 }
 
 interface ResultProps {
-  readonly location: ResultLocation;
-  readonly result: { readonly score: number; readonly explain?: wire.ResultExplanation };
+  readonly collection: string;
+  readonly item: ResultItem;
   readonly highest: number;
   readonly rank: number;
-  /** URL of the page image; undefined if it must be loaded. */
-  readonly image?: string | null;
-  readonly children: ComponentChildren;
 }
 
-function Result({ location, result, highest, rank, image, children }: ResultProps) {
+function Result({ collection, item, highest, rank }: ResultProps) {
   const [isExplained, setExplained] = useState(false);
-  const { collection, path, page, passage } = location;
-  const { explain } = result;
+  const { path, page, passage, explain, text } = item;
   return (
     <li class="result">
       <div class="result-head">
@@ -235,17 +146,23 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
         <a class="cut" href={documentUrl(collection, path, page ?? undefined, passage)} title={path}>
           {path}
         </a>
-        {page !== null && <span class="muted number">{pageLabel(location)}</span>}
+        {page !== null && <span class="muted number">{pageLabel(item)}</span>}
         <MatchStrength relevance={explain?.relevance ?? null} />
       </div>
       <div class="result-body">
-        <div class="result-text">{children}</div>
+        <div class="result-text">
+          {text === null ? (
+            <MetadataList metadata={item.metadata} />
+          ) : (
+            <Excerpt text={text} explain={explain} unitsMax={excerptUnits} />
+          )}
+        </div>
         {page !== null && rank < thumbnailsMax && (
           <PageThumbnail
             reference={{ collection, path }}
             first={page}
-            end={location.end ?? page + 1}
-            knownUrl={image}
+            end={item.end ?? page + 1}
+            knownUrl={item.image}
             passage={passage}
             words={explain?.lexical.words.flat() ?? []}
           />
@@ -262,26 +179,13 @@ function Result({ location, result, highest, rank, image, children }: ResultProp
         </button>
       )}
       {isExplained && explain !== undefined && (
-        <Explanation score={result.score} explain={explain} highest={highest} />
+        <Explanation score={item.score} explain={explain} highest={highest} />
       )}
     </li>
   );
 }
 
-/** Match strength is comparable between queries. It is measured for the first results only. */
-function MatchStrength({ relevance }: { readonly relevance: number | null }) {
-  if (relevance === null) return null;
-  return (
-    <span class="match-strength" title={`Match strength ${formatScore(relevance)} of 1`}>
-      <span class="level" aria-hidden="true">
-        <span style={{ width: `${Math.round(relevance * 100)}%` }} />
-      </span>
-      {relevance >= goodMatchMin ? 'Good match' : 'Weak match'}
-    </span>
-  );
-}
-
-function pageLabel({ page, end }: ResultLocation): string {
+function pageLabel({ page, end }: Pick<ResultItem, 'page' | 'end'>): string {
   const first = (page ?? 0) + 1;
   const last = end ?? first;
   return last > first ? `pages ${formatCount(first)}–${formatCount(last)}` : `page ${formatCount(first)}`;
@@ -289,48 +193,6 @@ function pageLabel({ page, end }: ResultLocation): string {
 
 /** Length of an excerpt before it is expanded, in UTF-16 units. */
 const excerptUnits = 700;
-
-/** Text of a result. A long one starts at its best sentence until it is expanded. */
-function Excerpt({
-  text,
-  explain,
-}: {
-  readonly text: string;
-  readonly explain: wire.ResultExplanation | undefined;
-}) {
-  const [isExpanded, setExpanded] = useState(false);
-  const wordsOfTerms = explain?.lexical.words ?? [];
-  const words = wordsOfTerms.flat();
-  const isLong = text.length > excerptUnits + 100;
-  const best = findBestSentence(text, wordsOfTerms) ?? { start: 0, end: 0 };
-  const first = isLong && !isExpanded ? best.start : 0;
-  const last = isLong && !isExpanded ? Math.min(text.length, first + excerptUnits) : text.length;
-  return (
-    <>
-      <p class="excerpt">
-        {first > 0 && '… '}
-        <HighlightedText text={text.slice(first, best.start)} words={words} />
-        {best.end > best.start && (
-          <span class="best-sentence">
-            <HighlightedText text={text.slice(best.start, best.end)} words={words} />
-          </span>
-        )}
-        <HighlightedText text={text.slice(best.end, last)} words={words} />
-        {last < text.length && '…'}
-      </p>
-      {isLong && (
-        <button
-          type="button"
-          class="text-button"
-          aria-expanded={isExpanded}
-          onClick={() => setExpanded(!isExpanded)}
-        >
-          {isExpanded ? 'Show less' : 'Show all'}
-        </button>
-      )}
-    </>
-  );
-}
 
 function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalResponse['metadata'] }) {
   const entries = Object.entries(metadata ?? {});

@@ -2,15 +2,21 @@
 
 export type ResultKind = 'snippets' | 'pages' | 'documents';
 
-export interface SearchQuery {
-  readonly kind: ResultKind;
-  readonly query: string;
-  readonly k: number;
-  readonly filter: string;
+/** Settings that two searches of one query can be compared by. */
+export interface ComparedSettings {
   /** Empty for the server's default. */
   readonly reranker: string;
   readonly latency: 'low' | 'high';
   readonly isPrecise: boolean;
+}
+
+export interface SearchQuery extends ComparedSettings {
+  readonly kind: ResultKind;
+  readonly query: string;
+  readonly k: number;
+  readonly filter: string;
+  /** Settings of a second search that is shown beside the first; null without one. */
+  readonly compared: ComparedSettings | null;
 }
 
 export const defaultQuery: SearchQuery = {
@@ -21,6 +27,7 @@ export const defaultQuery: SearchQuery = {
   reranker: '',
   latency: 'low',
   isPrecise: false,
+  compared: null,
 };
 
 export const resultsMax: Readonly<Record<ResultKind, number>> = {
@@ -33,17 +40,40 @@ export const resultsMax: Readonly<Record<ResultKind, number>> = {
  * Returns the fragment of the URL, with `#`; empty for the default. A fragment is not sent to the server, so that
  * queries do not appear in logs and may be long.
  */
-export function toFragment({ kind, query, k, filter, reranker, latency, isPrecise }: SearchQuery): string {
+export function toFragment({ kind, query, k, filter, compared, ...settings }: SearchQuery): string {
   const parameters = new URLSearchParams();
   if (query !== '') parameters.set('q', query);
   if (kind !== defaultQuery.kind) parameters.set('type', kind);
   if (k !== defaultQuery.k) parameters.set('k', String(k));
   if (filter !== '') parameters.set('filter', filter);
-  if (reranker !== '') parameters.set('reranker', reranker);
-  if (latency !== defaultQuery.latency) parameters.set('latency', latency);
-  if (isPrecise) parameters.set('precise', 'true');
+  setSettings(parameters, settings, '');
+  if (compared !== null) {
+    parameters.set('compare', 'true');
+    setSettings(parameters, compared, comparedPrefix);
+  }
   const text = parameters.toString();
   return text === '' ? '' : `#${text}`;
+}
+
+/** Prefix of the parameters of the second search. */
+const comparedPrefix = 'compare-';
+
+function setSettings(
+  parameters: URLSearchParams,
+  { reranker, latency, isPrecise }: ComparedSettings,
+  prefix: string,
+): void {
+  if (reranker !== '') parameters.set(`${prefix}reranker`, reranker);
+  if (latency !== defaultQuery.latency) parameters.set(`${prefix}latency`, latency);
+  if (isPrecise) parameters.set(`${prefix}precise`, 'true');
+}
+
+function getSettings(parameters: URLSearchParams, prefix: string): ComparedSettings {
+  return {
+    reranker: parameters.get(`${prefix}reranker`) ?? '',
+    latency: parameters.get(`${prefix}latency`) === 'high' ? 'high' : 'low',
+    isPrecise: parameters.get(`${prefix}precise`) === 'true',
+  };
 }
 
 /** Reads a fragment; invalid values are replaced by the default. */
@@ -57,8 +87,7 @@ export function fromFragment(fragment: string): SearchQuery {
     query: parameters.get('q') ?? '',
     k: k >= 1 ? Math.min(k, resultsMax[kind]) : defaultQuery.k,
     filter: parameters.get('filter') ?? '',
-    reranker: parameters.get('reranker') ?? '',
-    latency: parameters.get('latency') === 'high' ? 'high' : 'low',
-    isPrecise: parameters.get('precise') === 'true',
+    ...getSettings(parameters, ''),
+    compared: parameters.get('compare') === 'true' ? getSettings(parameters, comparedPrefix) : null,
   };
 }

@@ -6,20 +6,21 @@ import { queryFocusRequests, takeQueryFocusRequest } from '../browser/query-focu
 import { Button, LinkButton } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
-import { Checkbox, Field, RadioGroup } from '../components/field.tsx';
+import { Field, RadioGroup } from '../components/field.tsx';
 import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
-import { useLoad } from '../server/load.ts';
-import { listModels } from '../server/retrieval.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
 import { useQueryInUrl } from './search-fragment.ts';
-import { findFilterError, noReranker, replyFor, runQuery, searchQuery, updateQuery } from './search-query.ts';
+import { type HistoryEntry, recordQuery } from './search-history.ts';
+import { HistoryMenu } from './search-history-menu.tsx';
+import { QueryOptions } from './search-options.tsx';
+import { findFilterError, repliesFor, runQuery, searchQuery, updateQuery } from './search-query.ts';
 import { SearchResults } from './search-results.tsx';
-import { resultsMax } from './search-settings.ts';
+import { resultsMax, toFragment } from './search-settings.ts';
 
 /** Search page: run queries and see how each result was found. */
 export function SearchPage() {
@@ -29,14 +30,16 @@ export function SearchPage() {
   const resultsSection = useRef<HTMLElement>(null);
   const submission = useAsyncAction(async () => {
     if (selected === null) return;
+    const fragment = toFragment(searchQuery.peek());
     await runQuery(selected);
+    recordQuery({ collection: selected, fragment });
     // On narrow screens the results are below the form and would go unnoticed.
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
-  useQueryInUrl(selected, submission);
-  const found = replyFor(selected);
+  const runFragment = useQueryInUrl(selected, submission);
+  const found = repliesFor(selected);
   const inProgress = useIndexingCount(selected);
-  useRetryWhenIndexed(inProgress, { isEnabled: found?.results.length === 0, submission });
+  useRetryWhenIndexed(inProgress, { isEnabled: found?.first.results.length === 0, submission });
   const field = useQueryField();
   if (collections.error !== null && collections.data === undefined)
     return (
@@ -57,9 +60,14 @@ export function SearchPage() {
       // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
-        <Button disabled={selected === null} onClick={() => setCode(true)}>
-          Copy as code
-        </Button>
+        <SearchActions
+          isReady={selected !== null}
+          onCode={() => setCode(true)}
+          onChoose={({ collection, fragment }) => {
+            if (collection !== selected) route(searchUrl(collection), true);
+            runFragment(fragment);
+          }}
+        />
       }
     >
       <div class="search-page">
@@ -94,6 +102,23 @@ function useQueryField(): RefObject<HTMLTextAreaElement | null> {
     field.current?.select();
   }, [queryFocusRequests.value]);
   return field;
+}
+
+interface SearchActionsProps {
+  readonly isReady: boolean;
+  readonly onCode: () => void;
+  readonly onChoose: (entry: HistoryEntry) => void;
+}
+
+function SearchActions({ isReady, onCode, onChoose }: SearchActionsProps) {
+  return (
+    <>
+      <HistoryMenu onChoose={onChoose} />
+      <Button disabled={!isReady} onClick={onCode}>
+        Copy as code
+      </Button>
+    </>
+  );
 }
 
 function NoCollections() {
@@ -190,100 +215,5 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
       </Button>
       <QueryOptions filterError={filterError} />
     </form>
-  );
-}
-
-function QueryOptions({ filterError }: { readonly filterError: string | null }) {
-  const { kind, filter, latency, isPrecise } = searchQuery.value;
-  return (
-    <div class="options">
-      <div class="pair">
-        <ResultsField />
-        <RerankerField />
-      </div>
-      <Field
-        label="Filter by metadata"
-        hint='Example: {"author": "Ada"}. Leave empty for all documents.'
-        error={filterError}
-      >
-        {(controlProps) => (
-          <textarea
-            {...controlProps}
-            class="mono"
-            rows={2}
-            spellcheck={false}
-            placeholder='{"year": {"$gte": "2024"}}'
-            value={filter}
-            onInput={(event) => updateQuery({ filter: event.currentTarget.value })}
-          />
-        )}
-      </Field>
-      <div class="checks">
-        {kind === 'snippets' && (
-          <Checkbox
-            label="Precise snippets"
-            hint="About 200 characters instead of 2,000"
-            checked={isPrecise}
-            onChange={(precise) => updateQuery({ isPrecise: precise })}
-          />
-        )}
-        <Checkbox
-          label="Deeper search"
-          hint="More accurate, slower (latency_mode: high)"
-          checked={latency === 'high'}
-          onChange={(isHigh) => updateQuery({ latency: isHigh ? 'high' : 'low' })}
-        />
-      </div>
-    </div>
-  );
-}
-
-function ResultsField() {
-  const { kind, k } = searchQuery.value;
-  const clampResults = (typed: number) => Math.max(1, Math.min(resultsMax[kind], Math.trunc(typed || 1)));
-  return (
-    <Field label="Results">
-      {(controlProps) => (
-        <input
-          {...controlProps}
-          type="number"
-          min={1}
-          max={resultsMax[kind]}
-          value={k}
-          onChange={(event) => updateQuery({ k: clampResults(event.currentTarget.valueAsNumber) })}
-        />
-      )}
-    </Field>
-  );
-}
-
-/**
- * Selects one of the server's rerankers, including those the operator added. While they load, the selected one
- * is listed.
- */
-function RerankerField() {
-  const models = useLoad(listModels, []);
-  const { reranker } = searchQuery.value;
-  const defaultReranker = models.data?.default_reranker ?? null;
-  const known = models.data?.rerankers ?? [];
-  const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
-  return (
-    <Field label="Reranker" error={models.error === null ? null : 'The rerankers could not be loaded.'}>
-      {(controlProps) => (
-        <select
-          {...controlProps}
-          value={reranker}
-          onChange={(event) => updateQuery({ reranker: event.currentTarget.value })}
-        >
-          <option value="">{defaultReranker === null ? 'None' : `Default: ${defaultReranker}`}</option>
-          {defaultReranker !== null && <option value={noReranker}>None</option>}
-          {[...(isListed ? [] : [reranker]), ...known].map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   );
 }

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { GetUserResponse, OrganizationOfUser } from '../../../src/schemas/accounts.ts';
+import { removeHistories } from '../browser/history-storage.ts';
 import { persistedSignal } from '../browser/persisted-signal.ts';
 import { ApiError, callApi, onSessionEnd } from './api-call.ts';
 
@@ -90,6 +91,7 @@ export function endSession(): void {
 }
 
 function setSignedOut(): void {
+  removeHistories();
   session.value = { state: 'out' };
   hasSessionEnded.value = false;
   pendingSignIn?.reject(new ApiError(signInFirstMessage, { status: 401 }));

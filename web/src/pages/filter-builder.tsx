@@ -1,0 +1,193 @@
+import { useId, useState } from 'preact/hooks';
+import { Button } from '../components/button.tsx';
+import { Field, RadioGroup } from '../components/field.tsx';
+import { parseJson } from '../format/parse-json.ts';
+import { Icon } from '../shell/icons.tsx';
+import {
+  emptyRow,
+  type FilterOperator,
+  type FilterRow,
+  type FilterRows,
+  fromFilter,
+  operatorsOf,
+  takesList,
+  toFilter,
+} from './filter-rows.ts';
+import { searchQuery, updateQuery } from './search-query.ts';
+
+/** Maximum number of conditions of the builder. */
+const rowsMax = 20;
+
+/** Filter of the query, as conditions or as JSON. */
+export function FilterFields({ error }: { readonly error: string | null }) {
+  const id = useId();
+  const { filter } = searchQuery.value;
+  const [mode, setMode] = useState<'builder' | 'json'>(() =>
+    error === null && readRows(filter) !== null ? 'builder' : 'json',
+  );
+  return (
+    <fieldset class="filter-fields" aria-labelledby={id}>
+      <div class="filter-head">
+        <span id={id} class="label">
+          Filter by metadata
+        </span>
+        <RadioGroup
+          legend="Filter editor"
+          name="filter-editor"
+          value={mode}
+          options={[
+            ['builder', 'Conditions'],
+            ['json', 'JSON'],
+          ]}
+          onChange={setMode}
+        />
+      </div>
+      {mode === 'json' ? <JsonField error={error} /> : <FilterBuilder error={error} />}
+    </fieldset>
+  );
+}
+
+function readRows(filter: string): FilterRows | null {
+  if (filter.trim() === '') return { match: 'all', rows: [] };
+  const { value, error } = parseJson(filter);
+  return error === null ? fromFilter(value) : null;
+}
+
+function JsonField({ error }: { readonly error: string | null }) {
+  return (
+    <Field
+      label="Filter as JSON"
+      hint='Example: {"author": "Ada"}. Leave empty for all documents.'
+      error={error}
+    >
+      {(control) => (
+        <textarea
+          {...control}
+          class="mono"
+          rows={3}
+          spellcheck={false}
+          placeholder='{"year": {"$gte": "2024"}}'
+          value={searchQuery.value.filter}
+          onInput={(event) => updateQuery({ filter: event.currentTarget.value })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function FilterBuilder({ error }: { readonly error: string | null }) {
+  const { filter } = searchQuery.value;
+  /** Rows without a field are not part of the filter, so they are kept here. */
+  const [draft, setDraft] = useState<FilterRows | null>(() => readRows(filter));
+  const shown = draft !== null && toText(draft) === filter ? draft : readRows(filter);
+  if (shown === null)
+    return <p class="hint">The conditions cannot show this filter. Edit it as JSON, or empty it there.</p>;
+  const apply = (next: FilterRows) => {
+    setDraft(next);
+    updateQuery({ filter: toText(next) });
+  };
+  const { match, rows } = shown;
+  const replaceRow = (position: number, row: FilterRow) =>
+    apply({ match, rows: rows.map((each, i) => (i === position ? row : each)) });
+  return (
+    <>
+      {rows.length > 1 && (
+        <RadioGroup
+          legend="Match"
+          name="filter-match"
+          value={match}
+          options={[
+            ['all', 'All conditions'],
+            ['any', 'Any condition'],
+          ]}
+          onChange={(next) => apply({ match: next, rows })}
+        />
+      )}
+      {rows.length > 0 && (
+        <ul class="filter-rows">
+          {rows.map((row, i) => (
+            <FilterRowFields
+              key={i}
+              row={row}
+              number={i + 1}
+              onChange={(next) => replaceRow(i, next)}
+              onRemove={() => apply({ match, rows: rows.filter((_, position) => position !== i) })}
+            />
+          ))}
+        </ul>
+      )}
+      <div class="row">
+        <Button
+          class="small"
+          disabled={rows.length >= rowsMax}
+          onClick={() => apply({ match, rows: [...rows, emptyRow] })}
+        >
+          <Icon name="plus" />
+          Add condition
+        </Button>
+      </div>
+      {error !== null && (
+        <p class="hint wrong" role="alert">
+          {error}
+        </p>
+      )}
+      {filter !== '' && <output class="filter-json mono">{filter}</output>}
+    </>
+  );
+}
+
+function toText(rows: FilterRows): string {
+  const filter = toFilter(rows);
+  return filter === undefined ? '' : JSON.stringify(filter);
+}
+
+interface FilterRowFieldsProps {
+  readonly row: FilterRow;
+  readonly number: number;
+  readonly onChange: (row: FilterRow) => void;
+  readonly onRemove: () => void;
+}
+
+function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsProps) {
+  const operators = operatorsOf(row.field);
+  const changeField = (field: string) => {
+    const isSupported = operatorsOf(field).some(([operator]) => operator === row.operator);
+    onChange({ ...row, field, operator: isSupported ? row.operator : '$in' });
+  };
+  return (
+    <li class="field">
+      <input
+        type="text"
+        aria-label={`Field ${number}`}
+        placeholder="year"
+        maxLength={256}
+        spellcheck={false}
+        value={row.field}
+        onInput={(event) => changeField(event.currentTarget.value)}
+      />
+      <select
+        aria-label={`Operator ${number}`}
+        value={row.operator}
+        onChange={(event) => onChange({ ...row, operator: event.currentTarget.value as FilterOperator })}
+      >
+        {operators.map(([operator, name]) => (
+          <option key={operator} value={operator}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <input
+        type="text"
+        aria-label={`Value ${number}`}
+        placeholder={takesList(row.operator) ? '2024, 2025' : '2024'}
+        maxLength={4_096}
+        spellcheck={false}
+        value={row.value}
+        onInput={(event) => onChange({ ...row, value: event.currentTarget.value })}
+      />
+      <button type="button" class="icon-button" aria-label={`Remove condition ${number}`} onClick={onRemove}>
+        <span aria-hidden="true">×</span>
+      </button>
+    </li>
+  );
+}

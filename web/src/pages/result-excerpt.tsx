@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks';
+import { findBestSentence } from '../../../src/core/excerpt.ts';
+import { goodMatchMin } from '../../../src/core/good-match.ts';
+import type { ResultExplanation } from '../../../src/schemas/queries.ts';
+import { formatScore } from '../format/numbers.ts';
+import { HighlightedText } from './highlighted-text.tsx';
+
+/** Parts of a result that the list and the comparison share. */
+
+/** Match strength is comparable between queries. It is measured for the first results only. */
+export function MatchStrength({ relevance }: { readonly relevance: number | null }) {
+  if (relevance === null) return null;
+  return (
+    <span class="match-strength" title={`Match strength ${formatScore(relevance)} of 1`}>
+      <span class="level" aria-hidden="true">
+        <span style={{ width: `${Math.round(relevance * 100)}%` }} />
+      </span>
+      {relevance >= goodMatchMin ? 'Good match' : 'Weak match'}
+    </span>
+  );
+}
+
+interface ExcerptProps {
+  readonly text: string;
+  readonly explain: ResultExplanation | undefined;
+  /** Length before it is expanded, in UTF-16 units. */
+  readonly unitsMax: number;
+}
+
+/** Text of a result. A long one starts at its best sentence until it is expanded. */
+export function Excerpt({ text, explain, unitsMax }: ExcerptProps) {
+  const [isExpanded, setExpanded] = useState(false);
+  const wordsOfTerms = explain?.lexical.words ?? [];
+  const words = wordsOfTerms.flat();
+  const isLong = text.length > unitsMax + 100;
+  const best = findBestSentence(text, wordsOfTerms) ?? { start: 0, end: 0 };
+  const first = isLong && !isExpanded ? best.start : 0;
+  const last = isLong && !isExpanded ? Math.min(text.length, first + unitsMax) : text.length;
+  return (
+    <>
+      <p class="excerpt">
+        {first > 0 && '… '}
+        <HighlightedText text={text.slice(first, best.start)} words={words} />
+        {best.end > best.start && (
+          <span class="best-sentence">
+            <HighlightedText text={text.slice(best.start, best.end)} words={words} />
+          </span>
+        )}
+        <HighlightedText text={text.slice(best.end, last)} words={words} />
+        {last < text.length && '…'}
+      </p>
+      {isLong && (
+        <button
+          type="button"
+          class="text-button"
+          aria-expanded={isExpanded}
+          onClick={() => setExpanded(!isExpanded)}
+        >
+          {isExpanded ? 'Show less' : 'Show all'}
+        </button>
+      )}
+    </>
+  );
+}
