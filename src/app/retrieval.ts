@@ -30,7 +30,7 @@ import { buildPools, buildStorage, type Pools } from './storage.ts';
 
 interface RetrievalDependencies {
   readonly data: DataDirectory;
-  readonly organizations: OrganizationDirectory;
+  readonly organizations: Pick<OrganizationDirectory, 'find' | 'mayLogContent'>;
   readonly egress: Egress;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -3,6 +3,7 @@ import { findSetting, flagName, type SettingName, settingNames } from '../config
 import { describeAllowedValues } from '../config/value.ts';
 import { AppError } from '../core/app-error.ts';
 import { auditCommands } from './audit.ts';
+import { backupCommands } from './backup.ts';
 import { billingCommands } from './billing.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
@@ -40,6 +41,7 @@ export const commands: readonly CommandSpec[] = [
   ...userCommands,
   ...modelCommands,
   ...auditCommands,
+  ...backupCommands,
   ...billingCommands,
   usageCommand,
   doctorCommand,
@@ -56,6 +58,7 @@ export const commandGroups: Readonly<Record<string, string>> = {
   keys: 'list, create and revoke API keys (needs the admin key)',
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',
   audit: 'export the audit log',
+  backup: 'create, list, verify, restore and prune backups',
   billing: 'set up or check a Stripe account for payments',
   models: 'list, add, remove and test custom models',
 };

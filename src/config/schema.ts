@@ -1,3 +1,4 @@
+import { backupSettings } from './schema/backup.ts';
 import { clientSettings } from './schema/client.ts';
 import { marketplaceSettings } from './schema/marketplaces.ts';
 import { modelSettings } from './schema/models.ts';
@@ -17,6 +18,7 @@ import type { Setting, SettingValue } from './setting.ts';
 const settingTable = {
   ...serverSettings,
   ...resourceSettings,
+  ...backupSettings,
   ...threadSettings,
   ...parsingSettings,
   ...modelSettings,

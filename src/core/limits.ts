@@ -317,6 +317,8 @@ export const limits = {
   storeRangeChunkBytes: 1_048_576,
   sweepOperationsMax: 2_000,
   sweepConcurrencyMax: 32,
+  /** Hashes remembered while deletions are deferred; beyond it, all files are scanned afterwards. */
+  blobDeletionsDeferredMax: 100_000,
   garbageDelayMs: 60_000,
   organizationGraceMs: 3_000,
   freeSpaceCheckMs: 2_000,

@@ -26,3 +26,13 @@ export async function isReferenced(store: Store, blobHash: string): Promise<bool
   for await (const _ of referencesTable.keys(store, [blobHash], { limit: 1 })) return true;
   return false;
 }
+
+/** Yields the hash of every referenced blob once. */
+export async function* listReferencedBlobs(store: Store): AsyncGenerator<string, void, void> {
+  let last = '';
+  for await (const key of referencesTable.keys(store, [])) {
+    const [blobHash] = referencesTable.decodeKey(key);
+    if (blobHash !== last) yield blobHash;
+    last = blobHash;
+  }
+}

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join } from 'node:path';
 import { assert } from '../core/assert.ts';
 import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
 import { isReferenced } from './blob-references.ts';
 import { mapDiskFullError, syncFolder } from './durable-files.ts';
 import type { FreeSpaceCheck, Store } from './store.ts';
@@ -45,6 +46,10 @@ export class Blobs {
   /** Folders whose directory entries this process has already fsynced. */
   readonly #durableFolders = new Set<string>();
   readonly #deleting = new Map<string, Promise<boolean>>();
+  /** Number of holders that defer deletions. */
+  #holds = 0;
+  readonly #deferred = new Set<string>();
+  #hasDeferredMore = false;
 
   /** Opens the blob store and deletes temporary files left by a crash. */
   static async open(options: BlobsOptions): Promise<Blobs> {
@@ -110,8 +115,45 @@ export class Blobs {
     }
   }
 
-  /** Deletes the file unless it is referenced or pinned. Resolves to true when it was deleted. */
+  /**
+   * Defers all deletions until the returned function is called, so that a backup can copy the files of a
+   * snapshot. The function deletes the files meanwhile unreferenced; it is idempotent. Files deferred before a
+   * crash are orphans, which the next start deletes.
+   */
+  holdDeletions(): () => Promise<void> {
+    this.#holds += 1;
+    let isHeld = true;
+    return async () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds -= 1;
+      if (this.#holds === 0) await this.#deleteDeferred();
+    };
+  }
+
+  #defer(hash: string): void {
+    if (this.#deferred.size < limits.blobDeletionsDeferredMax) this.#deferred.add(hash);
+    else this.#hasDeferredMore = true;
+  }
+
+  async #deleteDeferred(): Promise<void> {
+    const deferred = [...this.#deferred];
+    this.#deferred.clear();
+    for (const hash of deferred) await this.deleteIfUnreferenced(hash);
+    if (!this.#hasDeferredMore) return;
+    this.#hasDeferredMore = false;
+    await this.deleteOrphans();
+  }
+
+  /**
+   * Deletes the file unless it is referenced or pinned, or deletions are deferred. Resolves to true when it was
+   * deleted.
+   */
   async deleteIfUnreferenced(hash: string): Promise<boolean> {
+    if (this.#holds > 0) {
+      this.#defer(hash);
+      return false;
+    }
     const running = this.#deleting.get(hash);
     if (running !== undefined) return running;
     if (this.#pins.has(hash)) return false;

@@ -8,6 +8,7 @@ import { Blobs } from './blobs.ts';
 import { DiskSpaceMonitor } from './disk-space-monitor.ts';
 import { replaceFile, syncFolder } from './durable-files.ts';
 import { parseSecrets, secretsFile, serializeSecrets } from './installation-secrets.ts';
+import { openLineage } from './lineage.ts';
 import { currentFormat, type Migration, migrations } from './migrations.ts';
 import { RocksStore } from './rocks-store.ts';
 import { StoreLockedError } from './rocksdb.ts';
@@ -21,6 +22,8 @@ export interface DataDirectoryOptions {
   readonly random: Random;
   readonly cacheBytes?: number;
   readonly backgroundScheduler?: BackgroundScheduler;
+  /** For the check of a restored directory, before it is declared usable. */
+  readonly mayBeIncomplete?: boolean;
   /** For tests of migrations. */
   readonly format?: { readonly current: number; readonly migrations: readonly Migration[] };
 }
@@ -31,6 +34,7 @@ export interface DataDirectoryOptions {
  *   format.json    format version, written first
  *   quarry.pid     process id of the server that has it open
  *   secrets.json   secrets of the installation
+ *   restore.json   backup from which it was restored; restore-incomplete.json until the restore has been verified
  *   store/         RocksDB; its lock excludes a second server
  *   blobs/         raw bytes by hash
  *   index/         snapshots of the engine; can be rebuilt from the store
@@ -44,14 +48,17 @@ export class DataDirectory {
   readonly space: DiskSpaceMonitor;
   /** 32 random bytes each: the current secret, then those replaced by rotations, newest first. */
   readonly secrets: readonly Uint8Array[];
+  /** ID of its history of commits. */
+  readonly lineage: string;
   #closing: Promise<void> | null = null;
 
-  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets'>) {
+  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets' | 'lineage'>) {
     this.path = parts.path;
     this.store = parts.store;
     this.blobs = parts.blobs;
     this.space = parts.space;
     this.secrets = parts.secrets;
+    this.lineage = parts.lineage;
   }
 
   get indexPath(): string {
@@ -79,6 +86,7 @@ export class DataDirectory {
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { path, logger } = options;
   await createFolder(path);
+  if (options.mayBeIncomplete !== true) await checkRestored(path);
   const { current = currentFormat, migrations: steps = migrations } = options.format ?? {};
   const found = await readFormat(path, current);
   const space = await DiskSpaceMonitor.start({ path, reserveBytes: options.reserveBytes, logger });
@@ -98,7 +106,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       });
       // Makes the names of the folders durable.
       await syncFolder(path);
-      return new DataDirectory({ path, store, blobs, space, secrets });
+      const lineage = await openLineage(store, options.random);
+      return new DataDirectory({ path, store, blobs, space, secrets, lineage });
     } catch (error) {
       await store.close();
       throw error;
@@ -116,6 +125,17 @@ async function createFolder(path: string): Promise<void> {
   } catch (cause) {
     throw startupError(`Cannot use the data directory ${path}: ${(cause as Error).message}.`, cause);
   }
+}
+
+/** Present from the start of a restore until the restored directory has been verified. */
+export const incompleteRestoreFile = 'restore-incomplete.json';
+export const restoreFile = 'restore.json';
+
+async function checkRestored(path: string): Promise<void> {
+  if ((await readIfExists(join(path, incompleteRestoreFile))) === null) return;
+  throw startupError(
+    `The data directory ${path} is incomplete: a restore into it did not finish. Delete it and run \`quarry backup restore\` again.`,
+  );
 }
 
 /** Returns the format of an existing directory; a new, empty folder gets the current one. */
@@ -154,7 +174,7 @@ function isIgnorableEntry(name: string): boolean {
   return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
 }
 
-function encodeFormat(format: number): string {
+export function encodeFormat(format: number): string {
   return `${JSON.stringify({ format })}\n`;
 }
 

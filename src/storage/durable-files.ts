@@ -13,6 +13,17 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** Writes a new file and fsyncs it; its folder is not synced. Errors: EEXIST. */
+export async function writeFileSynced(path: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const part of parts) await file.appendFile(part);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 /** Replaces a small file atomically: a reader, also after a crash, sees either the old or the new content. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;

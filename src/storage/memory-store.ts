@@ -7,6 +7,7 @@ import {
   type FreeSpaceCheck,
   type RangeOptions,
   type Store,
+  type StoreSnapshot,
   type StoreStatistics,
   storeClosed,
   type WriteOperation,
@@ -76,6 +77,18 @@ export class MemoryStore implements Store {
     let liveBytes = 0;
     for (const { key, value } of this.#entries.values()) liveBytes += key.byteLength + value.byteLength;
     return { ...this.#commits.statistics, liveBytes };
+  }
+
+  async snapshot(): Promise<StoreSnapshot> {
+    if (this.#closed) throw storeClosed();
+    const entries = this.#keys.map((key) => this.#entries.get(key) as Entry);
+    return {
+      sequence: this.#commits.statistics.commits,
+      next: async () => entries.splice(0, limits.storeRangeChunk),
+      close: async () => {
+        entries.length = 0;
+      },
+    };
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type RangeOptions,
   readCounters,
   type Store,
+  type StoreSnapshot,
   type StoreStatistics,
   storeClosed,
   type WriteOperation,
@@ -48,7 +49,7 @@ const emptyBytes = new Uint8Array(0);
  * Key of the group number, written with each group: after a failure it shows whether the group reached the
  * disk. Keys that start with 0x00 are reserved for the store, and no range returns them.
  */
-const groupKey = Uint8Array.of(0x00, 0x01);
+export const groupKey = Uint8Array.of(0x00, 0x01);
 const firstKey = Uint8Array.of(0x01);
 
 /**
@@ -127,6 +128,29 @@ export class RocksStore implements Store {
 
   statistics(): StoreStatistics {
     return { ...this.#commits.statistics, liveBytes: this.#database?.estimatedBytes() ?? 0 };
+  }
+
+  async snapshot(): Promise<StoreSnapshot> {
+    const database = this.#requireDatabase();
+    const iterator = database.iterate({ gte: groupKey, fillCache: false });
+    const read = (count: number) => this.#readStep(() => iterator.nextv(count), database);
+    try {
+      const [[key, value] = []] = await read(1);
+      const isMarked = key !== undefined && Buffer.compare(key, groupKey) === 0;
+      if (key !== undefined && !isMarked) throw new Error('the store has entries without a group number');
+      return {
+        sequence: readCounters(value, 1)[0]!,
+        next: async () =>
+          (await read(limits.storeRangeChunk)).map((entry) => ({
+            key: entry[0],
+            value: entry[1] ?? emptyBytes,
+          })),
+        close: () => iterator.close(),
+      };
+    } catch (error) {
+      await iterator.close();
+      throw error;
+    }
   }
 
   close(): Promise<void> {
@@ -266,7 +290,7 @@ function startWriter(options: RocksStoreOptions, database: RocksDatabase): Group
     : options.startWriter(database);
 }
 
-function groupMarker(number: number): PlainOperation {
+export function groupMarker(number: number): PlainOperation {
   return { type: 'put', key: groupKey, value: encodeCounters([number]) };
 }
 

@@ -19,7 +19,7 @@ export interface RocksDatabase {
   /** Takes a few microseconds per key when cached; may read from disk. */
   getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[];
   /** Reads in libuv's pool, from a snapshot taken by this call. */
-  iterate(options: RangeOptions): RocksIterator;
+  iterate(options: RangeOptions & { readonly fillCache?: boolean }): RocksIterator;
   estimatedBytes(): number;
   close(): Promise<void>;
 }
@@ -139,15 +139,23 @@ export async function packGroup(
 const nothing = new Uint8Array(0);
 
 function unpackInto(batch: RocksBatch, group: ArrayBuffer): void {
-  const bytes = Buffer.from(group);
+  for (const operation of unpackGroup(new Uint8Array(group))) {
+    if (operation.type === 'put') batch._put(operation.key, operation.value, {});
+    else batch._del(operation.key, {});
+  }
+}
+
+/** Returns the operations of a packed group, as views of it. */
+export function* unpackGroup(group: Uint8Array): Generator<PlainOperation, void, void> {
+  const bytes = Buffer.from(group.buffer, group.byteOffset, group.byteLength);
   let offset = 0;
   while (offset < bytes.byteLength) {
     const keyStart = offset + headerBytes;
     const valueStart = keyStart + bytes.readUInt32LE(offset + 1);
     const end = valueStart + bytes.readUInt32LE(offset + 5);
     const key = bytes.subarray(keyStart, valueStart);
-    if (bytes.readUInt8(offset) === opPut) batch._put(key, bytes.subarray(valueStart, end), {});
-    else batch._del(key, {});
+    if (bytes.readUInt8(offset) === opPut) yield { type: 'put', key, value: bytes.subarray(valueStart, end) };
+    else yield { type: 'delete', key };
     offset = end;
   }
 }

@@ -45,6 +45,9 @@ export interface Store {
 
   statistics(): StoreStatistics;
 
+  /** Returns all entries as of one commit. Close it soon: until then the store keeps replaced data on disk. */
+  snapshot(): Promise<StoreSnapshot>;
+
   /**
    * Rejects new work, completes accepted work and frees all resources. May be called at any time. Idempotent.
    */
@@ -97,6 +100,16 @@ export interface RangeOptions {
 export interface Entry {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
+}
+
+/** Entries of the store as of one commit. */
+export interface StoreSnapshot {
+  /** Sequence number of the last commit that the snapshot contains; 0 before the first one. */
+  readonly sequence: number;
+  /** Returns the next entries in key order, read in bounded chunks off the event loop; empty at the end. */
+  next(): Promise<readonly Entry[]>;
+  /** Idempotent. */
+  close(): Promise<void>;
 }
 
 export interface StoreStatistics {

@@ -81,6 +81,10 @@ export class ControllableStore implements Store {
     return this.#store.statistics();
   }
 
+  snapshot() {
+    return this.#store.snapshot();
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

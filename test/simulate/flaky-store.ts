@@ -61,6 +61,10 @@ export class FlakyStore implements Store {
     return this.#store.statistics();
   }
 
+  snapshot() {
+    return this.#store.snapshot();
+  }
+
   async close(): Promise<void> {
     await this.#store.write([]);
   }

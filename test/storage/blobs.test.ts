@@ -116,6 +116,7 @@ t.test('bytes that arrive while their file is being collected are stored again',
     write: (operations, options) => store.write(operations, options),
     revisionOf: () => 0,
     statistics: () => store.statistics(),
+    snapshot: () => store.snapshot(),
     close: () => store.close(),
   };
   const blobs = await Blobs.open({ directory, store: slow, random: systemRandom });

@@ -150,6 +150,7 @@ t.test('a failed sweep reports its error and continues the next time', async (t)
     },
     revisionOf: (table) => store.revisionOf(table),
     statistics: () => store.statistics(),
+    snapshot: () => store.snapshot(),
     close: () => store.close(),
   };
   await t.rejects(sweepCollections({ store: failing, blobs }, limits.garbageDelayMs), {

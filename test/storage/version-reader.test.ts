@@ -28,6 +28,7 @@ async function openReader(bytesMax: number) {
   const countingStore = {
     ...{ revisionOf: () => 0, range: store.range, write: store.write, statistics: store.statistics },
     close: () => store.close(),
+    snapshot: () => store.snapshot(),
     get: (key: Uint8Array) => countingStore.getMany([key])[0],
     getMany(keys: readonly Uint8Array[]) {
       reads += keys.length;

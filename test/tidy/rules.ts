@@ -9,6 +9,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   egress: ['core', 'type:config'],
   eval: ['core'],
   storage: ['core', 'schemas'],
+  backup: ['core', 'storage'],
   text: ['core', 'index/addon', 'index/native-text'],
   models: ['core', 'egress', 'text'],
   parsing: ['core', 'schemas'],
@@ -47,6 +48,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   // Commands that work on a data directory or on an account at Stripe without a server.
   cli: [
     ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
+    // Backups of a data directory that no server uses, and restores.
+    'app/backup-commands',
     ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],

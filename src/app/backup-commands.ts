@@ -1,0 +1,158 @@
+import { access } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type BackupProgress, createBackup } from '../backup/create-backup.ts';
+import { type Manifest, readManifests } from '../backup/manifest.ts';
+import { type PruneResult, parseKeepRules, pruneBackups } from '../backup/prune-backups.ts';
+import {
+  beginRestore,
+  finishRestore,
+  type RestoreProgress,
+  restoreBlobs,
+  restoreStore,
+} from '../backup/restore-files.ts';
+import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
+import type { Settings } from '../config/schema.ts';
+import { AppError } from '../core/app-error.ts';
+import { createLogger } from '../core/logger.ts';
+import { openDataDirectory } from '../storage/data-directory.ts';
+import { StoreLockedError } from '../storage/rocksdb.ts';
+import { openTarget, withTargetLock } from './backup-target.ts';
+import { checkRestored, type RestoredCheck } from './check-restored.ts';
+import { ResourceStack } from './resource-stack.ts';
+import { backgroundScheduler, clock, random } from './runtime.ts';
+
+/** Backup operations of the command line, in its own process. */
+
+export interface BackupCommand {
+  readonly settings: Settings;
+  readonly target: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Creates a backup of a data directory that no server uses. Resolves with null when a server has it open, or
+ * when there is none.
+ */
+export async function createOfflineBackup(
+  { settings, target: location, signal }: BackupCommand,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<Manifest | null> {
+  const logger = createLogger('warn', settings.logFormat);
+  const { target, objects } = openTarget(location, settings, signal);
+  if (!(await exists(join(settings.data, 'format.json')))) return null;
+  const data = await openDataDirectory({
+    path: settings.data,
+    reserveBytes: 0,
+    logger,
+    random,
+    backgroundScheduler,
+  }).catch((error: unknown) => {
+    if ((error as { cause?: unknown }).cause instanceof StoreLockedError) return null;
+    throw error;
+  });
+  if (data === null) return null;
+  try {
+    return await withTargetLock(target, 'backup', (lock) =>
+      createBackup({
+        source: data,
+        target,
+        objects,
+        lock,
+        clock,
+        backgroundScheduler,
+        includeSecrets: settings.backupSecrets === 'always',
+        onProgress,
+      }),
+    );
+  } finally {
+    await data.close();
+  }
+}
+
+/** Returns all backups, oldest first. */
+export function listBackups({ settings, target, signal }: BackupCommand): Promise<Manifest[]> {
+  return readManifests(openTarget(target, settings, signal).target);
+}
+
+export function verifyTarget(
+  { settings, target: location, signal }: BackupCommand,
+  onObject: (bytes: number) => void,
+): Promise<VerifyResult> {
+  const { target, objects } = openTarget(location, settings, signal);
+  return verifyBackups({ target, objects, onObject });
+}
+
+export function pruneTarget(
+  { settings, target: location, signal }: BackupCommand,
+  keep: string,
+): Promise<PruneResult> {
+  const rules = parseKeepRules(keep);
+  const { target, objects } = openTarget(location, settings, signal);
+  return withTargetLock(target, 'pruning', (lock) => pruneBackups({ target, objects, lock, rules }));
+}
+
+export interface RestoreCommand extends BackupCommand {
+  /** New data directory. */
+  readonly path: string;
+  readonly onProgress: (progress: RestoreProgress) => void;
+  /** Called before the restored directory is opened and searched. */
+  readonly onCheck: () => void;
+}
+
+export interface RestoreResult {
+  readonly manifest: Manifest;
+  readonly sequence: number;
+  readonly blobs: number;
+  readonly check: RestoredCheck;
+}
+
+/** Restores a backup into a new folder. The folder is usable only after everything in it was verified. */
+export async function restoreBackup(command: RestoreCommand): Promise<RestoreResult> {
+  const { target: location, signal, onProgress } = command;
+  const path = resolve(command.path);
+  const settings: Settings = { ...command.settings, data: path };
+  const { target, objects } = openTarget(location, settings, signal);
+  const manifest = (await readManifests(target)).at(-1);
+  if (manifest === undefined)
+    throw new AppError('not_found', `The backup target ${location} contains no backup.`);
+  const record = {
+    backup: manifest.id,
+    lineage: manifest.lineage,
+    sequence: manifest.sequence,
+    restoredAt: new Date(clock.now()).toISOString(),
+  };
+  await beginRestore(path, record);
+  const sequence = await restoreStore(
+    { path, manifest, objects, random, onProgress },
+    async () => manifest.sequence,
+  );
+  const logger = createLogger('warn', settings.logFormat);
+  const resources = new ResourceStack();
+  let result: Omit<RestoreResult, 'manifest' | 'sequence'>;
+  try {
+    const data = await openDataDirectory({
+      path,
+      reserveBytes: 0,
+      logger,
+      random,
+      backgroundScheduler,
+      mayBeIncomplete: true,
+    });
+    resources.add(() => data.close());
+    const blobs = await restoreBlobs(data, objects, manifest, onProgress);
+    command.onCheck();
+    result = { blobs, check: await checkRestored(settings, resources, { data, logger }) };
+  } finally {
+    await resources.close();
+  }
+  signal.throwIfAborted();
+  await finishRestore(path, { ...record, sequence });
+  return { manifest, sequence, ...result };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../core/app-error.ts';
+import { type BackupTarget, piecesOf, readWhole } from './target.ts';
+
+export const backupsFolder = 'backups';
+/** Version of the layout of a backup target. A newer one is rejected. */
+export const formatVersion = 1;
+
+/** File of the data directory other than the store and the blobs. */
+export interface BackedUpFile {
+  /** Path below the data directory, with slashes. */
+  readonly path: string;
+  readonly hash: string;
+  readonly bytes: number;
+}
+
+/** Description of one backup; written last, so that a backup with a manifest is complete. */
+export interface Manifest {
+  readonly format: number;
+  readonly id: string;
+  /** History to which the sequence numbers belong; a restored data directory starts another one. */
+  readonly lineage: string;
+  /** Sequence number of the last commit in the backup. */
+  readonly sequence: number;
+  /** Time of the snapshot in milliseconds since the epoch. */
+  readonly takenAt: number;
+  readonly finishedAt: number;
+  /** Format of the data directory. */
+  readonly dataFormat: number;
+  /** Number of entries by table (first byte of the keys). */
+  readonly entries: Readonly<Record<string, number>>;
+  readonly storeBytes: number;
+  /** List objects: lines [hash, table, entries, bytes]. */
+  readonly ranges: readonly string[];
+  readonly blobCount: number;
+  readonly blobBytes: number;
+  /** List objects: lines [hash, bytes]. */
+  readonly blobs: readonly string[];
+  readonly files: readonly BackedUpFile[];
+  /** Whether secrets.json is one of the files. */
+  readonly hasSecrets: boolean;
+  /** Bytes and objects that this backup added to the target. */
+  readonly addedBytes: number;
+  readonly addedObjects: number;
+}
+
+/** Sorts like the time of the snapshot. */
+export function createBackupId(takenAt: number, sequence: number): string {
+  return `${new Date(takenAt).toISOString().replace(/[-:.]/g, '')}-${sequence}`;
+}
+
+const idPattern = /^\d{8}T\d{9}Z-\d{1,16}$/;
+
+function fileOf(id: string): string {
+  return `${backupsFolder}/${id}.json`;
+}
+
+export async function writeManifest(target: BackupTarget, manifest: Manifest): Promise<void> {
+  const text = JSON.stringify(manifest);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const file = `${JSON.stringify({ sha256 })}\n${text}\n`;
+  // Everything that the manifest names must be durable before it.
+  await target.flush();
+  await target.write(fileOf(manifest.id), piecesOf(Buffer.from(file)));
+  await target.flush();
+}
+
+/** Errors: `not_found`, or `bad_gateway` when the file is damaged or from a newer version. */
+export async function readManifest(target: BackupTarget, id: string): Promise<Manifest> {
+  if (!idPattern.test(id)) throw new AppError('bad_request', `${JSON.stringify(id)} is no backup ID.`);
+  const name = fileOf(id);
+  const [head = '', text = ''] = (await readWhole(target, name)).toString('utf8').split('\n');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  if (head !== JSON.stringify({ sha256 }))
+    throw new AppError('bad_gateway', `The manifest ${name} is damaged: its SHA-256 differs.`);
+  const manifest = JSON.parse(text) as Manifest;
+  if (manifest.format > formatVersion)
+    throw new AppError(
+      'bad_gateway',
+      `The backup ${id} has format ${manifest.format}, written by a newer Quarry version. This version supports format ${formatVersion}.`,
+    );
+  return manifest;
+}
+
+/** Returns the IDs of all backups, oldest first. */
+export async function listBackupIds(target: BackupTarget): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { name } of target.list(backupsFolder)) {
+    const id = name.slice(backupsFolder.length + 1).replace(/\.json$/, '');
+    if (idPattern.test(id)) ids.push(id);
+  }
+  return ids.sort();
+}
+
+/** Reads all manifests, oldest first. */
+export async function readManifests(target: BackupTarget): Promise<Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (const id of await listBackupIds(target)) manifests.push(await readManifest(target, id));
+  return manifests.sort((a, b) => a.takenAt - b.takenAt);
+}
+
+export function removeManifest(target: BackupTarget, id: string): Promise<void> {
+  return target.remove(fileOf(id));
+}

@@ -1,0 +1,124 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { createBackup } from '../../src/backup/create-backup.ts';
+import { DirectoryTarget } from '../../src/backup/directory-target.ts';
+import type { Manifest } from '../../src/backup/manifest.ts';
+import { ObjectStore } from '../../src/backup/object-store.ts';
+import { beginRestore, finishRestore, restoreBlobs, restoreStore } from '../../src/backup/restore-files.ts';
+import type { BackupTarget } from '../../src/backup/target.ts';
+import { acquireTargetLock } from '../../src/backup/target-lock.ts';
+import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/ids.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { putBlobReference } from '../../src/storage/blob-references.ts';
+import { type DataDirectory, openDataDirectory } from '../../src/storage/data-directory.ts';
+
+/** A data directory with rows and blobs, a backup target, and restores of it. */
+export class BackupFixture {
+  readonly folder: string;
+  readonly target: DirectoryTarget;
+  #restores = 0;
+
+  constructor(t: Test) {
+    this.folder = mkdtempSync(join(tmpdir(), 'quarry-backup-'));
+    this.target = new DirectoryTarget(join(this.folder, 'target'), systemRandom);
+    t.teardown(() => rmSync(this.folder, { recursive: true, force: true }));
+  }
+
+  open(name = 'data', mayBeIncomplete = false): Promise<DataDirectory> {
+    const path = join(this.folder, name);
+    return openDataDirectory({
+      ...{ path, reserveBytes: 0, logger: silentLogger, random: systemRandom, mayBeIncomplete },
+    });
+  }
+
+  objects(target: BackupTarget = this.target): ObjectStore {
+    return new ObjectStore({ target, cipher: null, throttle: { take: async () => {} } });
+  }
+
+  async create(source: DataDirectory, target: BackupTarget = this.target): Promise<Manifest> {
+    const lock = await this.lock();
+    try {
+      return await createBackup({
+        source,
+        target,
+        objects: this.objects(target),
+        lock,
+        clock: systemClock,
+        backgroundScheduler: new BackgroundScheduler(systemClock),
+        includeSecrets: true,
+        onProgress: () => undefined,
+      });
+    } finally {
+      await lock.release();
+    }
+  }
+
+  lock(waitMs = 0) {
+    const { target } = this;
+    return acquireTargetLock({
+      ...{ target, clock: systemClock, random: systemRandom, operation: 'test', waitMs },
+    });
+  }
+
+  /** Restores a backup and opens the directory. */
+  async restore(manifest: Manifest): Promise<DataDirectory> {
+    this.#restores += 1;
+    const name = `restored-${this.#restores}`;
+    const path = join(this.folder, name);
+    const { id: backup, lineage, sequence } = manifest;
+    const record = { backup, lineage, sequence, restoredAt: '2026-01-01T00:00:00.000Z' };
+    await beginRestore(path, record);
+    const objects = this.objects();
+    await restoreStore(
+      { path, manifest, objects, random: systemRandom, onProgress: () => undefined },
+      async () => sequence,
+    );
+    const data = await this.open(name, true);
+    await restoreBlobs(data, objects, manifest, () => undefined);
+    await finishRestore(path, record);
+    return data;
+  }
+
+  /** Names of all object files of the target. */
+  listObjectFiles(): string[] {
+    const folder = join(this.target.location, 'objects');
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+  }
+}
+
+export const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** Writes `count` rows of a few hundred bytes, with keys that start with `prefix`. */
+export async function writeRows(data: DataDirectory, prefix: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 100) {
+    const rows = Array.from({ length: Math.min(100, count - at) }, (_, i) => ({
+      type: 'put' as const,
+      key: Buffer.from(`${prefix}${String(at + i).padStart(8, '0')}`),
+      value: Buffer.from(randomBytes(400).toString('hex')),
+    }));
+    await data.store.write(rows);
+  }
+}
+
+/** Stores a blob with a reference of a random document. */
+export async function addBlob(data: DataDirectory, bytes: Uint8Array): Promise<string> {
+  const blob = await data.blobs.put(bytes);
+  await data.store.write([putBlobReference(blob.hash, systemRandom.uuid())]);
+  blob.release();
+  return blob.hash;
+}
+
+/** Returns all rows outside of the system table, as text, and the content hashes of all referenced blobs. */
+export async function dump(data: DataDirectory): Promise<Map<string, string>> {
+  const rows = new Map<string, string>();
+  for await (const { key, value } of data.store.range({ gte: Uint8Array.of(0x02) }))
+    rows.set(Buffer.from(key).toString('latin1'), sha256(value));
+  return rows;
+}
