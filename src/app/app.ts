@@ -1,5 +1,6 @@
 import { bootstrapInstallation } from '../accounts/bootstrap.ts';
 import { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import type { BackupManager } from '../backup/backup-manager.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
@@ -20,6 +21,7 @@ import {
   buildAccountComponents,
   buildAccounts,
 } from './accounts.ts';
+import { openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
@@ -69,26 +71,26 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
   const data = await openData(settings, resources, logger);
-  const mergedTiers = mergePlanLimits(settings, plans);
-  const components = buildAccountComponents(settings, data, { tiers: mergedTiers, egress, logger });
-  registerClosers(resources, components);
-  const { organizations, keys } = components;
-  const retrieval = await openRetrieval(settings, resources, {
-    data,
-    organizations,
+  const backups = openBackups(settings, resources, { data, logger, metrics });
+  const components = buildAccountComponents(settings, data, {
+    tiers: mergePlanLimits(settings, plans),
     egress,
     logger,
-    metrics,
   });
+  registerClosers(resources, components);
+  const { organizations, keys } = components;
+  const inputs = { data, organizations, egress, logger, metrics };
+  const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
-  const dependencies = { data, components, retrieval, plans, egress, logger, installation };
+  const dependencies = { data, backups, components, retrieval, plans, egress, logger, installation };
   const accountModules = await openAccountModules(settings, resources, dependencies);
   const { services, accounts, quotas, payments } = accountModules;
   registerMetrics(settings, metrics, retrieval);
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
     data,
+    backups,
     tools,
     components,
     services,
@@ -118,7 +120,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
-    startBackgroundWork(settings, { components, retrieval, accountModules, erasure }),
+    startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure }),
   );
   return {
     port: listening.port,
@@ -139,8 +141,9 @@ interface Installation {
   organizationId: string;
 }
 
-interface AccountSideDependencies {
+interface AccountModuleDependencies {
   readonly data: DataDirectory;
+  readonly backups: BackupManager;
   readonly components: AccountComponents;
   readonly retrieval: Retrieval;
   readonly plans: Plans;
@@ -153,7 +156,7 @@ interface AccountSideDependencies {
 async function openAccountModules(
   settings: Settings,
   resources: ResourceStack,
-  { data, components, retrieval, plans, egress, logger, installation }: AccountSideDependencies,
+  { data, backups, components, retrieval, plans, egress, logger, installation }: AccountModuleDependencies,
 ) {
   const { storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
   const { organizations, keys, memberships, invitations, audit, directory, secondFactors } = components;
@@ -189,6 +192,7 @@ async function openAccountModules(
   const services = buildServices({
     settings,
     data,
+    backups,
     storage,
     pools,
     pipeline,
@@ -262,6 +266,7 @@ async function openPayments(
 type AccountModules = Awaited<ReturnType<typeof openAccountModules>>;
 
 interface BackgroundWorkDependencies {
+  readonly backups: BackupManager;
   readonly components: AccountComponents;
   readonly retrieval: Retrieval;
   readonly accountModules: AccountModules;
@@ -272,6 +277,7 @@ interface BackgroundWorkDependencies {
 async function startBackgroundWork(
   settings: Settings,
   {
+    backups,
     components,
     retrieval: { modelWatcher, maintenance },
     accountModules: { payments, marketplaceComponents, removal },
@@ -287,6 +293,7 @@ async function startBackgroundWork(
   await removal.start();
   await marketplaceComponents.marketplaces.start();
   await payments.start();
+  backups.start();
 }
 
 function openMetrics(resources: ResourceStack): Metrics {

@@ -10,6 +10,7 @@ import {
   restoreBlobs,
   restoreStore,
 } from '../backup/restore-files.ts';
+import { recordVerifiedRestore } from '../backup/verified-restore.ts';
 import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
 import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
@@ -69,6 +70,8 @@ export async function createOfflineBackup(
   }
 }
 
+export { toBackupInfo } from '../services/backups.ts';
+
 /** Returns all backups, oldest first. */
 export function listBackups({ settings, target, signal }: BackupCommand): Promise<Manifest[]> {
   return readManifests(openTarget(target, settings, signal).target);
@@ -104,6 +107,8 @@ export interface RestoreResult {
   readonly sequence: number;
   readonly blobs: number;
   readonly check: RestoredCheck;
+  /** Reason why the target does not record the verified restore, such as a read-only file system. */
+  readonly recordError: string | null;
 }
 
 /** Restores a backup into a new folder. The folder is usable only after everything in it was verified. */
@@ -128,7 +133,7 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   );
   const logger = createLogger('warn', settings.logFormat);
   const resources = new ResourceStack();
-  let result: Omit<RestoreResult, 'manifest' | 'sequence'>;
+  let result: Pick<RestoreResult, 'blobs' | 'check'>;
   try {
     const data = await openDataDirectory({
       path,
@@ -147,7 +152,12 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   }
   signal.throwIfAborted();
   await finishRestore(path, { ...record, sequence });
-  return { manifest, sequence, ...result };
+  const verified = { backup: manifest.id, sequence, verifiedAt: clock.now() };
+  const recordError = await recordVerifiedRestore(target, verified).then(
+    () => null,
+    (error: unknown) => (error as Error).message,
+  );
+  return { manifest, sequence, recordError, ...result };
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -78,12 +78,14 @@ export function describeReadiness(
     egress,
     catalog,
     payments,
+    backups,
   }: {
     data: DataDirectory;
     tools: ToolEnvironment;
     egress: Egress;
     catalog: ModelCatalog;
     payments: PaymentsReadiness | null;
+    backups: Readiness['components'][string] | null;
   },
 ): Readiness {
   // Tools are optional: a missing tool leaves the server ready.
@@ -103,6 +105,7 @@ export function describeReadiness(
       egress: { ready: true, detail: describeEgress(egress) },
       // The server is also ready without Stripe.
       ...(payments === null ? {} : { payments }),
+      ...(backups === null ? {} : { backups }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },

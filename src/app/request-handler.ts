@@ -3,6 +3,7 @@ import { createOrganizationSemaphore } from '../admission/organization-semaphore
 import type { Quotas } from '../admission/quotas.ts';
 import { actorOf } from '../audit/actor.ts';
 import { Authenticator } from '../auth/authenticate.ts';
+import type { BackupManager } from '../backup/backup-manager.ts';
 import type { PaymentsReadiness } from '../billing/stripe-key-health.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
@@ -21,6 +22,7 @@ import type { Services } from '../http/services.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { AccountComponents } from './accounts.ts';
+import { describeBackups } from './backups.ts';
 import { describeReadiness, type LoadProgress } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bodyScheduler, clock, home, random, scheduler } from './runtime.ts';
@@ -48,6 +50,7 @@ export const apiVersion = '0.1.0';
 
 interface RequestHandlerDependencies {
   readonly data: DataDirectory;
+  readonly backups: BackupManager;
   readonly tools: ToolEnvironment;
   readonly components: AccountComponents;
   readonly services: Services;
@@ -107,6 +110,7 @@ export function buildRequestHandler(
         egress,
         catalog,
         payments: dependencies.payments(),
+        backups: describeBackups(dependencies.backups),
       });
     },
     metrics,

@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackupCommand } from '../app/backup-commands.ts';
 import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
+import type { BackupInfo, BackupStatusResponse } from '../schemas/backups.ts';
+import { createOperatorProof, readInstallationSecrets } from '../storage/installation-secrets.ts';
 import type { CommandContext, CommandOptions, CommandSpec, OptionSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -22,10 +25,12 @@ export const backupCommands: readonly CommandSpec[] = [
   {
     usage: 'backup create',
     settings: 'client',
-    summary: 'create a backup of a data directory',
+    summary:
+      'create a backup: by the running server (needs the admin key), or of a data directory that no server uses',
     options: [targetOption, dataOption, jsonOption],
     examples: ['quarry backup create --target /backup/quarry'],
-    interrupted: 'the next backup continues with the objects stored so far',
+    interrupted:
+      'a running server continues the backup; otherwise the next one continues with the stored objects',
     run: create,
   },
   {
@@ -93,38 +98,53 @@ async function create(
   options: CommandOptions,
 ): Promise<number> {
   const command = readCommand(context, options);
-  const { createOfflineBackup } = await loadBackupCommands();
+  const { createOfflineBackup, toBackupInfo } = await loadBackupCommands();
   const bar = new ProgressBar('Backup', context.terminal, context.clock);
-  const manifest = await createOfflineBackup(command, ({ bytes, totalBytes, storedBytes }) => {
-    const label = `${formatBytes(bytes)} read, ${formatBytes(storedBytes)} stored`;
-    bar.update({ done: bytes, total: totalBytes, label });
-  });
-  if (manifest === null)
-    throw new AppError('bad_request', `There is no data directory in ${command.settings.data}.`);
+  const show = (progress: { bytes: number; totalBytes: number; storedBytes: number }) => {
+    const label = `${formatBytes(progress.bytes)} read, ${formatBytes(progress.storedBytes)} stored`;
+    bar.update({ done: progress.bytes, total: progress.totalBytes, label });
+  };
+  const manifest = await createOfflineBackup(command, show);
+  const backup = manifest === null ? await createOnline(context, command, show) : toBackupInfo(manifest);
   bar.finish(
-    `Backup ${manifest.id} created: ${formatBytes(manifest.storeBytes + manifest.blobBytes)}, of which ${formatBytes(manifest.addedBytes)} were added to the target.`,
+    `Backup ${backup.id} created: ${formatBytes(backup.store_bytes + backup.file_bytes)}, of which ${formatBytes(backup.added_bytes)} were added to the target.`,
   );
-  if (options.json === true) context.terminal.out(JSON.stringify(describe(manifest)));
+  if (options.json === true) context.terminal.out(JSON.stringify(backup));
   return exitCodes.done;
 }
 
-type Manifests = Awaited<ReturnType<Awaited<ReturnType<typeof loadBackupCommands>>['listBackups']>>;
+/** Milliseconds between reads of the progress. */
+const pollMs = 200;
 
-/** Public fields of a manifest. */
-function describe(manifest: Manifests[number]) {
-  return {
-    id: manifest.id,
-    taken_at: new Date(manifest.takenAt).toISOString(),
-    finished_at: new Date(manifest.finishedAt).toISOString(),
-    lineage: manifest.lineage,
-    sequence: manifest.sequence,
-    store_bytes: manifest.storeBytes,
-    files: manifest.blobCount,
-    file_bytes: manifest.blobBytes,
-    added_bytes: manifest.addedBytes,
-    added_objects: manifest.addedObjects,
-    has_secrets: manifest.hasSecrets,
-  };
+/** Lets the server that has the data directory open create the backup. */
+async function createOnline(
+  { administration, signal }: CommandContext,
+  { settings, target }: BackupCommand,
+  onProgress: (progress: { bytes: number; totalBytes: number; storedBytes: number }) => void,
+): Promise<BackupInfo> {
+  const path = resolve(target);
+  let status = await administration.call<BackupStatusResponse>('admin/create-backup', {
+    target: path,
+    operator_proof: readOperatorProof(settings.data),
+  });
+  while (status.running !== null) {
+    const { bytes, total_bytes: totalBytes, stored_bytes: storedBytes } = status.running;
+    onProgress({ bytes, totalBytes, storedBytes });
+    await sleep(pollMs, undefined, { signal });
+    status = await administration.call<BackupStatusResponse>('admin/get-backup-status', {});
+  }
+  if (status.last_error !== null) throw new AppError('bad_gateway', status.last_error.message);
+  if (status.last_backup === null) throw new AppError('unavailable', 'The server stopped during the backup.');
+  return status.last_backup;
+}
+
+/** Null without access to the data directory: then only the configured target of the server can be used. */
+function readOperatorProof(data: string): string | null {
+  try {
+    return createOperatorProof(readInstallationSecrets(data)[0]!);
+  } catch {
+    return null;
+  }
 }
 
 async function list(
@@ -132,8 +152,8 @@ async function list(
   _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { listBackups } = await loadBackupCommands();
-  const backups = (await listBackups(readCommand(context, options))).map(describe);
+  const { listBackups, toBackupInfo } = await loadBackupCommands();
+  const backups = (await listBackups(readCommand(context, options))).map(toBackupInfo);
   if (options.json === true) {
     context.terminal.out(JSON.stringify({ backups }));
     return exitCodes.done;
@@ -180,7 +200,7 @@ async function restore(
     throw new AppError('bad_request', 'Set --data to the new data directory of the restored backup.');
   const { restoreBackup } = await loadBackupCommands();
   const bar = new ProgressBar('Restore', context.terminal, context.clock);
-  const { manifest, sequence, blobs, check } = await restoreBackup({
+  const { manifest, sequence, blobs, check, recordError } = await restoreBackup({
     ...readCommand(context, options),
     path: options.data,
     onProgress: ({ bytes, totalBytes }) =>
@@ -190,6 +210,8 @@ async function restore(
   bar.finish(
     `Restored backup ${manifest.id} to sequence ${sequence} in ${options.data}: ${formatCount(check.collections, 'collection')}, ${formatCount(check.documents, 'document')}, ${formatCount(blobs, 'file')}; searched for ${formatCount(check.searches, 'document')}.`,
   );
+  if (recordError !== null)
+    context.terminal.note(`The target does not show this verified restore: ${recordError}\n`);
   if (!manifest.hasSecrets)
     context.terminal.note(
       'The backup contains no secrets.json, so a new secret was created: invitations, file URLs and encrypted values issued before are invalid.\n',

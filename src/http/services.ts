@@ -1,5 +1,6 @@
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { AdminService } from '../services/admin.ts';
+import type { BackupService } from '../services/backups.ts';
 import type { ServiceCall } from '../services/call.ts';
 import type { CollectionServices } from '../services/collections.ts';
 import type { DocumentUploadServices } from '../services/document-uploads.ts';
@@ -36,5 +37,6 @@ export interface Services {
   readonly admin: PublicMethods<AdminService>;
   readonly inspection: PublicMethods<Inspection>;
   readonly users: PublicMethods<UserService>;
+  readonly backups: PublicMethods<BackupService>;
   readonly usage: PublicMethods<UsageService>;
 }

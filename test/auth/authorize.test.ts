@@ -72,6 +72,8 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'disable-second-factor': [401, 401, 401, 401, 200],
   'finish-second-factor': [200, 200, 200, 200, 200],
   'delete-own-user': [401, 401, 401, 401, 200],
+  'create-backup': [401, 403, 403, 200, 403],
+  'get-backup-status': [401, 403, 403, 200, 403],
   'list-users': [401, 403, 403, 200, 403],
   'end-user-sessions': [401, 403, 403, 200, 403],
   'disable-user': [401, 403, 403, 200, 403],

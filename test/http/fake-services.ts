@@ -52,6 +52,14 @@ const document: DocumentResponse = {
 const metric = { count: 0, bytes: 0, billable_units: 0 };
 const models = { rerank: metric, embed: metric };
 const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric };
+const noBackup = {
+  target: null,
+  running: null,
+  last_backup: null,
+  last_error: null,
+  next_at: null,
+  last_verified_restore: null,
+};
 const success = { message: 'Success!' };
 const { content: _, ...listed } = document;
 
@@ -67,7 +75,8 @@ type FakeServices = Omit<
     Services['models'] &
     Services['admin'] &
     Services['inspection'] &
-    Services['users'],
+    Services['users'] &
+    Services['backups'],
   'deleteAllOfOrganization'
 > & {
   readonly usageDocuments: Services['usage']['documents'];
@@ -197,6 +206,8 @@ const fakeServices: FakeServices = {
   beginAdministratorSecondFactor: async () => ({ secret: '', otpauth_url: '' }),
   confirmAdministratorSecondFactor: async () => ({ recovery_codes: [] }),
   disableAdministratorSecondFactor: async () => success,
+  createBackup: async () => noBackup,
+  getBackupStatus: async () => noBackup,
   usageDocuments: async () => [],
   usageQueries: async () => [],
   usageReranker: async () => [],
@@ -333,6 +344,7 @@ function groupServices(operations: FakeServices): Services {
     admin: operations,
     inspection: operations,
     users: operations,
+    backups: operations,
     usage: { documents, queries, reranker, embed, modelsCounters, counters },
   };
 }

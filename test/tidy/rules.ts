@@ -37,6 +37,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   services: [
     ...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit'],
     'type:accounts',
+    'type:backup',
   ],
   http: [
     ...['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon'],

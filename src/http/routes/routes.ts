@@ -1,5 +1,6 @@
 import { administrationRoutes } from './administration.ts';
 import { apiKeyRoutes } from './api-keys.ts';
+import { backupRoutes } from './backups.ts';
 import { billingRoutes } from './billing.ts';
 import { collectionRoutes } from './collections.ts';
 import { documentRoutes } from './documents.ts';
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...parserRoutes,
   ...modelRoutes,
   ...administrationRoutes,
+  ...backupRoutes,
   ...usageRoutes,
   ...signInRoutes,
   ...userRoutes,

@@ -1,0 +1,86 @@
+import type { BackupManager, BackupStatus } from '../backup/backup-manager.ts';
+import type { Manifest } from '../backup/manifest.ts';
+import { AppError } from '../core/app-error.ts';
+import type { BackupInfo, BackupStatusResponse, CreateBackupRequest } from '../schemas/backups.ts';
+import { type AdministratorCall, toIsoTime } from './admin.ts';
+
+interface BackupServiceOptions {
+  readonly manager: Pick<BackupManager, 'begin' | 'status'>;
+  /** Whether a proof shows access to the data directory. */
+  readonly isOperatorProof: (proof: string) => boolean;
+}
+
+/** Backups on request of the administrator. */
+export class BackupService {
+  readonly #options: BackupServiceOptions;
+
+  constructor(options: BackupServiceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a backup. The administrator may use the configured target; another folder of this machine only with
+   * a proof of access to the data directory. Errors: 403 without it, 409 while a backup runs.
+   */
+  async createBackup(_call: AdministratorCall, request: CreateBackupRequest): Promise<BackupStatusResponse> {
+    const { manager, isOperatorProof } = this.#options;
+    const target = request.target ?? null;
+    const isOther = target !== null && target !== manager.status.target;
+    if (isOther && !isOperatorProof(request.operator_proof ?? ''))
+      throw new AppError(
+        'forbidden',
+        'Another target than QUARRY_BACKUP_TARGET requires access to the data directory. Run `quarry backup create` on the machine of the server, with --data set to its data directory.',
+      );
+    manager.begin(target);
+    return toStatusResponse(manager.status);
+  }
+
+  async getBackupStatus(): Promise<BackupStatusResponse> {
+    return toStatusResponse(this.#options.manager.status);
+  }
+}
+
+function toStatusResponse(status: BackupStatus): BackupStatusResponse {
+  const { target, running, last, lastError, nextAt, verifiedRestore } = status;
+  const idle = { phase: 'waiting', bytes: 0, totalBytes: 0, storedBytes: 0 } as const;
+  const progress = running?.progress ?? idle;
+  return {
+    target,
+    running: running && {
+      target: running.target,
+      started_at: toTime(running.startedAt),
+      phase: progress.phase,
+      bytes: progress.bytes,
+      total_bytes: progress.totalBytes,
+      stored_bytes: progress.storedBytes,
+    },
+    last_backup: last && toBackupInfo(last),
+    last_error: lastError && { at: toTime(lastError.at), message: lastError.message },
+    next_at: toIsoTime(nextAt),
+    last_verified_restore: verifiedRestore && {
+      backup: verifiedRestore.backup,
+      sequence: verifiedRestore.sequence,
+      verified_at: toTime(verifiedRestore.verifiedAt),
+    },
+  };
+}
+
+export function toBackupInfo(manifest: Manifest): BackupInfo {
+  return {
+    id: manifest.id,
+    taken_at: toTime(manifest.takenAt),
+    finished_at: toTime(manifest.finishedAt),
+    lineage: manifest.lineage,
+    sequence: manifest.sequence,
+    store_bytes: manifest.storeBytes,
+    files: manifest.blobCount,
+    file_bytes: manifest.blobBytes,
+    added_bytes: manifest.addedBytes,
+    added_objects: manifest.addedObjects,
+    has_secrets: manifest.hasSecrets,
+  };
+}
+
+function toTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+import { adminKey, TestServer } from './server.ts';
+
+const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
+const execute = promisify(execFile);
+
+/** Command line without the loaders of the test runner, for `spawn('env', …)`. */
+export const quarryCommand = (...words: readonly string[]): string[] => [
+  ...['-u', 'NODE_OPTIONS', process.execPath, cli],
+  ...words,
+];
+
+export interface CommandResult {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs a command of the command line to its end. `variables`: QUARRY_* without the prefix. */
+export async function runQuarry(
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const own = Object.entries(variables).map(([name, value]) => [`QUARRY_${name}`, value]);
+  const env = { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey, ...Object.fromEntries(own) };
+  try {
+    const { stdout, stderr } = await execute('env', quarryCommand(...words), { env });
+    return { code: 0, output: stdout, errors: stderr };
+  } catch (error) {
+    const failed = error as { code?: number; stdout: string; stderr: string };
+    return { code: failed.code ?? -1, output: failed.stdout, errors: failed.stderr };
+  }
+}
+
+/** Runs a command that must succeed; returns its JSON. */
+export async function runForJson(
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the command
+): Promise<any> {
+  const { code, output, errors } = await runQuarry([...words, '--json'], variables);
+  if (code !== 0) throw new Error(`quarry ${words.join(' ')} ended with ${code}: ${errors}`);
+  return JSON.parse(output);
+}
+
+export function createFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-backup-e2e-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts a server on a restored data directory. */
+export function startRestored(t: Test, path: string): Promise<TestServer> {
+  return TestServer.start(t, { DATA: path });
+}

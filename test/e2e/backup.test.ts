@@ -1,0 +1,210 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { createFolder, runForJson, runQuarry, startRestored } from './backup-commands.ts';
+import { CheckedApiClient } from './checked-api-client.ts';
+import { adminKey, TestServer } from './server.ts';
+
+/** `quarry backup` on the command line, with the server running and stopped. */
+
+t.setTimeout(testFileMsMax);
+
+const pdf = (text: string) =>
+  ({ type: 'auto', base64_data: Buffer.from(buildPdf([text])).toString('base64') }) as const;
+
+/** Everything that clients see of a collection. */
+async function describe(api: CheckedApiClient, collection: string) {
+  const paths = await api.paths(collection);
+  const documents = [];
+  for (const path of paths) {
+    const { id, content, metadata, size, index_status, file_url } = await api.info(collection, path, true);
+    const file = await fetch(file_url);
+    const bytes = Buffer.from(await file.arrayBuffer()).toString('base64');
+    documents.push({ path, id, content, metadata, size, index_status, bytes });
+    if (file.status !== 200) throw new Error(`${path}: ${file.status}`);
+  }
+  const searches = [];
+  for (const query of ['granite and marble', 'number seven of the quarry', 'basalt'])
+    searches.push(await api.find(collection, query, { k: 20 }));
+  return { documents, searches };
+}
+
+t.test('a backup of a running server restores all documents, files and search results', async (t) => {
+  const folder = createFolder(t);
+  const target = join(folder, 'target');
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'stones', num_shards: 8 });
+  await api.addAll('stones', [
+    ...Array.from({ length: 60 }, (_, i) => ({
+      path: `notes/${i}.txt`,
+      content: {
+        type: 'text' as const,
+        text: `Granite number ${i} of the quarry. ${'Marble and slate. '.repeat(i)}`,
+      },
+      metadata: { kind: i % 2 === 0 ? 'even' : 'odd' },
+    })),
+    ...Array.from({ length: 5 }, (_, i) => ({
+      path: `files/${i}.pdf`,
+      content: pdf(`Basalt in file ${i}.`),
+    })),
+  ]);
+  const expected = await describe(api, 'stones');
+  const created = await runForJson([
+    'backup',
+    'create',
+    '--target',
+    target,
+    '--data',
+    server.data,
+    '--url',
+    server.url,
+  ]);
+  t.match(created, { files: 5, has_secrets: false });
+  t.same(await runForJson(['backup', 'list', '--target', target]), { backups: [created] });
+  t.match(await runForJson(['backup', 'verify', '--target', target]), { backups: 1, problems: [] });
+
+  const path = join(folder, 'restored');
+  const restored = await runForJson(['backup', 'restore', '--target', target, '--data', path]);
+  t.match(restored, { backup: created.id, collections: 1, documents: 65, files: 5 });
+  t.ok(restored.searches > 0);
+  const second = await startRestored(t, path);
+  t.same(await describe(new CheckedApiClient(second), 'stones'), expected);
+  const again = await runQuarry(['backup', 'restore', '--target', target, '--data', path]);
+  t.match(again, { code: 1, errors: /is not empty/ });
+});
+
+t.test('a backup under writes is the state after one of them', async (t) => {
+  const folder = createFolder(t);
+  const target = join(folder, 'target');
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'log' });
+  let acknowledged = 0;
+  let isRunning = true;
+  // One writer: document n is added, and document n - 10 deleted, so that the state tells how far it came.
+  const writer = (async () => {
+    while (isRunning) {
+      const number = acknowledged + 1;
+      const content =
+        number % 5 === 0 ? pdf(`Page ${number}.`) : { type: 'text' as const, text: `Entry ${number}.` };
+      await api.call('documents/add-document', { collection_name: 'log', path: name(number), content });
+      if (number > 10)
+        await api.call('documents/delete-document', { collection_name: 'log', path: name(number - 10) });
+      acknowledged = number;
+    }
+  })();
+  await waitUntil('some documents', () => acknowledged >= 30);
+  const before = acknowledged;
+  const words = ['--target', target, '--data', server.data, '--url', server.url];
+  await runForJson(['backup', 'create', ...words]);
+  await runForJson(['backup', 'create', ...words]);
+  const after = acknowledged;
+  isRunning = false;
+  await writer;
+  const path = join(folder, 'restored');
+  const { documents } = await runForJson(['backup', 'restore', '--target', target, '--data', path]);
+  const paths = await new CheckedApiClient(await startRestored(t, path)).paths('log');
+  t.equal(paths.length, documents);
+  const numbers = paths.map((each) => Number(each));
+  const last = numbers.at(-1) ?? 0;
+  t.ok(last >= before && last <= after + 1, `${before} <= ${last} <= ${after + 1}`);
+  t.same(numbers, range(numbers[0] ?? 0, last), 'without gaps');
+  t.ok(numbers.length === 10 || numbers.length === 11, 'between an addition and its deletion at most');
+});
+
+const name = (number: number) => String(number).padStart(8, '0');
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+t.test('a stopped server is backed up from its data directory, with its secrets if requested', async (t) => {
+  const folder = createFolder(t);
+  const target = join(folder, 'target');
+  const server = await TestServer.start(t);
+  const api = new CheckedApiClient(server);
+  await api.call('collections/add-collection', { collection_name: 'c' });
+  await api.add('c', 'a.pdf', pdf('A page.'));
+  const { file_url } = await api.info('c', 'a.pdf');
+  await server.stop();
+  const created = await runForJson(['backup', 'create', '--target', target, '--data', server.data], {
+    BACKUP_SECRETS: 'always',
+  });
+  t.equal(created.has_secrets, true);
+  const path = join(folder, 'restored');
+  await runForJson(['backup', 'restore', '--target', target, '--data', path]);
+  const restored = await startRestored(t, path);
+  const address = new URL(file_url);
+  t.equal(
+    (await fetch(`${restored.url}${address.pathname}${address.search}`)).status,
+    200,
+    'file URLs stay valid',
+  );
+});
+
+t.test('scheduled backups run, are pruned, and appear in the status', async (t) => {
+  const folder = createFolder(t);
+  const target = join(folder, 'target');
+  const server = await TestServer.start(t, {
+    BACKUP_TARGET: target,
+    BACKUP_SCHEDULE: '1m',
+    BACKUP_KEEP: 'last:1',
+  });
+  const status = async () => {
+    const response = await fetch(`${server.url}/v1/admin/get-backup-status`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    return (await response.json()) as { last_backup: { id: string } | null; next_at: string | null };
+  };
+  await waitUntil('the first backup', async () => (await status()).last_backup !== null);
+  t.ok(Date.parse((await status()).next_at ?? '') > Date.now() - 60_000);
+  const { last_backup } = await status();
+  t.match((await runForJson(['backup', 'list', '--target', target])).backups, [{ id: last_backup?.id }]);
+  await runForJson(['backup', 'restore', '--target', target, '--data', join(folder, 'restored')]);
+  const detail = async () => {
+    const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
+      components: { backups: { ready: boolean; detail: string } };
+    };
+    return components.backups;
+  };
+  await waitUntil(
+    'the verified restore',
+    async () => !(await detail()).detail.includes('no verified restore'),
+  );
+  t.match(await detail(), { ready: true, detail: /^last backup \d{4}.*; last verified restore \d{4}/ });
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  t.match(metrics, /^quarry_backup_last_timestamp_seconds [1-9]/m);
+  t.match(metrics, /^quarry_backup_failures 0$/m);
+  await server.restart();
+  await waitUntil('the last backup after a restart', async () => (await status()).last_backup !== null);
+});
+
+t.test('wrong targets are rejected, and another target needs access to the data directory', async (t) => {
+  const folder = createFolder(t);
+  const server = await TestServer.start(t);
+  const create = (target: string, data: string) =>
+    runQuarry(['backup', 'create', '--target', target, '--data', data, '--url', server.url]);
+  t.match(await create(join(folder, 't'), join(folder, 'none')), {
+    code: 1,
+    errors: /requires access to the data/,
+  });
+  t.match(await create(join(server.data, 't'), server.data), {
+    code: 2,
+    errors: /inside of the data directory/,
+  });
+  t.match(await create('ftp://host/x', server.data), { code: 2, errors: /is not supported/ });
+  t.match(await runQuarry(['backup', 'create', '--data', server.data]), {
+    code: 2,
+    errors: /No backup target/,
+  });
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const restored = await runQuarry(['backup', 'restore', '--target', empty, '--data', join(folder, 'new')]);
+  t.match(restored, { code: 1, errors: /contains no backup/ });
+  t.equal(existsSync(join(folder, 'new')), false);
+  rmSync(empty, { recursive: true });
+  const words = ['backup', 'prune', '--target', empty];
+  t.match(await runQuarry(words), { code: 2, errors: /Set --keep/ });
+  t.match(await runQuarry([...words, '--keep', 'all']), { code: 2, errors: /is no rule/ });
+});
