@@ -1,6 +1,5 @@
 import { bootstrapInstallation } from '../accounts/bootstrap.ts';
 import { OrganizationRemoval } from '../accounts/organization-removal.ts';
-import type { BackupManager } from '../backup/backup-manager.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
@@ -21,7 +20,7 @@ import {
   buildAccountComponents,
   buildAccounts,
 } from './accounts.ts';
-import { openBackups } from './backups.ts';
+import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
@@ -119,6 +118,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   installation.url = settings.baseUrl ?? localUrl(host, listening.port);
   installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
+  backups.shipper?.start();
   const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
     startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure }),
   );
@@ -143,7 +143,7 @@ interface Installation {
 
 interface AccountModuleDependencies {
   readonly data: DataDirectory;
-  readonly backups: BackupManager;
+  readonly backups: Backups;
   readonly components: AccountComponents;
   readonly retrieval: Retrieval;
   readonly plans: Plans;
@@ -266,7 +266,7 @@ async function openPayments(
 type AccountModules = Awaited<ReturnType<typeof openAccountModules>>;
 
 interface BackgroundWorkDependencies {
-  readonly backups: BackupManager;
+  readonly backups: Backups;
   readonly components: AccountComponents;
   readonly retrieval: Retrieval;
   readonly accountModules: AccountModules;
@@ -293,7 +293,7 @@ async function startBackgroundWork(
   await removal.start();
   await marketplaceComponents.marketplaces.start();
   await payments.start();
-  backups.start();
+  backups.manager.start();
 }
 
 function openMetrics(resources: ResourceStack): Metrics {
@@ -359,12 +359,14 @@ async function openData(
   resources: ResourceStack,
   logger: Logger,
 ): Promise<DataDirectory> {
+  const hasJournal = settings.backupTarget !== null && settings.backupJournalSeconds > 0;
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
     logger,
     random,
     backgroundScheduler,
+    ...(hasJournal ? { journalClock: clock } : {}),
   });
   resources.add(() => data.close());
   return data;

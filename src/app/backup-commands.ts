@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type BackupProgress, createBackup } from '../backup/create-backup.ts';
+import { listSegments, recoverableWindows } from '../backup/journal-segments.ts';
 import { type Manifest, readManifests } from '../backup/manifest.ts';
 import { type PruneResult, parseKeepRules, pruneBackups } from '../backup/prune-backups.ts';
 import {
@@ -10,10 +11,10 @@ import {
   restoreBlobs,
   restoreStore,
 } from '../backup/restore-files.ts';
+import { planRestore, type RestorePoint, replaySegments } from '../backup/restore-point.ts';
 import { recordVerifiedRestore } from '../backup/verified-restore.ts';
 import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
 import type { Settings } from '../config/schema.ts';
-import { AppError } from '../core/app-error.ts';
 import { createLogger } from '../core/logger.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { StoreLockedError } from '../storage/rocksdb.ts';
@@ -70,19 +71,21 @@ export async function createOfflineBackup(
   }
 }
 
-export { toBackupInfo } from '../services/backups.ts';
+export type { RestorePoint } from '../backup/restore-point.ts';
+export { toBackupInfo, toWindowInfo } from '../services/backups.ts';
 
-/** Returns all backups, oldest first. */
-export function listBackups({ settings, target, signal }: BackupCommand): Promise<Manifest[]> {
-  return readManifests(openTarget(target, settings, signal).target);
+/** Returns all backups and recoverable windows, oldest first. */
+export async function listBackups({ settings, target: location, signal }: BackupCommand) {
+  const { target } = openTarget(location, settings, signal);
+  const backups = await readManifests(target);
+  return { backups, windows: recoverableWindows(backups, await listSegments(target)) };
 }
 
 export function verifyTarget(
   { settings, target: location, signal }: BackupCommand,
   onObject: (bytes: number) => void,
 ): Promise<VerifyResult> {
-  const { target, objects } = openTarget(location, settings, signal);
-  return verifyBackups({ target, objects, onObject });
+  return verifyBackups({ ...openTarget(location, settings, signal), onObject });
 }
 
 export function pruneTarget(
@@ -90,13 +93,14 @@ export function pruneTarget(
   keep: string,
 ): Promise<PruneResult> {
   const rules = parseKeepRules(keep);
-  const { target, objects } = openTarget(location, settings, signal);
-  return withTargetLock(target, 'pruning', (lock) => pruneBackups({ target, objects, lock, rules }));
+  const opened = openTarget(location, settings, signal);
+  return withTargetLock(opened.target, 'pruning', (lock) => pruneBackups({ ...opened, lock, rules }));
 }
 
 export interface RestoreCommand extends BackupCommand {
   /** New data directory. */
   readonly path: string;
+  readonly point: RestorePoint;
   readonly onProgress: (progress: RestoreProgress) => void;
   /** Called before the restored directory is opened and searched. */
   readonly onCheck: () => void;
@@ -116,10 +120,9 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   const { target: location, signal, onProgress } = command;
   const path = resolve(command.path);
   const settings: Settings = { ...command.settings, data: path };
-  const { target, objects } = openTarget(location, settings, signal);
-  const manifest = (await readManifests(target)).at(-1);
-  if (manifest === undefined)
-    throw new AppError('not_found', `The backup target ${location} contains no backup.`);
+  const { target, objects, cipher } = openTarget(location, settings, signal);
+  const plan = planRestore(await readManifests(target), await listSegments(target), command.point);
+  const { manifest } = plan;
   const record = {
     backup: manifest.id,
     lineage: manifest.lineage,
@@ -127,9 +130,8 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
     restoredAt: new Date(clock.now()).toISOString(),
   };
   await beginRestore(path, record);
-  const sequence = await restoreStore(
-    { path, manifest, objects, random, onProgress },
-    async () => manifest.sequence,
+  const sequence = await restoreStore({ path, manifest, objects, random, onProgress }, (store) =>
+    replaySegments({ target, cipher }, plan, store),
   );
   const logger = createLogger('warn', settings.logFormat);
   const resources = new ResourceStack();

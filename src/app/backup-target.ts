@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { DirectoryTarget } from '../backup/directory-target.ts';
-import { ObjectStore } from '../backup/object-store.ts';
+import { type ObjectCipher, ObjectStore } from '../backup/object-store.ts';
 import type { BackupTarget } from '../backup/target.ts';
 import { acquireTargetLock, type TargetLock } from '../backup/target-lock.ts';
 import { Throttle } from '../backup/throttle.ts';
@@ -13,6 +13,7 @@ import { clock, random } from './runtime.ts';
 export interface OpenTarget {
   readonly target: BackupTarget;
   readonly objects: ObjectStore;
+  readonly cipher: ObjectCipher | null;
 }
 
 /** Errors: `bad_request` for a location that is not supported, or inside of the data directory. */
@@ -27,7 +28,8 @@ export function openTarget(location: string, settings: Settings, signal: AbortSi
     );
   const target = new DirectoryTarget(path, random);
   const throttle = new Throttle(settings.backupBytesPerSecond, clock, signal);
-  return { target, objects: new ObjectStore({ target, cipher: null, throttle }) };
+  const cipher = null;
+  return { target, cipher, objects: new ObjectStore({ target, cipher, throttle }) };
 }
 
 /** Milliseconds to wait for another process that uses the target: longer than it takes to ship a journal segment. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { BackupManager, type ManagedTarget } from '../backup/backup-manager.ts';
 import { parseSchedule } from '../backup/backup-schedule.ts';
+import { JournalShipper } from '../backup/journal-shipper.ts';
 import { parseKeepRules } from '../backup/prune-backups.ts';
 import { SharedTargetLock } from '../backup/shared-target-lock.ts';
 import type { Settings } from '../config/schema.ts';
@@ -21,41 +22,77 @@ interface BackupDependencies {
   readonly metrics: Metrics;
 }
 
+export interface Backups {
+  readonly manager: BackupManager;
+  /** Null without a journal. */
+  readonly shipper: JournalShipper | null;
+}
+
 export function openBackups(
   settings: Settings,
   resources: ResourceStack,
   { data, logger, metrics }: BackupDependencies,
-): BackupManager {
+): Backups {
   const { backupTarget, backupSchedule, backupKeep, backupSecrets } = settings;
   const openManaged = (location: string): ManagedTarget => {
-    const { target } = openTarget(location, settings, new AbortController().signal);
+    const { target, cipher } = openTarget(location, settings, new AbortController().signal);
     return {
       target,
+      cipher,
       openObjects: (signal) => openTarget(location, settings, signal).objects,
       lock: new SharedTargetLock((operation) => lockTarget(target, operation)),
     };
   };
+  const configured = backupTarget === null ? null : openManaged(resolve(backupTarget));
   const manager = new BackupManager({
     source: data,
-    target: backupTarget === null ? null : openManaged(resolve(backupTarget)),
+    target: configured,
     openTarget: (location) => openManaged(location),
     schedule: parseSchedule(backupSchedule),
     keep: backupKeep === null ? null : parseKeepRules(backupKeep),
     includeSecrets: backupSecrets === 'always',
+    hasJournal: data.journal !== null,
     clock,
     backgroundScheduler,
     logger,
   });
+  const shipper = openShipper(settings, { data, logger, manager, target: configured });
+  // Copies the commits of all components that are closed before.
+  if (shipper !== null) resources.add(() => shipper.close());
   resources.add(() => manager.close());
-  registerMetrics(metrics, manager);
-  return manager;
+  registerMetrics(metrics, manager, shipper);
+  return { manager, shipper };
 }
 
-export function createBackupService(manager: BackupManager, { secrets }: DataDirectory): BackupService {
+interface ShipperDependencies extends Pick<BackupDependencies, 'data' | 'logger'> {
+  readonly manager: BackupManager;
+  readonly target: ManagedTarget | null;
+}
+
+/** Null without a journal. */
+function openShipper(
+  { backupJournalSeconds, backupJournalBytesMax }: Settings,
+  { data, logger, manager, target }: ShipperDependencies,
+): JournalShipper | null {
+  const { journal, blobs, lineage } = data;
+  if (journal === null || target === null) return null;
+  return new JournalShipper({
+    journal,
+    target,
+    blobs,
+    lineage,
+    intervalMs: backupJournalSeconds * 1_000,
+    bytesMax: backupJournalBytesMax,
+    logger,
+    onSegment: (segment) => manager.addSegment(segment),
+  });
+}
+
+export function createBackupService({ manager }: Backups, { secrets }: DataDirectory): BackupService {
   return new BackupService({ manager, isOperatorProof: (proof) => isOperatorProof(proof, secrets) });
 }
 
-function registerMetrics(metrics: Metrics, manager: BackupManager): void {
+function registerMetrics(metrics: Metrics, manager: BackupManager, shipper: JournalShipper | null): void {
   metrics.gauge(
     {
       name: 'quarry_backup_last_timestamp_seconds',
@@ -84,19 +121,42 @@ function registerMetrics(metrics: Metrics, manager: BackupManager): void {
     },
     () => (manager.status.verifiedRestore?.verifiedAt ?? 0) / 1_000,
   );
+  if (shipper !== null) registerJournalMetrics(metrics, manager, shipper);
+}
+
+function registerJournalMetrics(metrics: Metrics, manager: BackupManager, shipper: JournalShipper): void {
+  metrics.gauge(
+    {
+      name: 'quarry_backup_recoverable_timestamp_seconds',
+      help: 'Time of the last commit that the backup target can restore, in seconds since the epoch; 0 without one.',
+    },
+    () => (manager.status.recoverable.at(-1)?.to ?? 0) / 1_000,
+  );
+  metrics.gauge(
+    {
+      name: 'quarry_backup_journal_waiting_bytes',
+      help: 'Bytes of commits that the backup target does not have yet.',
+    },
+    () => shipper.waitingBytes,
+  );
 }
 
 /** Content of `/readyz` about backups; null without a target. A failing backup leaves the server ready. */
-export function describeBackups(manager: BackupManager): { ready: boolean; detail: string } | null {
-  const { target, last, lastError, verifiedRestore } = manager.status;
+export function describeBackups({ manager, shipper }: Backups): { ready: boolean; detail: string } | null {
+  const { target, last, lastError, verifiedRestore, recoverable } = manager.status;
+  const window = recoverable.at(-1);
   if (target === null) return null;
   const time = (at: number) => new Date(at).toISOString();
   const details = [
     last === null ? 'no backup yet' : `last backup ${time(last.takenAt)}`,
+    ...(shipper === null || window === undefined
+      ? []
+      : [`recoverable from ${time(window.from)} to ${time(window.to)}`]),
     verifiedRestore === null
       ? 'no verified restore yet'
       : `last verified restore ${time(verifiedRestore.verifiedAt)}`,
+    ...(shipper?.lastError == null ? [] : [`new commits are not copied: ${shipper.lastError}`]),
     ...(lastError === null ? [] : [`failed at ${time(lastError.at)}: ${lastError.message}`]),
   ];
-  return { ready: lastError === null, detail: details.join('; ') };
+  return { ready: lastError === null && shipper?.lastError == null, detail: details.join('; ') };
 }

@@ -3,7 +3,6 @@ import { createOrganizationSemaphore } from '../admission/organization-semaphore
 import type { Quotas } from '../admission/quotas.ts';
 import { actorOf } from '../audit/actor.ts';
 import { Authenticator } from '../auth/authenticate.ts';
-import type { BackupManager } from '../backup/backup-manager.ts';
 import type { PaymentsReadiness } from '../billing/stripe-key-health.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
@@ -22,7 +21,7 @@ import type { Services } from '../http/services.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { AccountComponents } from './accounts.ts';
-import { describeBackups } from './backups.ts';
+import { type Backups, describeBackups } from './backups.ts';
 import { describeReadiness, type LoadProgress } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bodyScheduler, clock, home, random, scheduler } from './runtime.ts';
@@ -50,7 +49,7 @@ export const apiVersion = '0.1.0';
 
 interface RequestHandlerDependencies {
   readonly data: DataDirectory;
-  readonly backups: BackupManager;
+  readonly backups: Backups;
   readonly tools: ToolEnvironment;
   readonly components: AccountComponents;
   readonly services: Services;

@@ -9,7 +9,6 @@ import { OverloadDetector } from '../admission/overload-detector.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
-import type { BackupManager } from '../backup/backup-manager.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
@@ -36,7 +35,7 @@ import { UserService } from '../services/users.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
-import { createBackupService } from './backups.ts';
+import { type Backups, createBackupService } from './backups.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
 import { createStorageUsageReader } from './quotas.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
@@ -61,7 +60,7 @@ interface ServiceDependencies {
   readonly deleteOrganization: OrganizationRemoval['deleteOrganization'];
   readonly modelAdmission: ModelAdmission;
   readonly quotas: Quotas;
-  readonly backups: BackupManager;
+  readonly backups: Backups;
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
 }

@@ -4,8 +4,14 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { BackupSchedule } from './backup-schedule.ts';
 import { type BackupProgress, type BackupSource, createBackup } from './create-backup.ts';
+import {
+  listSegments,
+  type RecoverableWindow,
+  recoverableWindows,
+  type SegmentInfo,
+} from './journal-segments.ts';
 import { type Manifest, readManifests } from './manifest.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectCipher, ObjectStore } from './object-store.ts';
 import { type KeepRules, pruneBackups } from './prune-backups.ts';
 import type { SharedTargetLock } from './shared-target-lock.ts';
 import type { BackupTarget } from './target.ts';
@@ -14,6 +20,7 @@ import { readVerifiedRestore, type VerifiedRestore } from './verified-restore.ts
 /** Target opened for one operation. */
 export interface ManagedTarget {
   readonly target: BackupTarget;
+  readonly cipher: ObjectCipher | null;
   /** `signal` aborts throttled transfers. */
   readonly openObjects: (signal: AbortSignal) => ObjectStore;
   readonly lock: SharedTargetLock;
@@ -29,6 +36,8 @@ export interface BackupManagerOptions {
   /** Backups to keep after a scheduled one; null keeps all. */
   readonly keep: KeepRules | null;
   readonly includeSecrets: boolean;
+  /** Whether a journal is written: a gap in it makes the next backup due at once. */
+  readonly hasJournal: boolean;
   readonly clock: Clock;
   readonly backgroundScheduler: BackgroundScheduler;
   readonly logger: Logger;
@@ -48,6 +57,8 @@ export interface BackupStatus {
   readonly last: Manifest | null;
   readonly lastError: { readonly at: number; readonly message: string } | null;
   readonly nextAt: number | null;
+  /** Moments of this data directory that the configured target can restore, oldest first. */
+  readonly recoverable: readonly RecoverableWindow[];
   readonly verifiedRestore: VerifiedRestore | null;
 }
 
@@ -64,6 +75,9 @@ export class BackupManager {
   #last: Manifest | null = null;
   #lastError: BackupStatus['lastError'] = null;
   #verifiedRestore: VerifiedRestore | null = null;
+  #recoverable: readonly RecoverableWindow[] = [];
+  /** Whether commits are missing between the last backup and the journal. */
+  #hasGap = false;
   #failures = 0;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> = Promise.resolve();
@@ -94,7 +108,20 @@ export class BackupManager {
       lastError: this.#lastError,
       nextAt: this.#nextAt(),
       verifiedRestore: this.#verifiedRestore,
+      recoverable: this.#recoverable,
     };
+  }
+
+  /** Extends the recoverable window by a segment that the target now has. */
+  addSegment({ previous, last, to }: SegmentInfo): void {
+    const open = this.#recoverable.at(-1);
+    if (open === undefined) return;
+    if (previous > open.toSequence) this.#hasGap = true;
+    else
+      this.#recoverable = [
+        ...this.#recoverable.slice(0, -1),
+        { ...open, toSequence: Math.max(open.toSequence, last), to: Math.max(open.to, to) },
+      ];
   }
 
   /**
@@ -144,6 +171,7 @@ export class BackupManager {
       );
       this.#last = manifest;
       this.#lastError = null;
+      if (target === this.#options.target?.target) await this.#readWindows();
       const { id, sequence, storeBytes, blobBytes, addedBytes } = manifest;
       const ms = manifest.finishedAt - startedAt;
       logger.info({ backup: id, sequence, bytes: storeBytes + blobBytes, addedBytes, ms }, 'backup created');
@@ -169,16 +197,28 @@ export class BackupManager {
     try {
       const own = (await readManifests(target.target)).filter(({ lineage }) => lineage === source.lineage);
       this.#last ??= own.at(-1) ?? null;
+      await this.#readWindows();
     } catch (error) {
       this.#recordFailure(error);
     }
+  }
+
+  async #readWindows(): Promise<void> {
+    const { target, source } = this.#options;
+    if (target === null) return;
+    const own = (await readManifests(target.target)).filter(({ lineage }) => lineage === source.lineage);
+    const segments = await listSegments(target.target, source.lineage);
+    this.#recoverable = recoverableWindows(own, segments);
+    const reached = this.#recoverable.at(-1)?.toSequence ?? 0;
+    this.#hasGap = own.length > 0 && segments.some(({ last }) => last > reached);
   }
 
   /** Null without a schedule. */
   #nextAt(): number | null {
     const { schedule, target, clock } = this.#options;
     if (schedule === null || target === null) return null;
-    const next = schedule(this.#last?.takenAt ?? null, clock.now());
+    const isOverdue = this.#options.hasJournal && this.#hasGap;
+    const next = isOverdue ? clock.now() : schedule(this.#last?.takenAt ?? null, clock.now());
     return this.#lastError === null ? next : Math.max(next, this.#lastError.at + retryMs);
   }
 
@@ -204,14 +244,15 @@ export class BackupManager {
   }
 
   /** Removes old backups after a successful scheduled one. Never rejects. */
-  async #prune({ target, openObjects, lock }: ManagedTarget): Promise<void> {
+  async #prune({ target, cipher, openObjects, lock }: ManagedTarget): Promise<void> {
     const { keep, logger } = this.#options;
     if (keep === null || this.#lastError !== null || this.#stop.signal.aborted) return;
     try {
       const objects = openObjects(this.#stop.signal);
       const pruned = await lock.runAlone('pruning', (held) =>
-        pruneBackups({ target, objects, lock: held, rules: keep }),
+        pruneBackups({ target, objects, cipher, lock: held, rules: keep }),
       );
+      await this.#readWindows();
       const { removed, removedBytes } = pruned;
       if (removed.length > 0) logger.info({ backups: removed.length, removedBytes }, 'backups pruned');
     } catch (error) {

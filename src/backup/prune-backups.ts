@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
+import { listSegments, readFilesOfSegment, removeSegment, type SegmentInfo } from './journal-segments.ts';
 import { listBackupIds, type Manifest, readManifest, removeManifest } from './manifest.ts';
-import { type ObjectStore, objectsFolder } from './object-store.ts';
+import { type ObjectCipher, type ObjectStore, objectsFolder } from './object-store.ts';
 import type { BackupTarget } from './target.ts';
 import type { TargetLock } from './target-lock.ts';
 import { listObjects } from './verify-backup.ts';
@@ -61,6 +62,8 @@ export function selectKept(
 export interface PruneResult {
   readonly kept: readonly string[];
   readonly removed: readonly string[];
+  /** Number of journal segments before the oldest kept backup of their history. */
+  readonly removedSegments: number;
   readonly removedObjects: number;
   readonly removedBytes: number;
 }
@@ -68,6 +71,7 @@ export interface PruneResult {
 interface PruneOptions {
   readonly target: BackupTarget;
   readonly objects: ObjectStore;
+  readonly cipher: ObjectCipher | null;
   readonly lock: Pick<TargetLock, 'check'>;
   readonly rules: KeepRules;
 }
@@ -76,7 +80,13 @@ interface PruneOptions {
  * Removes backups that the rules do not keep, and all objects that no remaining backup uses. Manifests are
  * removed first: an interruption leaves only unused objects. The caller holds the lock of the target.
  */
-export async function pruneBackups({ target, objects, lock, rules }: PruneOptions): Promise<PruneResult> {
+export async function pruneBackups({
+  target,
+  objects,
+  cipher,
+  lock,
+  rules,
+}: PruneOptions): Promise<PruneResult> {
   await target.removeUnfinished();
   const manifests: Manifest[] = [];
   for (const id of await listBackupIds(target)) manifests.push(await readManifest(target, id));
@@ -86,9 +96,16 @@ export async function pruneBackups({ target, objects, lock, rules }: PruneOption
   for (const manifest of manifests)
     if (kept.has(manifest.id))
       for await (const hash of listObjects(objects, manifest)) used.add(objects.nameOf(hash));
+  const segments = await listSegments(target);
+  const oldSegments = segments.filter((segment) => !isNeeded(segment, manifests, kept));
+  for (const segment of segments)
+    if (!oldSegments.includes(segment))
+      for (const hash of await readFilesOfSegment({ target, cipher }, segment))
+        used.add(objects.nameOf(hash));
   const removed = manifests.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
   await lock.check();
   for (const id of removed) await removeManifest(target, id);
+  for (const segment of oldSegments) await removeSegment(target, segment);
   await target.flush();
   let removedObjects = 0;
   let removedBytes = 0;
@@ -100,5 +117,17 @@ export async function pruneBackups({ target, objects, lock, rules }: PruneOption
     removedBytes += bytes;
   }
   await target.flush();
-  return { kept: [...kept].sort(), removed, removedObjects, removedBytes };
+  const removedSegments = oldSegments.length;
+  return { kept: [...kept].sort(), removed, removedSegments, removedObjects, removedBytes };
+}
+
+/** Whether a segment continues a backup that is kept. */
+function isNeeded(
+  { lineage, last }: SegmentInfo,
+  manifests: readonly Manifest[],
+  kept: ReadonlySet<string>,
+): boolean {
+  return manifests.some(
+    (manifest) => kept.has(manifest.id) && manifest.lineage === lineage && manifest.sequence < last,
+  );
 }

@@ -1,13 +1,16 @@
+import { AppError } from '../core/app-error.ts';
 import { mapInOrder } from '../core/async/map-in-order.ts';
+import { listSegments, readFilesOfSegment, readSegment, type SegmentInfo } from './journal-segments.ts';
 import { listBackupIds, type Manifest, readManifest } from './manifest.ts';
 import { checkObject } from './object-format.ts';
 import { readObjectLists } from './object-list.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectCipher, ObjectStore } from './object-store.ts';
 import type { BackupTarget } from './target.ts';
 
 export interface VerifyResult {
   readonly backups: number;
   readonly objects: number;
+  readonly segments: number;
   readonly bytes: number;
   /** One message per problem. */
   readonly problems: readonly string[];
@@ -16,6 +19,7 @@ export interface VerifyResult {
 interface VerifyOptions {
   readonly target: BackupTarget;
   readonly objects: ObjectStore;
+  readonly cipher: ObjectCipher | null;
   /** Called after each object. */
   readonly onObject: (bytes: number) => void;
 }
@@ -27,7 +31,12 @@ const problemsMax = 100;
  * Reads every object of every backup and compares it with its SHA-256: the stored bytes, and without
  * encryption or with its key also the content.
  */
-export async function verifyBackups({ target, objects, onObject }: VerifyOptions): Promise<VerifyResult> {
+export async function verifyBackups({
+  target,
+  objects,
+  cipher,
+  onObject,
+}: VerifyOptions): Promise<VerifyResult> {
   const problems: string[] = [];
   const report = (error: unknown) => {
     if (problems.length < problemsMax) problems.push((error as Error).message);
@@ -35,33 +44,65 @@ export async function verifyBackups({ target, objects, onObject }: VerifyOptions
   const checked = new Set<string>();
   let bytes = 0;
   const ids = await listBackupIds(target);
+  const checkAll = async (hashes: AsyncIterable<string>) => {
+    const sizes = mapInOrder(listNew(hashes, checked), readsRunningMax, (hash) =>
+      checkWhole(target, objects, hash).catch((error: unknown) => {
+        report(error);
+        return 0;
+      }),
+    );
+    for await (const size of sizes) {
+      bytes += size;
+      onObject(size);
+    }
+  };
   for (const id of ids) {
     try {
-      const manifest = await readManifest(target, id);
-      const sizes = mapInOrder(listNew(objects, manifest, checked), readsRunningMax, (hash) =>
-        checkWhole(target, objects, hash).catch((error: unknown) => {
-          report(error);
-          return 0;
-        }),
-      );
-      for await (const size of sizes) {
-        bytes += size;
-        onObject(size);
-      }
+      await checkAll(listObjects(objects, await readManifest(target, id)));
     } catch (error) {
       report(error);
     }
   }
-  return { backups: ids.length, objects: checked.size, bytes, problems };
+  const segments = await listSegments(target);
+  for (const segment of segments) {
+    try {
+      await checkSegment({ target, cipher }, segment);
+      await checkAll(listItems(await readFilesOfSegment({ target, cipher }, segment)));
+    } catch (error) {
+      report(error);
+    }
+  }
+  return { backups: ids.length, objects: checked.size, segments: segments.length, bytes, problems };
 }
 
-/** Yields the objects of a backup that were not checked for an earlier one. */
+async function* listItems<Item>(items: readonly Item[]): AsyncGenerator<Item, void, void> {
+  yield* items;
+}
+
+/** Errors: `AppError` when a segment is damaged or has other commits than its name says. */
+async function checkSegment(
+  source: { readonly target: BackupTarget; readonly cipher: ObjectCipher | null },
+  segment: SegmentInfo,
+): Promise<void> {
+  const records = await readSegment(source, segment);
+  let reached = segment.previous;
+  for (const { previous, sequence } of records) {
+    if (previous !== reached) break;
+    reached = sequence;
+  }
+  if (reached !== segment.last)
+    throw new AppError(
+      'bad_gateway',
+      `The journal segment ${segment.name} is damaged: it ends at commit ${reached}.`,
+    );
+}
+
+/** Yields the objects that were not checked before. */
 async function* listNew(
-  objects: ObjectStore,
-  manifest: Manifest,
+  hashes: AsyncIterable<string>,
   checked: Set<string>,
 ): AsyncGenerator<string, void, void> {
-  for await (const hash of listObjects(objects, manifest)) {
+  for await (const hash of hashes) {
     if (checked.has(hash)) continue;
     checked.add(hash);
     yield hash;

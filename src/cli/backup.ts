@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackupCommand } from '../app/backup-commands.ts';
+import type { BackupCommand, RestorePoint } from '../app/backup-commands.ts';
 import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
@@ -9,6 +9,7 @@ import { createOperatorProof, readInstallationSecrets } from '../storage/install
 import type { CommandContext, CommandOptions, CommandSpec, OptionSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
+import { timeOption } from './option-values.ts';
 import { ProgressBar } from './progress.ts';
 import { formatBytes, formatTable } from './text-layout.ts';
 
@@ -56,9 +57,18 @@ export const backupCommands: readonly CommandSpec[] = [
     options: [
       targetOption,
       { flags: '--data <folder>', meaning: 'new data directory; must be empty or missing' },
+      {
+        flags: '--at <time>',
+        meaning: 'restore the last commit until this time (2026-11-01T08:00:00Z)',
+        conflicts: ['sequence'],
+      },
+      { flags: '--sequence <number>', meaning: 'restore this commit; default: the newest one' },
       jsonOption,
     ],
-    examples: ['quarry backup restore --target /backup/quarry --data /srv/quarry-restored'],
+    examples: [
+      'quarry backup restore --target /backup/quarry --data /srv/quarry-restored',
+      'quarry backup restore --data /srv/quarry-restored --at 2026-11-01T08:00:00Z',
+    ],
     interrupted: 'the incomplete folder cannot be opened by a server; delete it',
     run: restore,
   },
@@ -152,10 +162,12 @@ async function list(
   _args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { listBackups, toBackupInfo } = await loadBackupCommands();
-  const backups = (await listBackups(readCommand(context, options))).map(toBackupInfo);
+  const { listBackups, toBackupInfo, toWindowInfo } = await loadBackupCommands();
+  const found = await listBackups(readCommand(context, options));
+  const backups = found.backups.map(toBackupInfo);
+  const recoverable = found.windows.map(toWindowInfo);
   if (options.json === true) {
-    context.terminal.out(JSON.stringify({ backups }));
+    context.terminal.out(JSON.stringify({ backups, recoverable }));
     return exitCodes.done;
   }
   const rows = backups.map((backup) => [
@@ -166,6 +178,8 @@ async function list(
     backup.has_secrets ? 'yes' : 'no',
   ]);
   formatTable(['Backup', '>Sequence', '>Size', '>Added', 'Secrets'], rows).forEach(context.terminal.out);
+  for (const { from, to, from_sequence, to_sequence } of recoverable)
+    context.terminal.out(`Recoverable: ${from} to ${to} (sequence ${from_sequence} to ${to_sequence})`);
   return exitCodes.done;
 }
 
@@ -185,7 +199,7 @@ async function verify(
   else {
     result.problems.forEach(context.terminal.out);
     context.terminal.out(
-      `${formatCount(result.backups, 'backup')}, ${formatCount(result.objects, 'object')}, ${formatBytes(result.bytes)}: ${result.problems.length === 0 ? 'no damage found' : formatCount(result.problems.length, 'problem')}.`,
+      `${formatCount(result.backups, 'backup')}, ${formatCount(result.objects, 'object')}, ${formatCount(result.segments, 'journal segment')}, ${formatBytes(result.bytes)}: ${result.problems.length === 0 ? 'no damage found' : formatCount(result.problems.length, 'problem')}.`,
     );
   }
   return result.problems.length === 0 ? exitCodes.done : exitCodes.failed;
@@ -203,6 +217,7 @@ async function restore(
   const { manifest, sequence, blobs, check, recordError } = await restoreBackup({
     ...readCommand(context, options),
     path: options.data,
+    point: readPoint(options),
     onProgress: ({ bytes, totalBytes }) =>
       bar.update({ done: bytes, total: totalBytes, label: formatBytes(bytes) }),
     onCheck: () => bar.update({ done: 1, total: 1, label: 'building and searching the indexes' }),
@@ -219,6 +234,19 @@ async function restore(
   if (options.json === true)
     context.terminal.out(JSON.stringify({ backup: manifest.id, sequence, files: blobs, ...check }));
   return exitCodes.done;
+}
+
+/** Moment to restore; the newest one without an option. */
+function readPoint(options: CommandOptions): RestorePoint {
+  const time = timeOption(options, 'at');
+  if (time !== null) return { kind: 'time', time: Date.parse(time) };
+  if (options.sequence === undefined) return { kind: 'newest' };
+  const sequence = Number(options.sequence);
+  if (Number.isSafeInteger(sequence) && sequence >= 0) return { kind: 'sequence', sequence };
+  throw new AppError(
+    'bad_request',
+    `--sequence is ${JSON.stringify(options.sequence)}; expected a whole number.`,
+  );
 }
 
 async function prune(

@@ -317,7 +317,7 @@ export const limits = {
   storeRangeChunkBytes: 1_048_576,
   sweepOperationsMax: 2_000,
   sweepConcurrencyMax: 32,
-  /** Hashes remembered while deletions are deferred; beyond it, all files are scanned afterwards. */
+  /** Hashes of files remembered while their deletion is deferred; the next start deletes all others. */
   blobDeletionsDeferredMax: 100_000,
   garbageDelayMs: 60_000,
   organizationGraceMs: 3_000,

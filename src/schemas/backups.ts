@@ -51,6 +51,15 @@ export const BackupStatusResponse = Component('BackupStatusResponse', 'State of 
     description: 'Failure of the last backup; null if it succeeded.',
   }),
   next_at: Nullable(Type.String(), { description: 'Time of the next scheduled backup.' }),
+  recoverable: Type.Array(
+    Type.Object({
+      from: Timestamp('First moment.'),
+      to: Timestamp('Time of the last commit.'),
+      from_sequence: Type.Integer(),
+      to_sequence: Type.Integer(),
+    }),
+    { description: 'Moments of this data directory that `QUARRY_BACKUP_TARGET` can restore.' },
+  ),
   last_verified_restore: Nullable(
     Type.Object({
       backup: Type.String(),

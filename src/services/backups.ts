@@ -1,4 +1,5 @@
 import type { BackupManager, BackupStatus } from '../backup/backup-manager.ts';
+import type { RecoverableWindow } from '../backup/journal-segments.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { AppError } from '../core/app-error.ts';
 import type { BackupInfo, BackupStatusResponse, CreateBackupRequest } from '../schemas/backups.ts';
@@ -41,7 +42,7 @@ export class BackupService {
 }
 
 function toStatusResponse(status: BackupStatus): BackupStatusResponse {
-  const { target, running, last, lastError, nextAt, verifiedRestore } = status;
+  const { target, running, last, lastError, nextAt, verifiedRestore, recoverable } = status;
   const idle = { phase: 'waiting', bytes: 0, totalBytes: 0, storedBytes: 0 } as const;
   const progress = running?.progress ?? idle;
   return {
@@ -57,6 +58,7 @@ function toStatusResponse(status: BackupStatus): BackupStatusResponse {
     last_backup: last && toBackupInfo(last),
     last_error: lastError && { at: toTime(lastError.at), message: lastError.message },
     next_at: toIsoTime(nextAt),
+    recoverable: recoverable.map(toWindowInfo),
     last_verified_restore: verifiedRestore && {
       backup: verifiedRestore.backup,
       sequence: verifiedRestore.sequence,
@@ -79,6 +81,10 @@ export function toBackupInfo(manifest: Manifest): BackupInfo {
     added_objects: manifest.addedObjects,
     has_secrets: manifest.hasSecrets,
   };
+}
+
+export function toWindowInfo({ from, to, fromSequence, toSequence }: RecoverableWindow) {
+  return { from: toTime(from), to: toTime(to), from_sequence: fromSequence, to_sequence: toSequence };
 }
 
 function toTime(milliseconds: number): string {

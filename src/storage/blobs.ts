@@ -46,10 +46,8 @@ export class Blobs {
   /** Folders whose directory entries this process has already fsynced. */
   readonly #durableFolders = new Set<string>();
   readonly #deleting = new Map<string, Promise<boolean>>();
-  /** Number of holders that defer deletions. */
-  #holds = 0;
-  readonly #deferred = new Set<string>();
-  #hasDeferredMore = false;
+  /** Reasons to defer deletions, each with the hashes whose deletion was requested meanwhile. */
+  readonly #holds = new Set<Set<string>>();
 
   /** Opens the blob store and deletes temporary files left by a crash. */
   static async open(options: BlobsOptions): Promise<Blobs> {
@@ -117,32 +115,20 @@ export class Blobs {
 
   /**
    * Defers all deletions until the returned function is called, so that a backup can copy the files of a
-   * snapshot. The function deletes the files meanwhile unreferenced; it is idempotent. Files deferred before a
-   * crash are orphans, which the next start deletes.
+   * snapshot. The function deletes the files that were to be deleted meanwhile, unless another hold that was
+   * active at that time defers them; it is idempotent. Files beyond `limits.blobDeletionsDeferredMax`, or deferred
+   * before a crash, are orphans, which the next start deletes.
    */
   holdDeletions(): () => Promise<void> {
-    this.#holds += 1;
-    let isHeld = true;
+    const hold = new Set<string>();
+    this.#holds.add(hold);
     return async () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#holds -= 1;
-      if (this.#holds === 0) await this.#deleteDeferred();
+      if (!this.#holds.delete(hold)) return;
+      for (const hash of hold) {
+        const isHeld = [...this.#holds].some((other) => other.has(hash));
+        if (!isHeld) await this.#deleteIfUnreferenced(hash);
+      }
     };
-  }
-
-  #defer(hash: string): void {
-    if (this.#deferred.size < limits.blobDeletionsDeferredMax) this.#deferred.add(hash);
-    else this.#hasDeferredMore = true;
-  }
-
-  async #deleteDeferred(): Promise<void> {
-    const deferred = [...this.#deferred];
-    this.#deferred.clear();
-    for (const hash of deferred) await this.deleteIfUnreferenced(hash);
-    if (!this.#hasDeferredMore) return;
-    this.#hasDeferredMore = false;
-    await this.deleteOrphans();
   }
 
   /**
@@ -150,10 +136,14 @@ export class Blobs {
    * deleted.
    */
   async deleteIfUnreferenced(hash: string): Promise<boolean> {
-    if (this.#holds > 0) {
-      this.#defer(hash);
+    if (this.#holds.size > 0) {
+      for (const hold of this.#holds) if (hold.size < limits.blobDeletionsDeferredMax) hold.add(hash);
       return false;
     }
+    return this.#deleteIfUnreferenced(hash);
+  }
+
+  async #deleteIfUnreferenced(hash: string): Promise<boolean> {
     const running = this.#deleting.get(hash);
     if (running !== undefined) return running;
     if (this.#pins.has(hash)) return false;

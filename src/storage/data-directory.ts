@@ -2,9 +2,11 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Blobs } from './blobs.ts';
+import type { CommitJournal } from './commit-journal.ts';
 import { DiskSpaceMonitor } from './disk-space-monitor.ts';
 import { replaceFile, syncFolder } from './durable-files.ts';
 import { parseSecrets, secretsFile, serializeSecrets } from './installation-secrets.ts';
@@ -22,6 +24,8 @@ export interface DataDirectoryOptions {
   readonly random: Random;
   readonly cacheBytes?: number;
   readonly backgroundScheduler?: BackgroundScheduler;
+  /** Clock of the journal of commits; without it, no journal is written. */
+  readonly journalClock?: Pick<Clock, 'now'>;
   /** For the check of a restored directory, before it is declared usable. */
   readonly mayBeIncomplete?: boolean;
   /** For tests of migrations. */
@@ -38,6 +42,7 @@ export interface DataDirectoryOptions {
  *   store/         RocksDB; its lock excludes a second server
  *   blobs/         raw bytes by hash
  *   index/         snapshots of the engine; can be rebuilt from the store
+ *   journal/       commits that the backup target does not have yet
  *   models/        models added with `quarry models add`
  *   cache/         data that can be recreated, such as page images
  */
@@ -48,17 +53,22 @@ export class DataDirectory {
   readonly space: DiskSpaceMonitor;
   /** 32 random bytes each: the current secret, then those replaced by rotations, newest first. */
   readonly secrets: readonly Uint8Array[];
+  /** Commits that no backup target has yet; null without a journal. */
+  readonly journal: CommitJournal | null;
   /** ID of its history of commits. */
   readonly lineage: string;
   #closing: Promise<void> | null = null;
 
-  constructor(parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets' | 'lineage'>) {
+  constructor(
+    parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets' | 'lineage' | 'journal'>,
+  ) {
     this.path = parts.path;
     this.store = parts.store;
     this.blobs = parts.blobs;
     this.space = parts.space;
     this.secrets = parts.secrets;
     this.lineage = parts.lineage;
+    this.journal = parts.journal;
   }
 
   get indexPath(): string {
@@ -107,7 +117,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       // Makes the names of the folders durable.
       await syncFolder(path);
       const lineage = await openLineage(store, options.random);
-      return new DataDirectory({ path, store, blobs, space, secrets, lineage });
+      return new DataDirectory({ path, store, blobs, space, secrets, lineage, journal: store.journal });
     } catch (error) {
       await store.close();
       throw error;
@@ -187,8 +197,8 @@ function parseFormat(text: string): number | null {
   }
 }
 
-async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor): Promise<Store> {
-  const { path, logger, cacheBytes, backgroundScheduler } = options;
+async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor): Promise<RocksStore> {
+  const { path, logger, cacheBytes, backgroundScheduler, journalClock: clock } = options;
   const location = join(path, 'store');
   await mkdir(location, { recursive: true, mode: 0o700 });
   try {
@@ -196,6 +206,7 @@ async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor)
       location,
       logger,
       space,
+      ...(clock === undefined ? {} : { journal: { folder: join(path, 'journal'), clock } }),
       ...(cacheBytes === undefined ? {} : { cacheBytes }),
       ...(backgroundScheduler === undefined ? {} : { backgroundScheduler }),
     });

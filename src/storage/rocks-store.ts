@@ -2,9 +2,10 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
-import { systemClock } from '../core/clock.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { CommitJournal } from './commit-journal.ts';
 import { GroupCommit, type PlainOperation } from './group-commit.ts';
 import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
 import {
@@ -30,6 +31,8 @@ export interface RocksStoreOptions {
   readonly cacheBytes?: number;
   readonly pendingBytesMax?: number;
   readonly space?: FreeSpaceCheck;
+  /** Folder and clock of the journal of commits; without it, none is written. */
+  readonly journal?: { readonly folder: string; readonly clock: Pick<Clock, 'now'> };
   /** Shared with other background work; by default a separate one. */
   readonly backgroundScheduler?: BackgroundScheduler;
   /** Replaces the writer thread, so that tests can simulate disk failures. */
@@ -64,6 +67,8 @@ export class RocksStore implements Store {
   readonly #options: RocksStoreOptions;
   readonly #commits: GroupCommit;
   readonly #backgroundScheduler: BackgroundScheduler;
+  /** Copy of the commits for backups; null without one. */
+  readonly journal: CommitJournal | null;
   #database: RocksDatabase | null;
   #writer: GroupWriter;
   #groupNumber: number;
@@ -75,10 +80,21 @@ export class RocksStore implements Store {
 
   /** Errors: `StoreLockedError` if another process (or this one) has the folder open. */
   static async open(options: RocksStoreOptions): Promise<RocksStore> {
-    return new RocksStore(options, await openDatabase(options));
+    const database = await openDatabase(options);
+    try {
+      const journal =
+        options.journal === undefined
+          ? null
+          : await CommitJournal.open(options.journal, storedGroupNumber(database));
+      return new RocksStore(options, database, journal);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
   }
 
-  private constructor(options: RocksStoreOptions, database: RocksDatabase) {
+  private constructor(options: RocksStoreOptions, database: RocksDatabase, journal: CommitJournal | null) {
+    this.journal = journal;
     const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
     this.#options = options;
     this.#database = database;
@@ -190,9 +206,24 @@ export class RocksStore implements Store {
     this.#groupNumber = number;
     const group = await this.#pack([...operations, groupMarker(number)]);
     try {
-      await this.#writer.write(group);
+      await this.#write(number, group);
     } catch (error) {
       this.#handleWriteFailure(number, operations, error);
+    }
+  }
+
+  /** Writes a group to the journal and to the database. */
+  async #write(number: number, group: ArrayBuffer): Promise<void> {
+    const { journal } = this;
+    if (journal === null) return this.#writer.write(group);
+    let isWritten = false;
+    try {
+      await this.#writer.write(group, journal.begin(number));
+      isWritten = true;
+    } finally {
+      const isDurable =
+        isWritten || (this.#database !== null && storedGroupNumber(this.#database) === number);
+      await journal.end(isDurable ? number : null);
     }
   }
 
@@ -264,7 +295,8 @@ export class RocksStore implements Store {
     const isDurable = storedGroupNumber(database) === failed.number;
     this.#groupNumber += 1;
     const marker = groupMarker(this.#groupNumber);
-    await this.#writer.write(await this.#pack(isDurable ? [...failed.undo, marker] : [marker]));
+    const group = await this.#pack(isDurable ? [...failed.undo, marker] : [marker]);
+    await this.#write(this.#groupNumber, group);
   }
 
   /** Closes a database. After an error it refuses to flush on close; acknowledged data are in its log. */

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { assert } from '../core/assert.ts';
 import { compiledRoot } from '../core/root.ts';
+import type { JournalAppend } from './journal-file.ts';
 
 /** Makes groups durable, one at a time. Injected into the store, so that tests can simulate disk failures. */
 export interface GroupWriter {
-  /** Resolves when the group is fsynced and visible. Transfers the block. */
-  write(group: ArrayBuffer): Promise<void>;
+  /** Resolves when the group is fsynced and visible. Transfers the block. `record`: for the journal, if there is one. */
+  write(group: ArrayBuffer, record?: JournalAppend): Promise<void>;
   /** Ends the thread after the running write. Idempotent. */
   stop(): Promise<void>;
 }
@@ -14,6 +15,7 @@ export interface GroupWriter {
 export interface WriterRequest {
   readonly id: number;
   readonly group: ArrayBuffer;
+  readonly record: JournalAppend | null;
 }
 
 export interface WriterReply {
@@ -41,7 +43,7 @@ export class ThreadWriter implements GroupWriter {
     this.#handle = handle;
   }
 
-  write(group: ArrayBuffer): Promise<void> {
+  write(group: ArrayBuffer, record?: JournalAppend): Promise<void> {
     assert(this.#pending === null, 'the writer handles one group at a time');
     assert(!this.#isStopped, 'the writer is not stopped');
     this.#worker ??= this.#start();
@@ -51,7 +53,7 @@ export class ThreadWriter implements GroupWriter {
       this.#pending = { id, resolve, reject };
     });
     this.#running = written.catch(() => {});
-    this.#worker.postMessage({ id, group } satisfies WriterRequest, [group]);
+    this.#worker.postMessage({ id, group, record: record ?? null } satisfies WriterRequest, [group]);
     return written;
   }
 

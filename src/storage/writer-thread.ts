@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assertDefined } from '../core/assert.ts';
 import { setNiceness } from '../core/niceness.ts';
+import { JournalFile } from './journal-file.ts';
 import { attachWriter, diskNiceness } from './rocksdb.ts';
 import type { WriterReply, WriterRequest } from './thread-writer.ts';
 
@@ -14,9 +15,11 @@ setNiceness(diskNiceness);
 const port = assertDefined(parentPort, 'the writer runs in a worker thread');
 const { handle } = workerData as { handle: bigint };
 const writer = await attachWriter(handle);
+const journal = new JournalFile();
 
-port.on('message', ({ id, group }: WriterRequest) => {
+port.on('message', ({ id, group, record }: WriterRequest) => {
   try {
+    if (record !== null) journal.append(record, new Uint8Array(group));
     writer.writeSynced(group);
     port.postMessage({ id, error: null } satisfies WriterReply);
   } catch (error) {

@@ -8,19 +8,26 @@ import { DirectoryTarget } from '../../src/backup/directory-target.ts';
 import type { Manifest } from '../../src/backup/manifest.ts';
 import { ObjectStore } from '../../src/backup/object-store.ts';
 import { beginRestore, finishRestore, restoreBlobs, restoreStore } from '../../src/backup/restore-files.ts';
+import { type RestorePlan, replaySegments } from '../../src/backup/restore-point.ts';
 import type { BackupTarget } from '../../src/backup/target.ts';
 import { acquireTargetLock } from '../../src/backup/target-lock.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { putBlobReference } from '../../src/storage/blob-references.ts';
-import { type DataDirectory, openDataDirectory } from '../../src/storage/data-directory.ts';
+import {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  openDataDirectory,
+} from '../../src/storage/data-directory.ts';
 
 /** A data directory with rows and blobs, a backup target, and restores of it. */
 export class BackupFixture {
   readonly folder: string;
   readonly target: DirectoryTarget;
+  /** Time of backups. */
+  clock: Clock = systemClock;
   #restores = 0;
 
   constructor(t: Test) {
@@ -29,10 +36,18 @@ export class BackupFixture {
     t.teardown(() => rmSync(this.folder, { recursive: true, force: true }));
   }
 
-  open(name = 'data', mayBeIncomplete = false): Promise<DataDirectory> {
+  /** `journalClock`: clock of a journal of commits. */
+  open(
+    name = 'data',
+    {
+      mayBeIncomplete = false,
+      journalClock,
+    }: Pick<DataDirectoryOptions, 'mayBeIncomplete' | 'journalClock'> = {},
+  ): Promise<DataDirectory> {
     const path = join(this.folder, name);
     return openDataDirectory({
       ...{ path, reserveBytes: 0, logger: silentLogger, random: systemRandom, mayBeIncomplete },
+      ...(journalClock === undefined ? {} : { journalClock }),
     });
   }
 
@@ -48,7 +63,7 @@ export class BackupFixture {
         target,
         objects: this.objects(target),
         lock,
-        clock: systemClock,
+        clock: this.clock,
         backgroundScheduler: new BackgroundScheduler(systemClock),
         includeSecrets: true,
         onProgress: () => undefined,
@@ -65,8 +80,11 @@ export class BackupFixture {
     });
   }
 
-  /** Restores a backup and opens the directory. */
-  async restore(manifest: Manifest): Promise<DataDirectory> {
+  /** Restores a backup, by default without later commits, and opens the directory. */
+  async restore(
+    manifest: Manifest,
+    plan: RestorePlan = { manifest, segments: [], point: { kind: 'newest' } },
+  ): Promise<DataDirectory> {
     this.#restores += 1;
     const name = `restored-${this.#restores}`;
     const path = join(this.folder, name);
@@ -76,9 +94,9 @@ export class BackupFixture {
     const objects = this.objects();
     await restoreStore(
       { path, manifest, objects, random: systemRandom, onProgress: () => undefined },
-      async () => sequence,
+      (store) => replaySegments({ target: this.target, cipher: null }, plan, store),
     );
-    const data = await this.open(name, true);
+    const data = await this.open(name, { mayBeIncomplete: true });
     await restoreBlobs(data, objects, manifest, () => undefined);
     await finishRestore(path, record);
     return data;

@@ -31,7 +31,12 @@ class FailingTarget extends DirectoryTarget {
 }
 
 const verify = (fixture: BackupFixture) =>
-  verifyBackups({ target: fixture.target, objects: fixture.objects(), onObject: () => undefined });
+  verifyBackups({
+    target: fixture.target,
+    objects: fixture.objects(),
+    cipher: null,
+    onObject: () => undefined,
+  });
 
 t.test('a restored backup has the same rows and files', async (t) => {
   const fixture = new BackupFixture(t);
@@ -182,7 +187,12 @@ t.test('pruning deletes the objects that only removed backups use', async (t) =>
   const last = await fixture.create(data);
   const prune = () =>
     pruneBackups({
-      ...{ target: fixture.target, objects: fixture.objects(), rules: parseKeepRules('last:1') },
+      ...{
+        target: fixture.target,
+        objects: fixture.objects(),
+        cipher: null,
+        rules: parseKeepRules('last:1'),
+      },
       lock: { check: async () => {} },
     });
   const result = await prune();

@@ -21,7 +21,9 @@ class KilledCommands {
   /** Resolves with the exit status; null if the command was killed. */
   async run(words: readonly string[]): Promise<number | null> {
     const startedAt = performance.now();
-    const child = spawn('env', quarryCommand(...words), { stdio: 'ignore' });
+    // Without QUARRY_BACKUP_KILL_ROUNDS, which is no setting.
+    const env = { PATH: process.env.PATH ?? '' };
+    const child = spawn('env', quarryCommand(...words), { stdio: 'ignore', env });
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     const longestMs = this.#longestMs;
     const timer =
@@ -58,7 +60,7 @@ export async function checkKilledCreates(t: Test, rounds: number): Promise<void>
     const code = await commands.run(words);
     if (code !== null && code !== 0) t.fail(`round ${round}: exit status ${code}`);
     const { problems } = await verifyBackups({
-      ...{ target: fixture.target, objects: fixture.objects(), onObject: () => undefined },
+      ...{ target: fixture.target, objects: fixture.objects(), cipher: null, onObject: () => undefined },
     });
     if (problems.length > 0) t.fail(`round ${round}: ${problems.join(' ')}`);
     // Restores take long: those of some rounds show the same as all.

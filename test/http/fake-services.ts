@@ -58,6 +58,7 @@ const noBackup = {
   last_backup: null,
   last_error: null,
   next_at: null,
+  recoverable: [],
   last_verified_restore: null,
 };
 const success = { message: 'Success!' };
