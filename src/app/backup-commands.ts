@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type BackupProgress, createBackup } from '../backup/create-backup.ts';
 import { listSegments, recoverableWindows } from '../backup/journal-segments.ts';
-import { type Manifest, readManifests } from '../backup/manifest.ts';
+import { checkKey, type Manifest, readManifests } from '../backup/manifest.ts';
 import { type PruneResult, parseKeepRules, pruneBackups } from '../backup/prune-backups.ts';
 import {
   beginRestore,
@@ -18,7 +18,7 @@ import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../core/logger.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { StoreLockedError } from '../storage/rocksdb.ts';
-import { openTarget, withTargetLock } from './backup-target.ts';
+import { includesSecrets, openTarget, withTargetLock } from './backup-target.ts';
 import { checkRestored, type RestoredCheck } from './check-restored.ts';
 import { ResourceStack } from './resource-stack.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
@@ -62,7 +62,7 @@ export async function createOfflineBackup(
         lock,
         clock,
         backgroundScheduler,
-        includeSecrets: settings.backupSecrets === 'always',
+        includeSecrets: includesSecrets(settings),
         onProgress,
       }),
     );
@@ -123,6 +123,7 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   const { target, objects, cipher } = openTarget(location, settings, signal);
   const plan = planRestore(await readManifests(target), await listSegments(target), command.point);
   const { manifest } = plan;
+  checkKey(manifest, objects);
   const record = {
     backup: manifest.id,
     lineage: manifest.lineage,

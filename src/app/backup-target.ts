@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { DirectoryTarget } from '../backup/directory-target.ts';
+import { ObjectKey } from '../backup/object-cipher.ts';
 import { type ObjectCipher, ObjectStore } from '../backup/object-store.ts';
 import type { BackupTarget } from '../backup/target.ts';
 import { acquireTargetLock, type TargetLock } from '../backup/target-lock.ts';
@@ -28,8 +29,14 @@ export function openTarget(location: string, settings: Settings, signal: AbortSi
     );
   const target = new DirectoryTarget(path, random);
   const throttle = new Throttle(settings.backupBytesPerSecond, clock, signal);
-  const cipher = null;
+  const { backupKey } = settings;
+  const cipher = backupKey === null ? null : new ObjectKey(Buffer.from(backupKey, 'hex'), random);
   return { target, cipher, objects: new ObjectStore({ target, cipher, throttle }) };
+}
+
+/** Whether a backup contains secrets.json. */
+export function includesSecrets({ backupSecrets, backupKey }: Settings): boolean {
+  return backupSecrets === 'always' || backupKey !== null;
 }
 
 /** Milliseconds to wait for another process that uses the target: longer than it takes to ship a journal segment. */

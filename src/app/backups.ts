@@ -10,7 +10,7 @@ import type { Metrics } from '../core/metrics.ts';
 import { BackupService } from '../services/backups.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { isOperatorProof } from '../storage/installation-secrets.ts';
-import { lockTarget, openTarget } from './backup-target.ts';
+import { includesSecrets, lockTarget, openTarget } from './backup-target.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { backgroundScheduler, clock } from './runtime.ts';
 
@@ -33,7 +33,7 @@ export function openBackups(
   resources: ResourceStack,
   { data, logger, metrics }: BackupDependencies,
 ): Backups {
-  const { backupTarget, backupSchedule, backupKeep, backupSecrets } = settings;
+  const { backupTarget, backupSchedule, backupKeep } = settings;
   const openManaged = (location: string): ManagedTarget => {
     const { target, cipher } = openTarget(location, settings, new AbortController().signal);
     return {
@@ -50,7 +50,7 @@ export function openBackups(
     openTarget: (location) => openManaged(location),
     schedule: parseSchedule(backupSchedule),
     keep: backupKeep === null ? null : parseKeepRules(backupKeep),
-    includeSecrets: backupSecrets === 'always',
+    includeSecrets: includesSecrets(settings),
     hasJournal: data.journal !== null,
     clock,
     backgroundScheduler,

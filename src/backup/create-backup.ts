@@ -12,6 +12,7 @@ import { currentFormat } from '../storage/migrations.ts';
 import type { Store } from '../storage/store.ts';
 import {
   type BackedUpFile,
+  checkKey,
   createBackupId,
   formatVersion,
   type Manifest,
@@ -64,7 +65,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Manife
   const { source, target, objects, lock, clock, includeSecrets } = options;
   await target.removeUnfinished();
   // Also detects a target that is damaged or of a newer version, before anything is written.
-  await readManifests(target);
+  for (const earlier of await readManifests(target)) checkKey(earlier, objects);
   const releaseDeletions = source.blobs.holdDeletions();
   try {
     const store = await writeStore(options);
@@ -86,6 +87,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Manife
       blobBytes: blobs.bytes,
       blobs: blobs.lists,
       files,
+      keyCheck: objects.keyCheck,
       hasSecrets: files.some(({ path }) => path === secretsFile),
       addedBytes: objects.storedBytes,
       addedObjects: objects.newObjects,

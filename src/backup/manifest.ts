@@ -37,6 +37,8 @@ export interface Manifest {
   /** List objects: lines [hash, bytes]. */
   readonly blobs: readonly string[];
   readonly files: readonly BackedUpFile[];
+  /** Recognizes the key of its objects; null without encryption. */
+  readonly keyCheck: string | null;
   /** Whether secrets.json is one of the files. */
   readonly hasSecrets: boolean;
   /** Bytes and objects that this backup added to the target. */
@@ -80,6 +82,19 @@ export async function readManifest(target: BackupTarget, id: string): Promise<Ma
       `The backup ${id} has format ${manifest.format}, written by a newer Quarry version. This version supports format ${formatVersion}.`,
     );
   return manifest;
+}
+
+/** Errors: `bad_request` unless the settings have the key of the backup. */
+export function checkKey(
+  { id, keyCheck }: Pick<Manifest, 'id' | 'keyCheck'>,
+  objects: { readonly keyCheck: string | null },
+): void {
+  if (keyCheck === objects.keyCheck) return;
+  const state = keyCheck === null ? 'is not encrypted' : 'is encrypted with another key';
+  throw new AppError(
+    'bad_request',
+    `The backup ${id} ${state}. Set QUARRY_BACKUP_KEY to the key of the target, or use another target.`,
+  );
 }
 
 /** Returns the IDs of all backups, oldest first. */

@@ -140,8 +140,5 @@ function damaged(name: string, reason: string, cause?: unknown): AppError {
 }
 
 function keyMissing(name: string): AppError {
-  return new AppError(
-    'bad_request',
-    `The object ${name} is encrypted. Set QUARRY_BACKUP_IDENTITY_FILE or QUARRY_BACKUP_PASSPHRASE.`,
-  );
+  return new AppError('bad_request', `The object ${name} is encrypted. Set QUARRY_BACKUP_KEY.`);
 }

@@ -43,6 +43,11 @@ export class ObjectStore {
     this.#options = options;
   }
 
+  /** Value by which a manifest recognizes the key; null without encryption. */
+  get keyCheck(): string | null {
+    return this.#options.cipher?.nameOf('') ?? null;
+  }
+
   /** Bytes written to the target. */
   get storedBytes(): number {
     return this.#storedBytes;

@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { listSegments, readFilesOfSegment, removeSegment, type SegmentInfo } from './journal-segments.ts';
-import { listBackupIds, type Manifest, readManifest, removeManifest } from './manifest.ts';
+import { checkKey, listBackupIds, type Manifest, readManifest, removeManifest } from './manifest.ts';
 import { type ObjectCipher, type ObjectStore, objectsFolder } from './object-store.ts';
 import type { BackupTarget } from './target.ts';
 import type { TargetLock } from './target-lock.ts';
@@ -90,6 +90,7 @@ export async function pruneBackups({
   await target.removeUnfinished();
   const manifests: Manifest[] = [];
   for (const id of await listBackupIds(target)) manifests.push(await readManifest(target, id));
+  for (const manifest of manifests) checkKey(manifest, objects);
   const kept = selectKept(manifests, rules);
   // Read before anything is removed: with a damaged list, nothing can be removed safely.
   const used = new Set<string>();

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { mapInOrder } from '../core/async/map-in-order.ts';
 import { listSegments, readFilesOfSegment, readSegment, type SegmentInfo } from './journal-segments.ts';
-import { listBackupIds, type Manifest, readManifest } from './manifest.ts';
+import { checkKey, listBackupIds, type Manifest, readManifest } from './manifest.ts';
 import { checkObject } from './object-format.ts';
 import { readObjectLists } from './object-list.ts';
 import type { ObjectCipher, ObjectStore } from './object-store.ts';
@@ -58,7 +58,9 @@ export async function verifyBackups({
   };
   for (const id of ids) {
     try {
-      await checkAll(listObjects(objects, await readManifest(target, id)));
+      const manifest = await readManifest(target, id);
+      checkKey(manifest, objects);
+      await checkAll(listObjects(objects, manifest));
     } catch (error) {
       report(error);
     }

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 import { createBackup } from '../../src/backup/create-backup.ts';
 import { DirectoryTarget } from '../../src/backup/directory-target.ts';
 import type { Manifest } from '../../src/backup/manifest.ts';
-import { ObjectStore } from '../../src/backup/object-store.ts';
+import { type ObjectCipher, ObjectStore } from '../../src/backup/object-store.ts';
 import { beginRestore, finishRestore, restoreBlobs, restoreStore } from '../../src/backup/restore-files.ts';
 import { type RestorePlan, replaySegments } from '../../src/backup/restore-point.ts';
 import type { BackupTarget } from '../../src/backup/target.ts';
@@ -26,6 +26,7 @@ import {
 export class BackupFixture {
   readonly folder: string;
   readonly target: DirectoryTarget;
+  cipher: ObjectCipher | null = null;
   /** Time of backups. */
   clock: Clock = systemClock;
   #restores = 0;
@@ -52,7 +53,7 @@ export class BackupFixture {
   }
 
   objects(target: BackupTarget = this.target): ObjectStore {
-    return new ObjectStore({ target, cipher: null, throttle: { take: async () => {} } });
+    return new ObjectStore({ target, cipher: this.cipher, throttle: { take: async () => {} } });
   }
 
   async create(source: DataDirectory, target: BackupTarget = this.target): Promise<Manifest> {
@@ -94,7 +95,7 @@ export class BackupFixture {
     const objects = this.objects();
     await restoreStore(
       { path, manifest, objects, random: systemRandom, onProgress: () => undefined },
-      (store) => replaySegments({ target: this.target, cipher: null }, plan, store),
+      (store) => replaySegments({ target: this.target, cipher: this.cipher }, plan, store),
     );
     const data = await this.open(name, { mayBeIncomplete: true });
     await restoreBlobs(data, objects, manifest, () => undefined);

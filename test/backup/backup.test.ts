@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { DirectoryTarget } from '../../src/backup/directory-target.ts';
 import { listBackupIds, readManifests } from '../../src/backup/manifest.ts';
+import { ObjectKey } from '../../src/backup/object-cipher.ts';
 import { parseKeepRules, pruneBackups, selectKept } from '../../src/backup/prune-backups.ts';
 import { beginRestore } from '../../src/backup/restore-files.ts';
 import { verifyBackups } from '../../src/backup/verify-backup.ts';
@@ -34,7 +35,7 @@ const verify = (fixture: BackupFixture) =>
   verifyBackups({
     target: fixture.target,
     objects: fixture.objects(),
-    cipher: null,
+    cipher: fixture.cipher,
     onObject: () => undefined,
   });
 
@@ -231,6 +232,43 @@ t.test('rules keep the newest backup of each period', (t) => {
   t.same(selectKept([], {}), new Set());
   for (const text of ['', 'last', 'last:0', 'yearly:1', 'last:1,']) t.throws(() => parseKeepRules(text));
   t.end();
+});
+
+t.test('an encrypted backup reveals no content, and needs its key', async (t) => {
+  const fixture = new BackupFixture(t);
+  fixture.cipher = new ObjectKey(randomBytes(32), systemRandom);
+  const data = await fixture.open();
+  await writeRows(data, 'a', 1_000);
+  const text = 'a text that must not appear in the target ';
+  const contents = [Buffer.from(text.repeat(5_000)), randomBytes(65_536), randomBytes(65_536 * 2 + 1)];
+  for (const content of contents) await addBlob(data, content);
+  const manifest = await fixture.create(data);
+  t.match(await verify(fixture), { problems: [] });
+  const restored = await fixture.restore(manifest);
+  t.same(await dump(restored), await dump(data));
+  for (const content of contents) {
+    const hash = sha256(content);
+    t.equal(sha256(readFileSync(restored.blobs.path(hash))), hash);
+    t.notOk(
+      fixture.listObjectFiles().some((path) => path.includes(hash)),
+      'names do not reveal contents',
+    );
+  }
+  await restored.close();
+  for (const path of fixture.listObjectFiles())
+    t.notOk(readFileSync(path).includes(text.slice(0, 20)) || readFileSync(path).includes('a0000'));
+  t.equal((await fixture.create(data)).addedObjects, 0, 'unchanged objects are stored once');
+  const [first = '', second = ''] = fixture.listObjectFiles();
+  const content = readFileSync(first);
+  writeFileSync(first, readFileSync(second));
+  t.match((await verify(fixture)).problems, [/cannot be decrypted/], 'exchanged objects are found');
+  writeFileSync(first, content);
+  for (const cipher of [null, new ObjectKey(randomBytes(32), systemRandom)]) {
+    fixture.cipher = cipher;
+    t.match((await verify(fixture)).problems[0], /is encrypted with another key\. Set QUARRY_BACKUP_KEY/);
+    await t.rejects(fixture.create(data), { code: 'bad_request' });
+  }
+  await data.close();
 });
 
 t.test('a target has one user at a time, and the lock of a dead process is taken over', async (t) => {

@@ -39,6 +39,13 @@ export const backupSettings = {
     meaning: 'Maximum rate at which a backup reads data; 0 for no limit',
     unit: 'bytes per second',
   }),
+  backupKey: optionalSetting({
+    pattern: /^[0-9a-fA-F]{64}$/,
+    meaning: 'Key that encrypts backups; without it, they cannot be restored',
+    allowed: '64 hexadecimal digits, for example from `openssl rand -hex 32`',
+    secret: true,
+    defaultMeaning: 'none: backups are not encrypted',
+  }),
   backupSecrets: enumSetting(['encrypted', 'always'], 'encrypted', {
     meaning: 'Backups that contain secrets.json: encrypted backups only, or all',
   }),
