@@ -63,7 +63,9 @@ t.test('a backup of a running server restores all documents, files and search re
     server.url,
   ]);
   t.match(created, { files: 5, has_secrets: false });
-  t.same(await runForJson(['backup', 'list', '--target', target]), { backups: [created] });
+  const listed = await runForJson(['backup', 'list', '--target', target]);
+  t.same(listed.backups, [created]);
+  t.match(listed.recoverable, [{ from_sequence: created.sequence, to_sequence: created.sequence }]);
   t.match(await runForJson(['backup', 'verify', '--target', target]), { backups: 1, problems: [] });
 
   const path = join(folder, 'restored');
