@@ -9,7 +9,14 @@
 namespace quarry {
 namespace {
 
-class SpinLock {
+// Orders nearest first. Among duplicates the newest comes first, because its link list still has free entries.
+bool NearerOrNewer(const Neighbor& left, const Neighbor& right) {
+  return left.score != right.score ? left.score > right.score : left.row > right.row;
+}
+
+}  // namespace
+
+class Graph::SpinLock {
  public:
   explicit SpinLock(std::atomic_flag* flag) : flag_(flag) {
     while (flag_->test_and_set(std::memory_order_acquire)) {
@@ -24,13 +31,6 @@ class SpinLock {
  private:
   std::atomic_flag* const flag_;
 };
-
-// Orders nearest first. Among duplicates the newest comes first, because its link list still has free entries.
-bool NearerOrNewer(const Neighbor& left, const Neighbor& right) {
-  return left.score != right.score ? left.score > right.score : left.row > right.row;
-}
-
-}  // namespace
 
 class Graph::RowLock : public SpinLock {
  public:

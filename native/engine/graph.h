@@ -130,6 +130,7 @@ class Graph {
   // Highest level and its entry row in one word, so that readers never see a partial change: level << 32 | row.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
+  class SpinLock;
   class RowLock;
   class DistanceCounter;
 

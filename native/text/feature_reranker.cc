@@ -7,7 +7,7 @@
 namespace quarry::text {
 namespace {
 
-constexpr std::string_view kContinuation = "##";
+constexpr std::string_view kContinuationBytes = "##";
 
 bool HasDigit(std::u16string_view word, Tokenizer::Scratch* scratch) {
   PlainTokenizer::Normalize(word, scratch);
@@ -34,7 +34,7 @@ FeatureReranker::FeatureReranker(Parameters parameters)
   formsOfPieces_.resize(vocabulary.size());
   // Piece 0 is [UNK].
   for (size_t piece = 1; piece < vocabulary.size(); ++piece) {
-    if (vocabulary[piece].starts_with(kContinuation)) continue;
+    if (vocabulary[piece].starts_with(kContinuationBytes)) continue;
     std::string stem = vocabulary[piece];
     formsOfPieces_[piece] = HashWord(stem);
     ToLightStem(&stem);

@@ -1,0 +1,8 @@
+#include "bridge/addon.cc"
+#include "bridge/completion_queue.cc"
+#include "bridge/fine_chunks.cc"
+#include "bridge/rerank.cc"
+#include "bridge/search_dispatcher.cc"
+#include "bridge/sockets.cc"
+#include "bridge/strings.cc"
+#include "bridge/values.cc"

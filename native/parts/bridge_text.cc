@@ -1,0 +1,2 @@
+#include "bridge/lexicon.cc"
+#include "bridge/text.cc"
