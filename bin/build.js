@@ -1,21 +1,37 @@
 // Builds what Quarry needs to run: packages, native engine, compiled TypeScript, dashboard. Each step compares a
 // fingerprint of its sources with the one of its last run, so that a start without changes takes milliseconds.
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { dirname, join, relative, sep } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { withBuildLock } from './build-lock.js';
+import { computeFingerprint, listFiles, readFileIfExists } from './fingerprint.js';
 import { LaunchError } from './launch-error.js';
+import { addonStep, hasAddon, nativeTestsStep, publishedAddonStep } from './native-steps.js';
 import { runStep } from './run-step.js';
-import { findHeaders, findNpm, missingTools } from './toolchain.js';
+import { requireNpm } from './toolchain.js';
 
 const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
 
-/** Installs and builds what is missing or stale below `root`; rejects with a LaunchError that says what to do. */
+/** Installs and builds everything below `root`, tests included; rejects with a LaunchError that says what to do. */
 export async function ensureBuilt(root) {
   await runStaleSteps(root, [
-    packagesStep(root),
-    nativeStep(root),
+    packagesStep(root, ['ci'], () => true),
+    addonStep(root),
+    nativeTestsStep(root),
+    typescriptStep(root),
+    dashboardStep(root),
+  ]);
+}
+
+/** Installs and builds what the server and the commands need. */
+export async function ensureRunnable(root) {
+  // A published package has no lock file; everything but the addon is built before it is published.
+  if (!existsSync(join(root, 'package-lock.json'))) {
+    await runStaleSteps(root, [publishedAddonStep(root)]);
+    return;
+  }
+  await runStaleSteps(root, [
+    packagesStep(root, hasDevPackages(root) ? ['ci'] : ['ci', '--omit=dev'], (entry) => entry.dev !== true),
+    addonStep(root),
     typescriptStep(root),
     dashboardStep(root),
   ]);
@@ -23,9 +39,8 @@ export async function ensureBuilt(root) {
 
 /** Compiles TypeScript only; the native engine is built when it is missing, not when it is stale. */
 export async function ensureCompiled(root) {
-  const native = nativeStep(root);
-  const nativeOnce = { isCurrent: () => existsSync(addonPath(root)), run: native.run };
-  await runStaleSteps(root, [packagesStep(root), nativeOnce, typescriptStep(root)]);
+  const addonOnce = { isCurrent: () => hasAddon(root), run: addonStep(root).run };
+  await runStaleSteps(root, [packagesStep(root, ['ci'], () => true), addonOnce, typescriptStep(root)]);
 }
 
 async function runStaleSteps(root, steps) {
@@ -38,66 +53,24 @@ async function runStaleSteps(root, steps) {
   });
 }
 
-function packagesStep(root) {
+/** `isNeeded` selects entries of the lock file; `words` are the arguments of npm that install them. */
+function packagesStep(root, words, isNeeded) {
   return {
-    isCurrent: () => packagesAreInstalled(root),
+    isCurrent: () => packagesAreInstalled(root, isNeeded),
     async run() {
       const npm = requireNpm();
       await runStep({
         root,
         title: 'installing packages (npm ci)',
         command: process.execPath,
-        arguments: [npm.cli, 'ci', '--no-audit', '--no-fund'],
+        arguments: [npm.cli, ...words, '--no-audit', '--no-fund'],
         // Versions of npm that ignore allowScripts in package.json run its script, which would download CUDA libraries.
         variables: { ONNXRUNTIME_NODE_INSTALL: 'skip' },
         advice: 'Is the package registry reachable?',
       });
-      if (!packagesAreInstalled(root)) {
+      if (!packagesAreInstalled(root, isNeeded)) {
         throw new LaunchError('npm ci succeeded, but node_modules lacks packages of package-lock.json.');
       }
-    },
-  };
-}
-
-function nativeStep(root) {
-  const stamp = join(root, 'build', 'quarry.stamp');
-  const addon = addonPath(root);
-  const fingerprint = () =>
-    computeFingerprint(
-      root,
-      [
-        'binding.gyp',
-        ...listFiles(root, 'native', () => true),
-        ...listFiles(root, 'test/native', (name) => /\.(cc|h)$/.test(name)),
-      ],
-      [process.platform, process.arch],
-    );
-  return {
-    isCurrent: () => existsSync(addon) && readFileIfExists(stamp) === fingerprint(),
-    async run() {
-      const missing = missingTools();
-      if (missing.length > 0) throw new LaunchError(missingToolsMessage(missing));
-      // Computed before the build: a source that is edited during the build is compiled by the next start.
-      const built = fingerprint();
-      const headers = findHeaders();
-      for (const task of ['configure', 'build']) {
-        await runStep({
-          root,
-          title: task === 'configure' ? 'preparing the native engine' : 'compiling the native engine',
-          command: process.execPath,
-          arguments: [
-            requireNpm().nodeGyp,
-            task,
-            '--release',
-            `--jobs=${availableParallelism()}`,
-            ...(headers === null ? [] : [`--nodedir=${headers}`]),
-          ],
-          advice: 'Quarry needs a compiler that supports C++20 (g++ 11 or clang 14, or newer).',
-        });
-      }
-      if (!existsSync(addon))
-        throw new LaunchError(`The native build did not create ${relative(root, addon)}.`);
-      writeFileSync(stamp, built);
     },
   };
 }
@@ -162,66 +135,25 @@ function dashboardStep(root) {
   };
 }
 
+/** An installation with the packages of the tests keeps them. */
+function hasDevPackages(root) {
+  const text = readFileIfExists(join(root, 'node_modules', '.package-lock.json'));
+  return text !== null && Object.values(JSON.parse(text).packages).some((entry) => entry.dev === true);
+}
+
 /**
- * npm writes node_modules/.package-lock.json when an installation is complete; it must hold every package of the lock
- * file, apart from optional ones that do not fit this platform.
+ * npm writes node_modules/.package-lock.json when an installation is complete; it must hold every needed package of
+ * the lock file, apart from optional ones that do not fit this platform.
  */
-function packagesAreInstalled(root) {
+function packagesAreInstalled(root, isNeeded) {
   const installedText = readFileIfExists(join(root, 'node_modules', '.package-lock.json'));
   if (installedText === null) return false;
   const lockedPackages = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(installedText).packages;
   return Object.entries(lockedPackages).every(([path, entry]) => {
-    if (path === '') return true;
+    if (path === '' || !isNeeded(entry)) return true;
     const installedEntry = installed[path];
-    if (installedEntry === undefined) return entry.optional === true;
+    if (installedEntry === undefined) return entry.optional === true || entry.devOptional === true;
     return installedEntry.version === entry.version && installedEntry.integrity === entry.integrity;
   });
-}
-
-/** Paths relative to `root`, with the separator of this system, sorted; empty when the folder does not exist. */
-function listFiles(root, folder, matches) {
-  const start = join(root, folder);
-  if (!existsSync(start)) return [];
-  return readdirSync(start, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && matches(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => !path.split(sep).includes('node_modules'))
-    .sort();
-}
-
-/** Hash over the names and contents of `paths` and over `context`. */
-function computeFingerprint(root, paths, context) {
-  const hash = createHash('sha256').update(JSON.stringify(context));
-  for (const path of paths) {
-    const content = readFileSync(join(root, path));
-    hash.update(`\n${path} ${content.length}\n`).update(content);
-  }
-  return hash.digest('hex');
-}
-
-function addonPath(root) {
-  return join(root, 'build', 'Release', 'quarry.node');
-}
-
-function readFileIfExists(path) {
-  return existsSync(path) ? readFileSync(path, 'utf8') : null;
-}
-
-function requireNpm() {
-  const npm = findNpm();
-  if (npm === null) {
-    throw new LaunchError(
-      'Quarry needs npm to install its packages and to build; there is none on the PATH or beside Node.js. Install npm, then start again.',
-    );
-  }
-  return npm;
-}
-
-function missingToolsMessage(missing) {
-  return (
-    `Quarry compiles its search engine and needs ${missing.join(' and ')}. ` +
-    'Install the missing tools (Debian, Ubuntu: apt-get install g++ make python3; Fedora: dnf install gcc-c++ make python3; ' +
-    'macOS: xcode-select --install), then start again.'
-  );
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureBuilt } from './build.js';
+import { ensureRunnable } from './build.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const watched = ['src', 'workers', 'web', 'native', 'binding.gyp', 'package-lock.json'];
@@ -41,7 +41,7 @@ async function update() {
 
 async function buildAndRestart() {
   try {
-    await ensureBuilt(root);
+    await ensureRunnable(root);
   } catch (error) {
     process.stderr.write(`quarry: ${error.message}\nquarry: waiting for a change\n`);
     return;

@@ -3,7 +3,7 @@
 // a fresh clone has no others.
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ensureBuilt } from './build.js';
+import { ensureBuilt, ensureRunnable } from './build.js';
 import { LaunchError } from './launch-error.js';
 
 const nodeVersionMin = [20, 19];
@@ -20,8 +20,11 @@ async function launch() {
       `Quarry needs Node.js ${nodeVersionMin.join('.')} or newer; this is ${process.version}.`,
     );
   }
-  await ensureBuilt(root);
-  if (process.argv[2] === 'build') return;
+  if (process.argv[2] === 'build') {
+    await ensureBuilt(root);
+    return;
+  }
+  await ensureRunnable(root);
   await import(pathToFileURL(join(root, 'dist', 'src', 'cli', 'main.js')).href);
 }
 

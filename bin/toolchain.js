@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { LaunchError } from './launch-error.js';
 
 /**
  * Command line of npm and its node-gyp, or null. Searches `npm_execpath` (set by `npm start`), the PATH, and the folder
@@ -17,6 +18,17 @@ export function findNpm(variables = process.env, node = process.execPath) {
     if (existsSync(nodeGyp)) return { cli, nodeGyp };
   }
   return null;
+}
+
+/** Like `findNpm`; throws a LaunchError when there is none. */
+export function requireNpm() {
+  const npm = findNpm();
+  if (npm === null) {
+    throw new LaunchError(
+      'Quarry needs npm to install its packages and to build; there is none on the PATH or beside Node.js. Install npm, then start again.',
+    );
+  }
+  return npm;
 }
 
 /** Descriptions of the tools of the native build that are missing on this machine. */

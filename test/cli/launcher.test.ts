@@ -1,158 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
-
-/**
- * Runs the real launcher in a separate project whose npm, node-gyp, rolldown and vite are small scripts that record
- * their execution and create the same outputs as the real ones.
- */
-
-interface LaunchResult {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-const lock = {
-  packages: { '': { name: 'x' }, 'node_modules/rolldown': { version: '1.0.0', integrity: 'i' } },
-};
-const rolldownManifest = '{"type":"module","exports":{".":"./index.js","./utils":"./utils.js"}}';
-const fakeRolldown = `
-import { readFileSync } from 'node:fs';
-export async function build({ input, output }) {
-  return { output: [{ type: 'chunk', fileName: output.entryFileNames, code: readFileSync(input, 'utf8') }] };
-}
-`;
-const fakeRolldownUtils = `
-import { appendFileSync } from 'node:fs';
-appendFileSync('ran.log', 'rolldown\\n');
-export function transformSync(path, code) {
-  const errors = code.includes('broken') ? [{ message: 'Unexpected token' }] : [];
-  return { code, map: { version: 3, sources: [path], mappings: '' }, errors };
-}
-`;
-const fakeBundler = `
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
-appendFileSync('ran.log', 'vite\\n');
-mkdirSync('dist/web', { recursive: true });
-writeFileSync('dist/web/index.html', '');
-`;
-const fakeNpm = `
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-appendFileSync('ran.log', 'npm ' + process.argv.slice(2, 3) + '\\n');
-writeFileSync('npm-variables', 'ONNXRUNTIME_NODE_INSTALL=' + process.env.ONNXRUNTIME_NODE_INSTALL);
-if (process.env.NPM_FAILS) { console.error('npm error code ENOTFOUND'); process.exit(1); }
-mkdirSync('node_modules/rolldown', { recursive: true });
-writeFileSync('node_modules/rolldown/package.json', ${JSON.stringify(rolldownManifest)});
-writeFileSync('node_modules/rolldown/index.js', ${JSON.stringify(fakeRolldown)});
-writeFileSync('node_modules/rolldown/utils.js', ${JSON.stringify(fakeRolldownUtils)});
-mkdirSync('node_modules/vite/bin', { recursive: true });
-writeFileSync('node_modules/vite/package.json', '{"type":"module"}');
-writeFileSync('node_modules/vite/bin/vite.js', ${JSON.stringify(fakeBundler)});
-const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-delete packages[''];
-writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
-`;
-const fakeNodeGyp = `
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
-appendFileSync('ran.log', 'node-gyp ' + process.argv[2] + '\\n');
-await setTimeout(Number(process.env.GYP_MS ?? 0));
-if (process.argv[2] === 'build') { mkdirSync('build/Release', { recursive: true }); writeFileSync('build/Release/quarry.node', ''); }
-`;
-
-/** Creates a fresh clone without node_modules, build and dist; returns its folder. */
-function freshClone(t: Test): string {
-  const folder = t.testdir({
-    'package.json': '{"type": "module"}',
-    'package-lock.json': JSON.stringify(lock),
-    'tsconfig.json': '{}',
-    'binding.gyp': '{}',
-    native: { 'a.cc': 'one' },
-    src: {
-      cli: { 'main.ts': "console.log('handed over: ' + process.argv.slice(2).join(' '));" },
-      search: { 'filter.ts': '' },
-    },
-    web: { 'index.html': '', 'picture.png': '' },
-    npm: {
-      'package.json': '{"type": "module"}',
-      bin: { 'npm-cli.js': fakeNpm },
-      node_modules: {
-        'node-gyp': { 'package.json': '{"type": "module"}', bin: { 'node-gyp.js': fakeNodeGyp } },
-      },
-    },
-    tools: {},
-  });
-  cpSync(join(projectRoot, 'bin'), join(folder, 'bin'), { recursive: true });
-  for (const tool of ['g++', 'make', 'python3']) {
-    writeFileSync(join(folder, 'tools', tool), '#!/bin/sh\nexit 0\n');
-    chmodSync(join(folder, 'tools', tool), 0o755);
-  }
-  return folder;
-}
-
-function start(
-  folder: string,
-  words: readonly string[],
-  variables: Record<string, string> = {},
-): ChildProcess {
-  // Without NODE_OPTIONS: the test runner would inject its loaders into the launcher, whose folder has no packages.
-  return spawn(
-    '/usr/bin/env',
-    ['-u', 'NODE_OPTIONS', process.execPath, join(folder, 'bin', 'quarry.js'), ...words],
-    {
-      cwd: folder,
-      env: {
-        PATH: join(folder, 'tools'),
-        npm_execpath: join(folder, 'npm', 'bin', 'npm-cli.js'),
-        ...variables,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-}
-
-async function ended(child: ChildProcess): Promise<LaunchResult> {
-  let out = '';
-  let err = '';
-  child.stdout?.on('data', (part) => {
-    out += part;
-  });
-  child.stderr?.on('data', (part) => {
-    err += part;
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, out, err };
-}
-
-/** Steps executed since the last call. */
-function runSteps(folder: string): string[] {
-  const log = join(folder, 'ran.log');
-  const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
-  rmSync(log, { force: true });
-  return lines;
-}
-
-const everything = ['npm ci', 'node-gyp configure', 'node-gyp build', 'rolldown', 'vite'];
+import {
+  addonSteps,
+  ended,
+  everything,
+  freshClone,
+  lock,
+  nativeTestSteps,
+  runnable,
+  runSteps,
+  start,
+} from './fake-clone.ts';
 
 t.test('a fresh clone installs, builds and runs the command; the next start only runs it', async (t) => {
   const folder = freshClone(t);
   const first = await ended(start(folder, ['search', 'a b']));
   t.equal(first.code, 0, first.err);
   t.equal(first.out, 'handed over: search a b\n', 'progress is not mixed with the output of a command');
-  t.same(runSteps(folder), everything);
+  t.same(runSteps(folder), runnable);
   t.match(first.err, /quarry: installing packages \(npm ci\): done in \d+ s/);
   const second = await ended(start(folder, ['status']));
   t.equal(second.err, '');
@@ -191,8 +60,16 @@ t.test('only stale steps run again', async (t) => {
     packages: { ...newer.packages, 'node_modules/mac': { version: '1.0.0', optional: true } },
   };
   const cases: [string, () => void, string[]][] = [
-    ['a native source', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), everything.slice(1, 3)],
-    ['a new native file', () => writeFileSync(join(folder, 'native', 'b.h'), ''), everything.slice(1, 3)],
+    [
+      'a native source',
+      () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'),
+      [...addonSteps, ...nativeTestSteps],
+    ],
+    [
+      'a new native file',
+      () => writeFileSync(join(folder, 'native', 'b.h'), ''),
+      [...addonSteps, ...nativeTestSteps],
+    ],
     ['a TypeScript source', () => writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '1;'), ['rolldown']],
     [
       'the lock file',
@@ -207,13 +84,14 @@ t.test('only stale steps run again', async (t) => {
       ['rolldown', 'vite'],
     ],
     ['a missing dashboard', () => rmSync(join(folder, 'dist', 'web'), { recursive: true }), ['vite']],
-    [
-      'a missing addon',
-      () => rmSync(join(folder, 'build', 'Release', 'quarry.node')),
-      everything.slice(1, 3),
-    ],
+    ['a missing addon', () => rmSync(join(folder, 'build', 'Release', 'quarry.node')), []],
     ['a missing dist', () => rmSync(join(folder, 'dist'), { recursive: true }), ['rolldown', 'vite']],
     ['missing packages', () => rmSync(join(folder, 'node_modules'), { recursive: true }), ['npm ci']],
+    [
+      'a native test',
+      () => writeFileSync(join(folder, 'test', 'native', 'a_test.cc'), 'two'),
+      nativeTestSteps,
+    ],
     ['touching without a change', () => writeFileSync(join(folder, 'native', 'a.cc'), 'two'), []],
   ];
   for (const [what, change, expected] of cases) {
@@ -248,7 +126,7 @@ t.test('without compiler, make or Python, the error message lists the packages t
     failed.err,
     /quarry: Quarry compiles .* needs a C\+\+20 compiler and python3\. Install the missing tools \(Debian, Ubuntu: apt-get/,
   );
-  t.same(runSteps(folder), ['npm ci']);
+  t.same(runSteps(folder), ['npm ci --omit=dev']);
   t.equal(failed.out, '');
 });
 
@@ -293,6 +171,39 @@ t.test(
   },
 );
 
+t.test('a start keeps the packages of the tests, and needs none of them', async (t) => {
+  const folder = freshClone(t);
+  const withTests = { packages: { ...lock.packages, 'node_modules/tap': { version: '1.0.0', dev: true } } };
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(withTests));
+  mkdirSync(join(folder, 'node_modules'));
+  const installed = join(folder, 'node_modules', '.package-lock.json');
+  writeFileSync(
+    installed,
+    JSON.stringify({ packages: { 'node_modules/tap': { version: '1.0.0', dev: true } } }),
+  );
+  await ended(start(folder, ['status']));
+  t.equal(runSteps(folder)[0], 'npm ci');
+  writeFileSync(installed, JSON.stringify(lock));
+  t.equal((await ended(start(folder, ['status']))).code, 0);
+  t.same(runSteps(folder), []);
+});
+
+t.test('a published package compiles only if its prebuilt addon is missing', async (t) => {
+  const folder = freshClone(t);
+  mkdirSync(join(folder, 'dist', 'src', 'cli'), { recursive: true });
+  cpSync(join(folder, 'src', 'cli', 'main.ts'), join(folder, 'dist', 'src', 'cli', 'main.js'));
+  rmSync(join(folder, 'package-lock.json'));
+  t.equal((await ended(start(folder, ['status']))).out, 'handed over: status\n');
+  t.same(runSteps(folder), addonSteps);
+  rmSync(join(folder, 'build'), { recursive: true });
+  const prebuilt = join(folder, 'node_modules', '@quarry', `native-${process.platform}-${process.arch}`);
+  mkdirSync(prebuilt, { recursive: true });
+  writeFileSync(join(prebuilt, 'package.json'), '{"main": "quarry.node"}');
+  writeFileSync(join(prebuilt, 'quarry.node'), '');
+  t.equal((await ended(start(folder, ['status']))).out, 'handed over: status\n');
+  t.same(runSteps(folder), []);
+});
+
 t.test('two launchers at once build once, and both run their command', async (t) => {
   const folder = freshClone(t);
   const both = await Promise.all([1, 2].map(() => ended(start(folder, ['status'], { GYP_MS: '700' }))));
@@ -303,7 +214,7 @@ t.test('two launchers at once build once, and both run their command', async (t)
       [0, 'handed over: status\n'],
     ],
   );
-  t.same(runSteps(folder), everything);
+  t.same(runSteps(folder), runnable);
   t.match(both.map((one) => one.err).join(''), /quarry: process \d+ is building; waiting for it/);
   t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
 });
