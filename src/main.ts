@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
 import { apiVersion } from './app/request-handler.ts';
+import { createServiceNotifier, type ServiceNotifier } from './app/service-notifier.ts';
 import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
 import type { Settings } from './config/schema.ts';
@@ -15,16 +16,34 @@ export async function main(settings: Settings): Promise<void> {
   disablePretenuring();
   ignoreClosedOutput();
   const stopRequests = new StopRequests(systemClock, isStartedByNpm());
+  const notifier = createServiceNotifier();
+  try {
+    await serve(settings, stopRequests, notifier);
+  } finally {
+    notifier?.close();
+  }
+  process.stdout.write('Stopped\n');
+}
+
+async function serve(
+  settings: Settings,
+  stopRequests: StopRequests,
+  notifier: ServiceNotifier | null,
+): Promise<void> {
   const app = await startApp(settings);
   const stopped = stopRequests.wait();
   try {
-    await Promise.race([app.loaded.then(() => printStartupMessage(app, settings)), stopped]);
+    const ready = app.loaded.then(() => {
+      printStartupMessage(app, settings);
+      notifier?.ready();
+    });
+    await Promise.race([ready, stopped]);
     await stopped;
+    notifier?.stopping();
     process.stdout.write(`${stoppingLine(app.countRunningRequests(), settings)}\n`);
   } finally {
     await app.close();
   }
-  process.stdout.write('Stopped\n');
 }
 
 /** A server continues, and stops cleanly, when its terminal or the reader of its output is gone. */

@@ -1,10 +1,17 @@
 #include "bridge/sockets.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "bridge/catch_out_of_memory.h"
@@ -41,11 +48,38 @@ Napi::Value LimitReceiveBuffers(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), limited);
 }
 
+// Sends a datagram without blocking. Returns 0 or the error number. An address that starts with '@' is in the abstract
+// namespace of Linux.
+int SendDatagram(const std::string& address, const std::string& message) {
+  sockaddr_un target{};
+  target.sun_family = AF_UNIX;
+  if (address.empty() || address.size() >= sizeof(target.sun_path)) return EINVAL;
+  std::memcpy(target.sun_path, address.data(), address.size());
+  if (address[0] == '@') target.sun_path[0] = '\0';
+  const int descriptor = socket(AF_UNIX, SOCK_DGRAM, 0);
+  if (descriptor < 0) return errno;
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
+  const ssize_t sent = sendto(descriptor, message.data(), message.size(), MSG_DONTWAIT,
+                              reinterpret_cast<const sockaddr*>(&target), size);
+  const int error = sent < 0 ? errno : 0;
+  close(descriptor);
+  return error;
+}
+
+Napi::Value SendUnixDatagram(const Napi::CallbackInfo& info) {
+  const std::string address = info[0].As<Napi::String>().Utf8Value();
+  const int error = SendDatagram(address, info[1].As<Napi::String>().Utf8Value());
+  if (error != 0) throw Napi::Error::New(info.Env(), std::generic_category().message(error));
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void AddSocketFunctions(Napi::Env env, Napi::Object exports) {
   exports.Set("limitReceiveBuffers",
               Napi::Function::New<CatchOutOfMemory<LimitReceiveBuffers>>(env, "limitReceiveBuffers"));
+  exports.Set("sendUnixDatagram", Napi::Function::New<CatchOutOfMemory<SendUnixDatagram>>(env, "sendUnixDatagram"));
 }
 
 }  // namespace quarry

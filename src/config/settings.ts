@@ -57,6 +57,23 @@ export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event === 'start';
 }
 
+/** What systemd tells a service of type `notify`; not settings of Quarry. */
+export interface ServiceManager {
+  /** Unix socket for the states of the service. */
+  readonly socket: string;
+  /** The service is restarted if it sends no sign of life for this long; null if systemd does not watch it. */
+  readonly watchdogMs: number | null;
+}
+
+/** Returns null unless a service manager started this process and wants to know its state. */
+export function readServiceManager(): ServiceManager | null {
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = process.env;
+  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return null;
+  const isWatched = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
+  const watchdogMs = Number(WATCHDOG_USEC) / 1_000;
+  return { socket: NOTIFY_SOCKET, watchdogMs: isWatched && watchdogMs > 0 ? watchdogMs : null };
+}
+
 interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;

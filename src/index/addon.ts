@@ -2,6 +2,7 @@
  * Loads the native library; no other file may load it. The types are the contract with
  * `native/bridge/addon.cc`.
  */
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { projectRoot } from '../core/root.ts';
@@ -159,6 +160,15 @@ export interface Addon extends NativeText {
    * accepted later have the same. Returns the number of sockets found.
    */
   limitReceiveBuffers(port: number, bytes: number): number;
+  /** Sends a datagram to a Unix socket without blocking, which Node.js cannot. Throws with the reason of the system. */
+  sendUnixDatagram(address: string, message: string): void;
 }
 
-export const addon: Addon = createRequire(import.meta.url)(join(projectRoot, 'build/Release/quarry.node'));
+/** A build in the project is preferred to the package with the prebuilt addon. */
+function loadAddon(): Addon {
+  const require = createRequire(import.meta.url);
+  const built = join(projectRoot, 'build/Release/quarry.node');
+  return require(existsSync(built) ? built : `@quarry/native-${process.platform}-${process.arch}`) as Addon;
+}
+
+export const addon: Addon = loadAddon();
