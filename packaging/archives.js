@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.js';
 
-const zstdLevel = '-12';
+const zstdLevel = 9;
 
 /** Writes `name` below `parent` to a .tar.zst. */
 export function writeArchive({ parent, name, output, seconds }) {
@@ -18,14 +18,14 @@ export function writeArchive({ parent, name, output, seconds }) {
     ...['--owner=0', '--group=0', '--numeric-owner', '--mode=u+rwX,go+rX,go-w'],
     name,
   ]);
-  run('zstd', ['--quiet', '--force', '--single-thread', zstdLevel, tar, '-o', output]);
+  run('zstd', ['--quiet', '--force', '--single-thread', `-${zstdLevel}`, tar, '-o', output]);
   rmSync(tar);
 }
 
 /** dpkg-deb sorts names and takes the time from SOURCE_DATE_EPOCH. */
 export function writeDebianPackage({ folder, output, seconds }) {
   run('find', [folder, '-exec', 'touch', '--no-dereference', `--date=@${seconds}`, '{}', '+']);
-  run('dpkg-deb', ['-Zzstd', '-z12', '--root-owner-group', '--threads-max=1', '--build', folder, output], {
+  run('dpkg-deb', ['-Zzstd', `-z${zstdLevel}`, '--root-owner-group', '--threads-max=1', '--build', folder, output], {
     env: { SOURCE_DATE_EPOCH: String(seconds) },
   });
 }

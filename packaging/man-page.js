@@ -36,9 +36,13 @@ function commandLines({ usage, summary, options = [], examples }) {
   ];
 }
 
-/** A dash would become a hyphen, and a leading dot or apostrophe a request. */
+/** A dash would become a hyphen, a leading dot or apostrophe a request; other letters than ASCII need a name. */
 function escapeText(text) {
-  return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^([.'])/gm, '\\&$1');
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/^([.'])/gm, '\\&$1')
+    .replace(/[^\n -~]/gu, (letter) => `\\[u${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
 }
 
 function capital(text) {

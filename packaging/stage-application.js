@@ -8,8 +8,15 @@ import { run } from './run.js';
 const builtFolders = ['src', 'workers', 'chunks', 'web'];
 const rootFiles = ['LICENSE', 'CHANGELOG.md'];
 
-/** Starts the server with the Node.js beside it, from any folder and through links. */
+/**
+ * Starts the server with the Node.js beside it, from any folder and through links. The prebuilt RocksDB uses AVX2 without
+ * a check, and would end the process with SIGILL.
+ */
 const launcher = `#!/bin/sh
+if [ "$1" = serve ] && ! grep --quiet --word-regexp avx2 /proc/cpuinfo; then
+  echo 'quarry: the server needs a processor with AVX2 (Intel Haswell, AMD Excavator, or newer).' >&2
+  exit 1
+fi
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/bin/node" --max-semi-space-size=32 "$here/dist/src/cli/main.js" "$@"
 `;
