@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assert } from './assert.ts';
 
@@ -24,3 +24,12 @@ export const projectRoot: string = findRoot();
  * starting module would break where modules are bundled.
  */
 export const compiledRoot: string = join(projectRoot, 'dist');
+
+/** Folders with packages: the one of the project, and the one that npm installed the published package into. */
+function findPackageFolders(): string[] {
+  const own = join(projectRoot, 'node_modules');
+  const parent = dirname(projectRoot);
+  return [own, ...(basename(parent) === 'node_modules' ? [parent] : [])].filter(existsSync);
+}
+
+export const packageFolders: readonly string[] = findPackageFolders();

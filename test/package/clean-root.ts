@@ -54,10 +54,12 @@ export class CleanRoot {
     const user = userId === undefined ? '' : `--userspec=${userId}:${userId}`;
     const setUp = [
       'set -e',
+      // The test runner would inject its loaders.
+      'unset NODE_OPTIONS',
       'ip link set lo up',
-      `mount -t proc proc ${root}/proc`,
       ...(writable === undefined ? [] : [`mount --bind ${root} ${root}`, `mount -o remount,bind,ro ${root}`]),
       ...(writable ?? []).map((path) => `mount --bind ${root}.writable${path} ${root}${path}`),
+      `mount -t proc proc ${root}/proc`,
       `mount -t tmpfs tmpfs ${root}/tmp`,
       ...Object.entries(folders).map(([path, source]) => `mount --bind ${source} ${root}${path}`),
       `exec chroot ${user} ${root} /bin/sh -ec "$SCRIPT"`,

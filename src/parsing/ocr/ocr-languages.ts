@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { projectRoot } from '../../core/root.ts';
+import { packageFolders } from '../../core/root.ts';
 
 /** Data of one language for the embedded OCR engine. */
 export interface OcrLanguageData {
@@ -20,13 +20,13 @@ export function getLanguagePackage(language: string): string {
  */
 export function findLanguageData(language: string, dataFolder: string | null): OcrLanguageData | null {
   if (!/^\w+$/.test(language)) return null; // names of scripts contain a slash; only the binary supports them
-  const packageFolder = join(projectRoot, 'node_modules', getLanguagePackage(language));
+  const folders = packageFolders.map((folder) => join(folder, getLanguagePackage(language)));
   const files = [
     ...(dataFolder === null
       ? []
       : ['.traineddata.gz', '.traineddata'].map((ending) => join(resolve(dataFolder), language + ending))),
-    ...['4.0.0_best_int', '4.0.0'].map((variant) =>
-      join(packageFolder, variant, `${language}.traineddata.gz`),
+    ...folders.flatMap((folder) =>
+      ['4.0.0_best_int', '4.0.0'].map((variant) => join(folder, variant, `${language}.traineddata.gz`)),
     ),
   ];
   const file = files.find(existsSync);

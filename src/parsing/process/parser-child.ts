@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { join, sep } from 'node:path';
 import type { Writable } from 'node:stream';
 import { assert } from '../../core/assert.ts';
-import { compiledRoot, projectRoot } from '../../core/root.ts';
+import { compiledRoot, packageFolders, projectRoot } from '../../core/root.ts';
 import { processLimits } from '../limits.ts';
 import { allocateUser, assignUser, releaseUser } from '../sandbox-users.ts';
 import { findInstallFolder, type Sandbox, signalExitCodeBase, wrapCommand } from '../tools/sandbox.ts';
@@ -212,9 +212,9 @@ function getSignal(code: number | null): NodeJS.Signals | null {
 }
 
 function listDependencyPaths(): string[] {
-  const folder = join(projectRoot, 'node_modules');
   // If the folder is a link, Node reads the link itself before following it.
-  return [folder, realpathSync(folder), join(projectRoot, 'package.json')];
+  const folders = packageFolders.flatMap((folder) => [folder, realpathSync(folder)]);
+  return [...folders, join(projectRoot, 'package.json')];
 }
 
 /**
