@@ -4,6 +4,7 @@ import { AppError, type NonMember } from '../core/app-error.ts';
 import { Mutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { putDeletion } from '../storage/deletions.ts';
 import {
   noOverrides,
   type Organization,
@@ -168,6 +169,7 @@ export class OrganizationDirectory {
       const ended = [
         ...this.#records.update({ ...before, deletedAt: this.#clock.now() }),
         ...extraOperations,
+        putDeletion('organization', organizationId),
         this.#audit.entryOperation({ ...entry, details: { name: before.name } }),
       ];
       // Allowed on a full disk, because it frees space.

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type BackupProgress, createBackup } from '../backup/create-backup.ts';
+import { readDeletionLedger } from '../backup/deletion-ledger.ts';
 import { listSegments, recoverableWindows } from '../backup/journal-segments.ts';
 import { checkKey, type Manifest, readManifests } from '../backup/manifest.ts';
 import { type PruneResult, parseKeepRules, pruneBackups } from '../backup/prune-backups.ts';
@@ -16,7 +17,9 @@ import { recordVerifiedRestore } from '../backup/verified-restore.ts';
 import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../core/logger.ts';
+import { type AppliedDeletions, applyDeletions } from '../storage/apply-deletions.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
+import { writeDeletions } from '../storage/deletions.ts';
 import { StoreLockedError } from '../storage/rocksdb.ts';
 import { includesSecrets, openTarget, withTargetLock } from './backup-target.ts';
 import { checkRestored, type RestoredCheck } from './check-restored.ts';
@@ -111,6 +114,8 @@ export interface RestoreResult {
   readonly sequence: number;
   readonly blobs: number;
   readonly check: RestoredCheck;
+  /** Deleted after the restored moment, and therefore again. */
+  readonly deletions: AppliedDeletions;
   /** Reason why the target does not record the verified restore, such as a read-only file system. */
   readonly recordError: string | null;
 }
@@ -121,7 +126,8 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   const path = resolve(command.path);
   const settings: Settings = { ...command.settings, data: path };
   const { target, objects, cipher } = openTarget(location, settings, signal);
-  const plan = planRestore(await readManifests(target), await listSegments(target), command.point);
+  const [manifests, segments] = [await readManifests(target), await listSegments(target)];
+  const plan = planRestore(manifests, segments, command.point);
   const { manifest } = plan;
   checkKey(manifest, objects);
   const record = {
@@ -136,7 +142,7 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
   );
   const logger = createLogger('warn', settings.logFormat);
   const resources = new ResourceStack();
-  let result: Pick<RestoreResult, 'blobs' | 'check'>;
+  let result: Pick<RestoreResult, 'blobs' | 'check' | 'deletions'>;
   try {
     const data = await openDataDirectory({
       path,
@@ -147,9 +153,12 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
       mayBeIncomplete: true,
     });
     resources.add(() => data.close());
+    const ledger = await readDeletionLedger({ target, objects, cipher }, manifests, segments);
+    await writeDeletions(data.store, ledger);
+    const deletions = await applyDeletions(data.store, clock.now());
     const blobs = await restoreBlobs(data, objects, manifest, onProgress);
     command.onCheck();
-    result = { blobs, check: await checkRestored(settings, resources, { data, logger }) };
+    result = { blobs, deletions, check: await checkRestored(settings, resources, { data, logger }) };
   } finally {
     await resources.close();
   }

@@ -214,7 +214,7 @@ async function restore(
     throw new AppError('bad_request', 'Set --data to the new data directory of the restored backup.');
   const { restoreBackup } = await loadBackupCommands();
   const bar = new ProgressBar('Restore', context.terminal, context.clock);
-  const { manifest, sequence, blobs, check, recordError } = await restoreBackup({
+  const { manifest, sequence, blobs, check, deletions, recordError } = await restoreBackup({
     ...readCommand(context, options),
     path: options.data,
     point: readPoint(options),
@@ -225,6 +225,12 @@ async function restore(
   bar.finish(
     `Restored backup ${manifest.id} to sequence ${sequence} in ${options.data}: ${formatCount(check.collections, 'collection')}, ${formatCount(check.documents, 'document')}, ${formatCount(blobs, 'file')}; searched for ${formatCount(check.searches, 'document')}.`,
   );
+  const deleted = [
+    formatCount(deletions.keys, 'API key'),
+    formatCount(deletions.organizations, 'organization'),
+    formatCount(deletions.users, 'user'),
+  ];
+  context.terminal.note(`Deleted later, and therefore again: ${deleted.join(', ')}. All sessions ended.\n`);
   if (recordError !== null)
     context.terminal.note(`The target does not show this verified restore: ${recordError}\n`);
   if (!manifest.hasSecrets)
@@ -232,7 +238,9 @@ async function restore(
       'The backup contains no secrets.json, so a new secret was created: invitations, file URLs and encrypted values issued before are invalid.\n',
     );
   if (options.json === true)
-    context.terminal.out(JSON.stringify({ backup: manifest.id, sequence, files: blobs, ...check }));
+    context.terminal.out(
+      JSON.stringify({ backup: manifest.id, sequence, files: blobs, ...check, deleted: deletions }),
+    );
   return exitCodes.done;
 }
 

@@ -1,4 +1,5 @@
 import type { KeyPermission } from '../schemas/principal.ts';
+import { putDeletion } from './deletions.ts';
 import { hash, tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
@@ -103,6 +104,7 @@ export class ApiKeys {
       keysTable.delete([organizationId, keyId]),
       keyHashesTable.delete([secretHash]),
       lastUsesTable.delete([organizationId, keyId]),
+      putDeletion('api key', keyId),
     ];
   }
 

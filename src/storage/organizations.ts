@@ -1,3 +1,4 @@
+import { clearDeletion } from './deletions.ts';
 import { tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
@@ -101,6 +102,7 @@ export class Organizations {
         'the organization id is unused',
       ),
       organizationsTable.put([organizationId], organization),
+      clearDeletion('organization', organizationId),
     ];
   }
 

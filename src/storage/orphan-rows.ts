@@ -41,6 +41,7 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   repeatableCalls: 'anywhere',
   buckets: 'organization',
   usedLinks: 'anywhere',
+  deletions: 'anywhere',
   documents: 'collection',
   documentId: 'document',
   versions: 'collection',

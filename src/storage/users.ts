@@ -1,3 +1,4 @@
+import { putDeletion } from './deletions.ts';
 import { tables, text, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
@@ -68,7 +69,7 @@ export class Users {
   }
 
   delete({ userId, email }: User): WriteOperation[] {
-    return [usersTable.delete([userId]), emailTable.delete([email])];
+    return [usersTable.delete([userId]), emailTable.delete([email]), putDeletion('user', userId)];
   }
 
   /**
