@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { projectRoot } from '../../src/core/root.ts';
+import { fileURLToPath } from 'node:url';
 import { TapDigest } from './tap-digest.ts';
 
 /**
- * `node dist/test/run/main.js [--totals=FILE] [words for "tap run"]` runs the tests and prints a line per finished file,
+ * `node dist/test/run/main.js [--totals=FILE] [words for files.js]` runs the tests and prints a line per finished file,
  * the whole output of failed files, and finally the failed tests and the totals. The exit status is that of tap.
  * `--totals` also writes the totals as JSON.
  */
@@ -18,8 +17,8 @@ const words = commandLineArguments.filter((word) => !word.startsWith(totalsFlag)
 
 const started = performance.now();
 const digest = new TapDigest((line) => void process.stdout.write(`${line}\n`));
-const program = join(projectRoot, 'node_modules', '.bin', 'tap');
-const tap = spawn(program, ['run', '--reporter=tap', ...words], { stdio: ['inherit', 'pipe', 'inherit'] });
+const program = fileURLToPath(new URL('files.js', import.meta.url));
+const tap = spawn(process.execPath, [program, ...words], { stdio: ['inherit', 'pipe', 'inherit'] });
 const ended = once(tap, 'close');
 for await (const line of createInterface({ input: tap.stdout })) digest.line(line);
 const [status] = (await ended) as [number | null];

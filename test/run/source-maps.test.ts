@@ -36,5 +36,6 @@ t.test('stack traces show lines of TypeScript, in the main thread and in workers
 });
 
 t.test('all test runs use source maps', async (t) => {
-  t.match(readFileSync(join(projectRoot, '.taprc'), 'utf8'), '--enable-source-maps');
+  for (const file of ['.taprc', 'test/run/files.ts', 'bin/test-one.js'])
+    t.match(readFileSync(join(projectRoot, file), 'utf8'), '--enable-source-maps', file);
 });
