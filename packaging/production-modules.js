@@ -58,7 +58,7 @@ const unneededFolders = new Set(['test', 'tests', '__tests__', 'docs', 'doc', 'e
 const neededParts = {
   'onnxruntime-node': /^(?:package\.json$|dist\/|LICENSE|bin\/napi-v6\/linux\/x64\/)/,
   '@nxtedition/rocksdb': /^(?:[^/]+\.js$|package\.json$|LICENSE|prebuilds\/linux-x64\/)/,
-  'tesseract.js-core': /^(?:package\.json$|LICENSE|index\.js$|tesseract-core-(?:simd-|relaxedsimd-)?lstm\.(?:js|wasm)$)/,
+  'tesseract.js-core': /^(?:package\.json$|LICENSE|index\.js$|tesseract-core(?:-\w+)*\.(?:js|wasm)$)/,
   'tesseract.js': /^(?:package\.json$|LICENSE|src\/)/,
   'pdfjs-dist': /^(?:package\.json$|LICENSE|legacy\/build\/pdf(?:\.worker)?\.mjs$|cmaps\/|standard_fonts\/|iccs\/|wasm\/)/,
 };

@@ -84,8 +84,8 @@ export class CleanRoot {
     return existsSync(join(this.folder, path));
   }
 
-  remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+  /** Deletes the data that programs wrote below `writable` paths. */
+  clearWritable(): void {
     rmSync(`${this.folder}.writable`, { recursive: true, force: true });
   }
 }

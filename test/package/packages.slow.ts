@@ -43,7 +43,7 @@ use_server() {
     sleep 0.2
   done
   "$@" ingest /samples
-  for query in 'how long do refunds take?' 'aardwolf termites' 'playground results'; do
+  for query in 'what does a volcano erupt?' 'aardwolf termites' 'playground results'; do
     "$@" search --json --k 1 "$query"
   done
   kill -TERM $server
@@ -69,7 +69,7 @@ wait $server
 
 function writeSamples(folder: string): void {
   mkdirSync(folder);
-  writeFileSync(join(folder, 'refunds.md'), '# Refunds\n\nA refund takes five working days.\n');
+  writeFileSync(join(folder, 'volcano.md'), '# Volcanoes\n\nA volcano erupts molten basalt.\n');
   writeFileSync(join(folder, 'animals.pdf'), buildPdf(['The aardwolf eats termites at night.']));
   // Has no text: found only if the embedded OCR engine reads it.
   cpSync(join(projectRoot, 'web', 'pictures', 'playground.png'), join(folder, 'picture.png'));
@@ -84,7 +84,7 @@ function expectAnswers(t: Test, root: CleanRoot, command: string, options: RunOp
   });
   t.equal(status, 0, output);
   t.match(output, /3 indexed, 0 failed/);
-  for (const path of ['refunds.md', 'animals.pdf', 'picture.png']) t.match(output, `"path":"${path}"`);
+  for (const path of ['volcano.md', 'animals.pdf', 'picture.png']) t.match(output, `"path":"${path}"`);
   t.match(output, /\nStopped\n/);
 }
 
@@ -144,6 +144,7 @@ t.test('packages for Linux', { skip: missing ?? false }, async (t) => {
     checkService(t, root);
     const userId = Number(root.run('id -u quarry').output);
     expectAnswers(t, root, '/usr/bin/quarry', { userId, writable: ['/var/lib/quarry'] });
+    root.clearWritable();
     t.equal(root.run('touch /var/lib/quarry/document && dpkg --remove quarry').status, 0);
     t.ok(root.has('/var/lib/quarry/document'), 'a removal keeps the data');
     t.ok(root.has('/etc/quarry/quarry.env'));
