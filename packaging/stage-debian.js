@@ -25,7 +25,7 @@ export function stageDebian({ root, application, folder, manifest, manPage }) {
   for (const script of ['postinst', 'prerm', 'postrm'])
     copyFile(join(sources, script), join(folder, 'DEBIAN', script), 0o755);
   writeText(join(folder, 'DEBIAN', 'conffiles'), '/etc/quarry/quarry.env\n');
-  writeText(join(folder, 'DEBIAN', 'control'), control(manifest, installedKibibytes(folder)));
+  writeText(join(folder, 'DEBIAN', 'control'), control(manifest, installedSizeOf(folder)));
   run('chmod', ['-R', 'u+rwX,go+rX,go-w', folder]);
 }
 
@@ -47,7 +47,7 @@ Description: self-hosted document retrieval server
 }
 
 /** As Policy 5.6.20 defines it: each file rounded up to a KiB. */
-function installedKibibytes(folder) {
+function installedSizeOf(folder) {
   const sizes = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => Math.ceil(statSync(join(entry.parentPath, entry.name)).size / 1024));
