@@ -156,21 +156,7 @@ t.test('packages for Linux', { skip: missing ?? false }, async (t) => {
   });
 
   t.test('Dockerfile', (t) => {
-    const file = readDockerfile(join(projectRoot, 'deploy', 'Dockerfile'));
-    for (const step of file.steps) {
-      const { status, output } = root.run(step, { folders: { '/packages': packages } });
-      t.equal(status, 0, output);
-    }
-    const image = {
-      userId: file.userId,
-      writable: [file.volume],
-      variables: { ...variables, ...file.variables },
-    };
-    t.same(file.command, ['/usr/bin/quarry', 'serve']);
-    expectAnswers(t, root, '/usr/bin/quarry', image);
-    const check = file.healthCheck.map((word) => `'${word}'`).join(' ');
-    const { status, output } = root.run(checkHealth.replace('CHECK', check), image);
-    t.equal(status, 0, output);
+    replayDockerfile(t, root);
     t.end();
   });
 });
@@ -225,4 +211,23 @@ function checkService(t: Test, root: CleanRoot): void {
   const verify = spawnSync('systemd-analyze', ['verify', '--man=no', copy], { encoding: 'utf8' });
   if (verify.error !== undefined) t.comment('systemd-analyze is not installed: the unit is not verified');
   else t.same([verify.status, verify.stderr], [0, '']);
+}
+
+/** Runs the steps of the Dockerfile, then its commands as its user, with a read-only root file system. */
+function replayDockerfile(t: Test, root: CleanRoot): void {
+  const file = readDockerfile(join(projectRoot, 'deploy', 'Dockerfile'));
+  for (const step of file.steps) {
+    const { status, output } = root.run(step, { folders: { '/packages': packages } });
+    t.equal(status, 0, output);
+  }
+  const image = {
+    userId: file.userId,
+    writable: [file.volume],
+    variables: { ...variables, ...file.variables },
+  };
+  t.same(file.command, ['/usr/bin/quarry', 'serve']);
+  expectAnswers(t, root, '/usr/bin/quarry', image);
+  const check = file.healthCheck.map((word) => `'${word}'`).join(' ');
+  const { status, output } = root.run(checkHealth.replace('CHECK', check), image);
+  t.equal(status, 0, output);
 }
