@@ -64,7 +64,7 @@ function ComparedList({ name, reply, items, others }: ComparedListProps) {
 
 function describeSettings({ kind, settings: { reranker, latency, isPrecise } }: SearchReply): string {
   const rerankerName =
-    reranker === noReranker ? 'no reranker' : reranker === '' ? 'default reranker' : reranker;
+    reranker === noReranker ? 'no reranker' : reranker === '' ? 'default reranking' : reranker;
   return [
     rerankerName,
     ...(kind === 'snippets' ? [isPrecise ? 'precise' : 'not precise'] : []),
