@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { createFolder } from '../e2e/backup-commands.ts';
 import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
-import { testFileMsMax } from '../timeouts.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { findSamples, type PageSample, type SampleLanguage, sampleLanguages } from './page-samples.ts';
 import { runProgram } from './run-program.ts';
 
@@ -93,6 +94,7 @@ const { url: mailUrl, mails } = createMailFolder(t);
 const server = await TestServer.start(t, {
   MAIL_URL: mailUrl,
   ADMIN_PASSWORD_HASH: administrator.hash,
+  BACKUP_TARGET: createFolder(t),
 });
 const samples = await readSamples(server);
 
@@ -127,6 +129,17 @@ async function createAccount(language: string) {
   return { owner, organization_id, user_id, keys: [await addKey('a'), await addKey('b')] };
 }
 
+/** A second backup at the same time is rejected. */
+async function waitUntilNoBackupRuns(): Promise<void> {
+  await waitUntil('the end of the running backup', async () => {
+    const response = await fetch(`${server.url}/v1/admin/get-backup-status`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    return ((await response.json()) as { running: object | null }).running === null;
+  });
+}
+
 async function runLanguage(t: Test, language: SampleLanguage): Promise<void> {
   const { key, api } = await createTenant(server);
   const { owner, organization_id, user_id, keys } = await createAccount(language.toLowerCase());
@@ -145,6 +158,7 @@ async function runLanguage(t: Test, language: SampleLanguage): Promise<void> {
   };
   const own = samples.filter((sample) => sample.language === language);
   for (const sample of own.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    if (sample.operation === 'create-backup') await waitUntilNoBackupRuns();
     const { status, output } = await runSample({ ...sample, code: adapt(sample) }, env);
     const expected = expectedStatuses[sample.operation];
     const text = `${sample.operation}: ${output.slice(-500)}`;

@@ -43,7 +43,7 @@ use_server() {
     sleep 0.2
   done
   "$@" ingest /samples
-  for query in 'what does a volcano erupt?' 'aardwolf termites' 'playground results'; do
+  for query in 'what does a volcano erupt?' 'aardwolf termites' 'days after the goods came back'; do
     "$@" search --json --k 1 "$query"
   done
   kill -TERM $server
@@ -72,7 +72,7 @@ function writeSamples(folder: string): void {
   writeFileSync(join(folder, 'volcano.md'), '# Volcanoes\n\nA volcano erupts molten basalt.\n');
   writeFileSync(join(folder, 'animals.pdf'), buildPdf(['The aardwolf eats termites at night.']));
   // Has no text: found only if the embedded OCR engine reads it.
-  cpSync(join(projectRoot, 'web', 'pictures', 'playground.png'), join(folder, 'picture.png'));
+  cpSync(join(projectRoot, 'web', 'pictures', 'search.png'), join(folder, 'picture.png'));
 }
 
 function expectAnswers(t: Test, root: CleanRoot, command: string, options: RunOptions): void {
