@@ -17,7 +17,7 @@ export interface OpenTarget {
   readonly cipher: ObjectCipher | null;
 }
 
-/** Errors: `bad_request` for a location that is not supported, or inside of the data directory. */
+/** Errors: `bad_request` for a location that is not supported, or inside the data directory. */
 export function openTarget(location: string, settings: Settings, signal: AbortSignal): OpenTarget {
   if (/^[a-z0-9]+:\/\//.test(location))
     throw new AppError('bad_request', `The backup target ${location} is not supported; expected a folder.`);
@@ -25,7 +25,7 @@ export function openTarget(location: string, settings: Settings, signal: AbortSi
   if (`${path}/`.startsWith(`${settings.data}/`))
     throw new AppError(
       'bad_request',
-      `The backup target ${path} is inside of the data directory. Choose a folder on another disk.`,
+      `The backup target ${path} is inside the data directory. Choose a folder on another disk.`,
     );
   const target = new DirectoryTarget(path, random);
   const throttle = new Throttle(settings.backupBytesPerSecond, clock, signal);

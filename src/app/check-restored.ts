@@ -63,7 +63,7 @@ async function checkCounts({ counts }: Storage, { collectionId, name }: Collecti
   if (!counts.isIncomplete(collectionId) && JSON.stringify(stored) !== JSON.stringify(recounted))
     throw new AppError(
       'bad_gateway',
-      `The restored collection ${JSON.stringify(name)} has other counts than its documents: ${JSON.stringify(stored)} instead of ${JSON.stringify(recounted)}.`,
+      `The counts of the restored collection ${JSON.stringify(name)} differ from its documents: ${JSON.stringify(stored)} instead of ${JSON.stringify(recounted)}.`,
     );
   return Object.values(recounted.documents).reduce((sum, count) => sum + count, 0);
 }

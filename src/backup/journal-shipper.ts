@@ -123,7 +123,7 @@ export class JournalShipper {
   async #dropExcess(): Promise<void> {
     const { journal, bytesMax, logger } = this.#options;
     if (journal.bytes <= bytesMax) return;
-    logger.error({ bytes: journal.bytes }, 'commits dropped that the backup target did not accept');
+    logger.error({ bytes: journal.bytes }, 'commits dropped because the backup target did not accept them');
     for (const segment of await journal.seal()) await journal.remove(segment);
   }
 }

@@ -69,7 +69,7 @@ export async function writeManifest(target: BackupTarget, manifest: Manifest): P
 
 /** Errors: `not_found`, or `bad_gateway` when the file is damaged or from a newer version. */
 export async function readManifest(target: BackupTarget, id: string): Promise<Manifest> {
-  if (!idPattern.test(id)) throw new AppError('bad_request', `${JSON.stringify(id)} is no backup ID.`);
+  if (!idPattern.test(id)) throw new AppError('bad_request', `${JSON.stringify(id)} is not a backup ID.`);
   const name = fileOf(id);
   const [head = '', text = ''] = (await readWhole(target, name)).toString('utf8').split('\n');
   const sha256 = createHash('sha256').update(text).digest('hex');

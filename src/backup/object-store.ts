@@ -59,7 +59,8 @@ export class ObjectStore {
 
   /** Returns the name of the file of an object. */
   nameOf(hash: string): string {
-    if (!hashPattern.test(hash)) throw new AppError('bad_gateway', `${hash} is no SHA-256 of an object.`);
+    if (!hashPattern.test(hash))
+      throw new AppError('bad_gateway', `${hash} is not the SHA-256 of an object.`);
     const name = this.#options.cipher?.nameOf(hash) ?? hash;
     return `${objectsFolder}/${name.slice(0, 2)}/${name}`;
   }

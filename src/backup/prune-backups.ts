@@ -20,7 +20,7 @@ export function parseKeepRules(text: string): KeepRules {
     if (kind === undefined)
       throw new AppError(
         'bad_request',
-        `${JSON.stringify(part)} is no rule for backups to keep; expected for example last:3,daily:7,weekly:4,monthly:12.`,
+        `${JSON.stringify(part)} is not a valid rule for backups to keep; expected for example last:3,daily:7,weekly:4,monthly:12.`,
       );
     rules[kind as KeepKind] = Number(count);
   }

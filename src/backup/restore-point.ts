@@ -68,7 +68,7 @@ export async function replaySegments(
       if (previous > reached)
         throw new AppError(
           'bad_gateway',
-          `The journal is damaged: after commit ${reached} comes ${sequence}, whose predecessor is ${previous}.`,
+          `The journal is damaged: commit ${reached} is followed by ${sequence}, whose predecessor is ${previous}.`,
         );
       if (point.kind === 'sequence' && sequence > point.sequence) return reached;
       if (point.kind === 'time' && time > point.time) return reached;

@@ -230,9 +230,11 @@ async function restore(
     formatCount(deletions.organizations, 'organization'),
     formatCount(deletions.users, 'user'),
   ];
-  context.terminal.note(`Deleted later, and therefore again: ${deleted.join(', ')}. All sessions ended.\n`);
+  context.terminal.note(
+    `Also deleted, because they were deleted after the restored moment: ${deleted.join(', ')}. All sessions ended.\n`,
+  );
   if (recordError !== null)
-    context.terminal.note(`The target does not show this verified restore: ${recordError}\n`);
+    context.terminal.note(`The verified restore could not be recorded in the target: ${recordError}\n`);
   if (!manifest.hasSecrets)
     context.terminal.note(
       'The backup contains no secrets.json, so a new secret was created: invitations, file URLs and encrypted values issued before are invalid.\n',

@@ -216,11 +216,11 @@ class OverloadRun {
       this.#context.violate('errors', `${count} requests returned ${status}`);
     return {
       ...{
-        politeP99Ms: wellBehavedP99Ms,
+        withinShareP99Ms: wellBehavedP99Ms,
         floodP99Ms,
-        refusalP99Ms: rejectionP99Ms,
+        rejectionP99Ms,
         shareOff,
-        politeRefused: wellBehaved.rejected.values,
+        withinShareRejected: wellBehaved.rejected.values,
       },
       accepted: all.reduce((sum, generator) => sum + generator.accepted.values, 0),
       refused: all.reduce((sum, generator) => sum + generator.rejected.values, 0),

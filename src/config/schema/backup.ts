@@ -10,7 +10,7 @@ import {
 /** Backups of the data directory. */
 export const backupSettings = {
   backupTarget: optionalSetting({
-    meaning: 'Target of backups: a folder outside of the data directory',
+    meaning: 'Target of backups: a folder outside the data directory',
     allowed: 'a folder',
     defaultMeaning: 'none: no scheduled backups and no journal',
   }),

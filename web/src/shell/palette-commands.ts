@@ -63,7 +63,7 @@ function actions(): Command[] {
   return [
     action('Light appearance', 'settings', () => setTheme('light')),
     action('Dark appearance', 'settings', () => setTheme('dark')),
-    action('Appearance of the system', 'settings', () => setTheme('auto')),
+    action('Use the appearance of the system', 'settings', () => setTheme('auto')),
     action('Keyboard shortcuts', 'menu', () => openOverlay('shortcuts')),
     action('API documentation', 'documents', () => window.open('/docs', '_blank', 'noreferrer')),
     action('Sign out', 'next', () => {

@@ -49,7 +49,7 @@ export function ShortcutsDialog({ onClose }: OverlayProps) {
           </dl>
         </section>
       ))}
-      <p class="hint">Shortcuts of one key do nothing while you type in a field.</p>
+      <p class="hint">Single-key shortcuts are disabled while you type in a field.</p>
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
       </DialogActions>
