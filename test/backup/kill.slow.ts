@@ -1,10 +1,10 @@
 import t from 'tap';
 import { checkKilledCreates, checkKilledRestores } from './kill-rounds.ts';
 
-/** 40 kills of each command, or the number in QUARRY_BACKUP_KILL_ROUNDS. */
+/** 25 kills of each command, or the number in QUARRY_BACKUP_KILL_ROUNDS. */
 
 t.setTimeout(7_000_000);
-const rounds = Number(process.env.QUARRY_BACKUP_KILL_ROUNDS ?? 40);
+const rounds = Number(process.env.QUARRY_BACKUP_KILL_ROUNDS ?? 25);
 
 t.test('kill -9 of backups leaves the earlier backups valid', (t) => checkKilledCreates(t, rounds));
 

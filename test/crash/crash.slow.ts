@@ -4,7 +4,7 @@ import { type KillMoment, killMoments } from './rounds.ts';
 import { runCrashTest } from './run-crash-test.ts';
 
 const random = createTestRandom();
-const roundsMax = Number(process.env.QUARRY_CRASH_ROUNDS ?? 120);
+const roundsMax = Number(process.env.QUARRY_CRASH_ROUNDS ?? 80);
 /** Cheap kill moments are the most frequent; every fortieth round waits for a snapshot. */
 const rounds = Array.from({ length: roundsMax }, (_, round): KillMoment => {
   if (round % 40 === 39) return 'during a snapshot';

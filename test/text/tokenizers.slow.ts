@@ -14,11 +14,11 @@ import {
 } from './tokenizer-differences.ts';
 
 /**
- * Invariants of wordpiece.test.ts and bert-tokenizer.test.ts on a million distinct texts: less than three minutes of
- * CPU time.
+ * Invariants of wordpiece.test.ts and bert-tokenizer.test.ts on 500,000 distinct texts: less than two minutes of CPU
+ * time.
  */
 const seed = 7;
-const [randomTexts, realTexts] = [600_000, 400_000];
+const [randomTexts, realTexts] = [300_000, 200_000];
 const textsAtOnce = 10_000;
 
 interface TextSource {
@@ -64,7 +64,7 @@ t.test(`${randomTexts} random texts have the ids of @huggingface/tokenizers (see
 
 t.test(`${realTexts} real texts have the ids of @huggingface/tokenizers (seed ${seed})`, async (t) => {
   t.equal(firstDifference(new NaturalTextSampler(seed), realTexts), null);
-  t.equal(seenTexts.size, 1_000_000, 'the texts are distinct');
+  t.equal(seenTexts.size, randomTexts + realTexts, 'the texts are distinct');
 });
 
 t.test('the committed tables equal the output of their script for the same version of Unicode', async (t) => {
