@@ -18,7 +18,7 @@ import type { DerivedFiles } from '../ingest/derived-files.ts';
 import { FileReader } from '../ingest/file-reader.ts';
 import type { PageImages } from '../ingest/page-images.ts';
 import { toDimensions } from '../models/dimensions.ts';
-import { defaultEmbeddingModel } from '../models/registry.ts';
+import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
 import { CollectionServices } from '../services/collections.ts';
 import { DocumentUploadServices } from '../services/document-uploads.ts';
@@ -322,6 +322,7 @@ function createModelService({
         default_reranker: settings.reranker,
       }),
       resolveDimensions: (id, requested) => catalog.resolveDimensions(id, requested),
+      defaultReranker: settings.reranker ?? defaultReranker,
       checkReranker: (id) => {
         catalog.getReranker(id);
       },

@@ -287,7 +287,7 @@ export function checkReplaceable(
   if (!isVisible(existing)) {
     throw new AppError(
       'conflict',
-      `The path ${JSON.stringify(existing.path)} is used by a document that this API key cannot access. Choose another path.`,
+      `A document with the path ${JSON.stringify(existing.path)} already exists, and this API key cannot access it. Choose another path.`,
     );
   }
   if (!overwrite) throw pathConflict(collection, existing.path);
@@ -296,7 +296,7 @@ export function checkReplaceable(
 function pathConflict(collection: Collection, path: string): AppError {
   return new AppError(
     'conflict',
-    `The collection ${JSON.stringify(collection.name)} already has a document ${JSON.stringify(path)}. Set overwrite to true to replace it.`,
+    `The document ${JSON.stringify(path)} already exists in the collection ${JSON.stringify(collection.name)}. Set overwrite to true to replace it.`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalReranker } from './local-model.ts';
 import type { ModelProvider, ProviderHealth } from './model-provider.ts';
+import { unlistedRerankers } from './registry.ts';
 
 /** An embedding model available on this server. */
 export interface EmbeddingCatalogEntry extends ModelReference {
@@ -208,8 +209,11 @@ export class ModelCatalog {
   #find<T extends { readonly id: string }>(models: readonly T[], kind: string, name: string): T {
     const { aliases } = this.#options;
     const id = Object.hasOwn(aliases, name) ? aliases[name] : name;
+    const unlisted = Object.hasOwn(unlistedRerankers, name) ? unlistedRerankers[name] : null;
     const model =
-      models.find((candidate) => candidate.id === id) ?? models.find((candidate) => candidate.id === name);
+      models.find((candidate) => candidate.id === id) ??
+      models.find((candidate) => candidate.id === name) ??
+      models.find((candidate) => candidate.id === unlisted);
     if (model !== undefined) return model;
     throw new AppError(
       'not_found',

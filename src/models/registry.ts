@@ -49,6 +49,12 @@ export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
+/** Names of the hosted service that lists do not show, with the built-in model that serves each. */
+export const unlistedRerankers: Readonly<Record<string, string>> = { 'zerank-1-large': 'zerank-1' };
+
+/** Reranker of calls that name none, unless the settings name one. */
+export const defaultReranker = 'zerank-2';
+
 /** Reranker whose scores represent all three. */
 export const sharedReranker = 'zerank-2';
 

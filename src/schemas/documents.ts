@@ -219,6 +219,7 @@ export const DeleteDocumentResponse = Component(
   'The documents that were deleted.',
   {
     deleted_paths: Type.Array(Type.String(), { description: 'Paths of the request that existed.' }),
+    message: Type.Optional(Type.String({ description: 'Message for display, as in other replies.' })),
   },
 );
 export type DeleteDocumentResponse = Static<typeof DeleteDocumentResponse>;

@@ -60,10 +60,13 @@ export const EmbedResponse = Component('EmbedResponse', 'Vectors in the order of
 export type EmbedResponse = Static<typeof EmbedResponse>;
 
 export const RerankRequest = Component('RerankRequest', 'Texts to rerank by relevance to a query.', {
-  model: Type.String({
-    description: 'Model ID; an unknown ID returns 404 with the list.',
-    examples: ['zerank-2'],
-  }),
+  model: Type.Optional(
+    Nullable(Type.String(), {
+      description:
+        'Model ID; an unknown ID returns 404 with the list. Absent or null: the default reranker of the server, or `zerank-2` if it has none.',
+      examples: ['zerank-2'],
+    }),
+  ),
   query: Type.String({ description: 'The query.', examples: ['How long do refunds take?'] }),
   top_n: Type.Optional(
     Nullable(Type.Integer(), {

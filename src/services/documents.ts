@@ -87,7 +87,7 @@ export class DocumentServices {
         ? pathNotFound(collection, paths[0]!)
         : new AppError('not_found', 'None of these paths exist in the collection.');
     }
-    return { deleted_paths: deleted };
+    return { deleted_paths: deleted, ...successResponse };
   }
 
   /**

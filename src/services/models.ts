@@ -46,6 +46,8 @@ export interface ModelLookup {
    * model, 400 unsupported.
    */
   resolveDimensions(embeddingModel: string, requested: number | null): number;
+  /** Reranker of calls that name none. */
+  readonly defaultReranker: string;
   /** Errors: 404 unknown model. */
   checkReranker(model: string): void;
   /** Returns a copy of the vector with another number of dimensions, still of length 1. */
@@ -175,7 +177,7 @@ export class ModelService {
   /** `POST /models/rerank`. Errors: 404 unknown model, 413, 429. */
   async rerank(call: ModelServiceCall, request: RerankRequest): Promise<RerankResponse> {
     const ranking = await this.#rerank(call, {
-      model: request.model,
+      model: request.model ?? this.#modelLookup.defaultReranker,
       query: request.query,
       documents: request.documents,
       topN: request.top_n,

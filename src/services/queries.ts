@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { unlistedRerankers } from '../models/registry.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   TopDocumentsRequest,
@@ -194,7 +195,7 @@ export class QueryServices {
 
   #checkReranker(reranker: string): void {
     const rerankers = this.#options.rerankModels();
-    if (rerankers.includes(reranker)) return;
+    if (rerankers.includes(reranker) || Object.hasOwn(unlistedRerankers, reranker)) return;
     throw new AppError(
       'not_found',
       `The reranker ${JSON.stringify(reranker)} does not exist. Available rerankers: ${rerankers.join(', ')}.`,

@@ -110,6 +110,15 @@ await t.test('a reranker orders by relevance, and a score does not depend on the
   }
 });
 
+await t.test('rerank without a model uses the default, and old model names are accepted', async (t) => {
+  const body = { query: 'How long do refunds take?', documents: ['Oslo.', 'Refunds take 14 days.'] };
+  const { results } = await api.call('models/rerank', { model: 'zerank-2', ...body });
+  for (const model of [undefined, null, 'zerank-1-large'])
+    t.same((await api.call('models/rerank', { model, ...body })).results, results, String(model));
+  const unknown = await api.request('models/rerank', { model: 'zerank-9', ...body });
+  t.match(unknown, { status: 404, body: { detail: /zerank-2, zerank-1, zerank-1-small\.$/ } });
+});
+
 await t.test('OpenAI and Cohere clients get the same results in their own formats', async (t) => {
   const input = ['Refunds are paid within 14 days.', 'Oslo'];
   const ours = await embed({ input });

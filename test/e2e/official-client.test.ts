@@ -164,7 +164,7 @@ await t.test('queries: all result types with filter, reranker and all included f
       filter,
       precise_responses: true,
       include_document_metadata: true,
-      reranker: 'zerank-1-small',
+      reranker: 'zerank-1-large',
     }),
   );
   t.match(snippets.results[0], { path: 'contract.pdf', content: /three months/ });
@@ -253,6 +253,7 @@ await t.test('the client does not retry a conflict or an unknown name', async (t
   t.ok(errors[1] instanceof ZeroEntropy.ConflictError);
   t.ok(errors[2] instanceof ZeroEntropy.NotFoundError);
   t.ok(errors[3] instanceof ZeroEntropy.BadRequestError);
+  for (const error of errors.slice(0, 2)) t.match(error, { message: /already exists/ });
   t.same(proxy.statuses('collections/add-collection'), [409]);
   t.same(proxy.statuses('documents/add-document'), [409]);
   t.same(proxy.statuses('documents/get-document-info'), [404]);
@@ -264,7 +265,7 @@ await t.test('documents: delete one, then many, and return the existing paths', 
     'documents/delete-document',
     client.documents.delete({ collection_name, path: 'plain.txt' }),
   );
-  t.same(one.deleted_paths, ['plain.txt']);
+  t.same(one, { deleted_paths: ['plain.txt'], message: 'Success!' });
   const path = ['rows.csv', 'nowhere', 'paged.txt'];
   const many = await client.documents.delete({ collection_name, path });
   t.same(many.deleted_paths, ['rows.csv', 'paged.txt']);

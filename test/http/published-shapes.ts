@@ -123,7 +123,8 @@ export const publishedShapes: Readonly<Record<string, readonly string[]>> = {
     'total_results_returned!',
     'total_time_taken_ms!',
   ],
-  RerankRequest: ['model!', 'query!', 'top_n?0', 'documents!', 'latency?0'],
+  // Published as required, but older official clients omit the model.
+  RerankRequest: ['model?0', 'query!', 'top_n?0', 'documents!', 'latency?0'],
   RerankResponse: [
     'results!',
     'total_bytes!',

@@ -135,7 +135,10 @@ t.test('deleting returns the deleted paths, and an error if there were none', as
   await addTextDocument(parts, 'b.txt', 'b');
   const remove = (path: string | string[]) =>
     parts.documents.deleteDocument(serviceCallFor(), { collection_name: 'papers', path });
-  t.same(await remove(['b.txt', 'x.txt', 'a.txt', 'b.txt']), { deleted_paths: ['b.txt', 'a.txt'] });
+  t.same(await remove(['b.txt', 'x.txt', 'a.txt', 'b.txt']), {
+    deleted_paths: ['b.txt', 'a.txt'],
+    message: 'Success!',
+  });
   await t.rejects(remove('a.txt'), { code: 'not_found', message: /a\.txt/ });
   await t.rejects(remove(['a.txt', 'b.txt']), { code: 'not_found' });
 });

@@ -89,6 +89,7 @@ function build(organization: OrganizationLimits = unlimited) {
           throw new AppError('bad_request', 'not offered');
         return requestedDimensions ?? 2560;
       },
+      defaultReranker: 'zerank-2',
       checkReranker: (model) => {
         if (!model.startsWith('zerank-')) throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
       },
