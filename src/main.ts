@@ -75,7 +75,8 @@ function disablePretenuring(): void {
  */
 function printStartupMessage(app: App, settings: Settings): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  const url = settings.baseUrl ?? `http://${host}:${app.port}`;
+  const protocol = settings.tlsCertificateFile === null ? 'http' : 'https';
+  const url = settings.baseUrl ?? `${protocol}://${host}:${app.port}`;
   const lines = process.stdout.isTTY ? screenLines(app, settings, url) : logLines(app, settings, url);
   process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -9,7 +9,6 @@ import { Metrics } from '../core/metrics.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
-import { defaultBounds, startHttpListener } from '../http/listen.ts';
 import { registerPipelineMetrics } from '../ingest/metrics.ts';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
 import { ErasureClock } from '../storage/erasure-clock.ts';
@@ -22,6 +21,8 @@ import {
 } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
+import { openCertificates } from './certificates.ts';
+import { openListeners } from './listeners.ts';
 import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
 import { buildQuotas, createStorageUsageReader } from './quotas.ts';
@@ -69,6 +70,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
+  const certificates = await openCertificates(settings, { clock, logger, metrics });
   const data = await openData(settings, resources, logger);
   const backups = openBackups(settings, resources, { data, logger, metrics });
   const components = buildAccountComponents(settings, data, {
@@ -102,11 +104,9 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     metrics,
     logger,
     payments: payments.state,
+    certificates,
   });
-  const { host, port, http: kind, drainSeconds } = settings;
-  const bounds = defaultBounds;
-  const listening = await startHttpListener({ requestHandler, kind, host, port, bounds, logger });
-  resources.add(() => listening.close(drainSeconds * 1_000));
+  const listening = await openListeners(settings, resources, { requestHandler, certificates, logger });
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
   const { organizationId, newKey } = await bootstrapInstallation({
     organizations,
@@ -115,7 +115,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     operatorKey: settings.apiKey,
   });
   warnAboutInsecureSettings(settings, logger);
-  installation.url = settings.baseUrl ?? localUrl(host, listening.port);
+  installation.url = settings.baseUrl ?? localUrl(settings, listening.port);
   installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   backups.shipper?.start();

@@ -79,6 +79,7 @@ export function describeReadiness(
     catalog,
     payments,
     backups,
+    tls,
   }: {
     data: DataDirectory;
     tools: ToolEnvironment;
@@ -86,6 +87,7 @@ export function describeReadiness(
     catalog: ModelCatalog;
     payments: PaymentsReadiness | null;
     backups: Readiness['components'][string] | null;
+    tls: Readiness['components'][string] | null;
   },
 ): Readiness {
   // Tools are optional: a missing tool leaves the server ready.
@@ -106,6 +108,7 @@ export function describeReadiness(
       // The server is also ready without Stripe.
       ...(payments === null ? {} : { payments }),
       ...(backups === null ? {} : { backups }),
+      ...(tls === null ? {} : { tls }),
       ...Object.fromEntries(services),
       ...Object.fromEntries(tools),
     },

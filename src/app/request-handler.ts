@@ -10,6 +10,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { projectRoot } from '../core/root.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { Dashboard, readBuiltFiles } from '../http/dashboard.ts';
 import { LargeBodyReader } from '../http/large-body-reader.ts';
 import { isLoopback } from '../http/origin.ts';
@@ -22,6 +23,7 @@ import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { AccountComponents } from './accounts.ts';
 import { type Backups, describeBackups } from './backups.ts';
+import { describeCertificate } from './certificates.ts';
 import { describeReadiness, type LoadProgress } from './loading.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bodyScheduler, clock, home, random, scheduler } from './runtime.ts';
@@ -62,6 +64,7 @@ interface RequestHandlerDependencies {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly payments: () => PaymentsReadiness | null;
+  readonly certificates: CertificateMonitor | null;
 }
 
 export function buildRequestHandler(
@@ -110,6 +113,7 @@ export function buildRequestHandler(
         catalog,
         payments: dependencies.payments(),
         backups: describeBackups(dependencies.backups),
+        tls: describeCertificate(dependencies.certificates),
       });
     },
     metrics,
@@ -164,10 +168,10 @@ export function warnAboutInsecureSettings(settings: Settings, logger: Logger): v
 }
 
 /** Without TLS, an attacker in the network path can take over sessions. */
-function warnAboutPlainHttp({ host, baseUrl }: Settings, logger: Logger): void {
-  if (isLoopbackName(host) || baseUrl?.startsWith('https:')) return;
+function warnAboutPlainHttp({ host, baseUrl, tlsCertificateFile }: Settings, logger: Logger): void {
+  if (isLoopbackName(host) || tlsCertificateFile !== null || baseUrl?.startsWith('https:')) return;
   const message =
-    'sign-in over plain HTTP: cookies are sent without Secure and __Host-; set QUARRY_BASE_URL to an https:// address';
+    'sign-in over plain HTTP: cookies are sent without Secure and __Host-; set QUARRY_TLS_CERTIFICATE_FILE, or QUARRY_BASE_URL to the https:// address of a proxy';
   logger.warn({ host, baseUrl }, message);
 }
 
@@ -185,9 +189,10 @@ function isLoopbackName(host: string): boolean {
 }
 
 /** URL of the server as seen from this machine. */
-export function localUrl(host: string, port: number): string {
+export function localUrl({ host, tlsCertificateFile }: Settings, port: number): string {
   const wildcardHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
-  return `http://${wildcardHosts[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
+  const protocol = tlsCertificateFile === null ? 'http' : 'https';
+  return `${protocol}://${wildcardHosts[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`;
 }
 
 function requestHandlerSettings(settings: Settings) {
@@ -203,5 +208,6 @@ function requestHandlerSettings(settings: Settings) {
     bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
     home,
+    hasMetricsAddress: settings.metricsListen !== null,
   };
 }

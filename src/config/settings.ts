@@ -108,13 +108,16 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
     values.rerankedQueriesRunningMax = rerankedQueriesDefault(values.rerankThreads as number);
   }
   const settings = values as unknown as Settings;
+  const toPath = (path: string | null) => (path === null ? null : resolve(sources.workingFolder, path));
   if (problems.length === 0) problems.push(...findConflicts(settings));
   if (problems.length > 0) throw invalidSettingsError(problems);
   return {
     settings: Object.freeze({
       ...settings,
       data: resolve(sources.workingFolder, settings.data),
-      plansFile: settings.plansFile === null ? null : resolve(sources.workingFolder, settings.plansFile),
+      plansFile: toPath(settings.plansFile),
+      tlsCertificateFile: toPath(settings.tlsCertificateFile),
+      tlsKeyFile: toPath(settings.tlsKeyFile),
     }),
     origins: origins as Record<SettingName, SettingOrigin>,
     file,
@@ -221,6 +224,11 @@ function findConflicts(settings: Settings): string[] {
   if (settings.mailUrl?.startsWith('smtp') === true && settings.baseUrl === null) {
     problems.push(
       'QUARRY_MAIL_URL is set without QUARRY_BASE_URL; set it to the public URL of the server, for the links in emails.',
+    );
+  }
+  if ((settings.tlsCertificateFile === null) !== (settings.tlsKeyFile === null)) {
+    problems.push(
+      'QUARRY_TLS_CERTIFICATE_FILE and QUARRY_TLS_KEY_FILE must be set together; set both or neither.',
     );
   }
   problems.push(...findPaymentConflicts(settings));

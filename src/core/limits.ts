@@ -58,6 +58,9 @@ export const limits = {
   chunkBuffersFreeMax: 16,
   /** Receive buffer of a connection; equals the default maximum of Linux. */
   receiveBufferBytes: 212_992,
+  certificateCheckMs: 10_000,
+  /** Maximum number of replaced certificates whose connections continue. */
+  replacedCertificatesMax: 8,
   /** Rate at which the rest of a rejected body is read. */
   discardBytesPerMsMax: 5_000,
   discardedBodyBytesMax: 1_048_576,

@@ -1,6 +1,8 @@
 import { limits } from '../core/limits.ts';
 import { RenderedJson } from '../services/rendered-json.ts';
 import type { BodyQueue } from './body-queue.ts';
+import type { Certificate } from './certificate.ts';
+import type { ListenAddress } from './listen-error.ts';
 
 /**
  * One request and its reply, as the request pipeline sees them. Both servers (`server-uws.ts`,
@@ -16,6 +18,8 @@ export interface Exchange {
   readonly query: string;
   /** Remote address of the socket; may be empty when the client has disconnected. */
   readonly clientAddress: string;
+  /** Whether the connection uses TLS of this server. */
+  readonly isSecure: boolean;
   /**
    * Returns a header by its lower-case name. Repeated headers are joined with ", ", except those of which
    * only the first counts.
@@ -73,11 +77,15 @@ export interface ServerBounds {
   readonly lingerMsMax: number;
 }
 
-export interface ServerOptions {
-  readonly host: string;
-  /** 0 lets the operating system choose. */
-  readonly port: number;
+export interface ExchangeOptions {
   readonly bounds: ServerBounds;
+  readonly isSecure: boolean;
+}
+
+export interface ServerOptions extends ListenAddress {
+  readonly bounds: ServerBounds;
+  /** Serves HTTPS with this certificate; null serves HTTP. */
+  readonly certificate: Certificate | null;
   /** Takes ownership of each exchange; never throws. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -85,6 +93,11 @@ export interface ServerOptions {
 export interface HttpServer {
   readonly kind: 'uws' | 'node';
   readonly port: number;
+  /**
+   * New connections get this certificate; existing ones continue. No effect on a server without one. Errors: Error if
+   * the server does not accept the files.
+   */
+  replaceCertificate(certificate: Certificate): void;
   /** Stops listening and cuts every connection; call it after all exchanges have ended. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import type { CertificateMonitor } from './certificate-monitor.ts';
 import type { HttpServer, ServerBounds, ServerOptions } from './exchange.ts';
+import type { ListenAddress } from './listen-error.ts';
 import type { RequestHandler } from './request-handler.ts';
 import { startNodeServer } from './server-node.ts';
 import { startUwsServer } from './server-uws.ts';
@@ -26,13 +28,12 @@ async function startServer(kind: ServerKind, options: ServerOptions, logger: Log
 /** Production bounds; tests use shorter ones. */
 export const defaultBounds: ServerBounds = limits;
 
-export interface HttpListenerOptions {
+export interface HttpListenerOptions extends ListenAddress {
   readonly requestHandler: RequestHandler;
   readonly kind: ServerKind;
-  readonly host: string;
-  /** 0 lets the operating system choose. */
-  readonly port: number;
   readonly bounds: ServerBounds;
+  /** Serves HTTPS with its certificate; null serves HTTP. */
+  readonly certificates: CertificateMonitor | null;
   readonly logger: Logger;
 }
 
@@ -51,12 +52,15 @@ export interface HttpListener {
 export async function startHttpListener({
   requestHandler,
   kind,
-  host,
-  port,
-  bounds,
+  certificates,
   logger,
+  ...addressAndBounds
 }: HttpListenerOptions): Promise<HttpListener> {
-  const server = await startServer(kind, { host, port, bounds, handle: requestHandler.handle }, logger);
+  const certificate = certificates?.current ?? null;
+  const handle = requestHandler.handleOn(addressAndBounds.name);
+  const options = { ...addressAndBounds, certificate, handle };
+  const server = await startServer(kind, options, logger);
+  certificates?.start((replacement) => server.replaceCertificate(replacement));
   return {
     kind: server.kind,
     port: server.port,
@@ -65,6 +69,7 @@ export async function startHttpListener({
     },
     close: async (graceMs) => {
       await requestHandler.drain(graceMs);
+      await certificates?.close();
       await server.close();
     },
   };

@@ -23,7 +23,8 @@ export function resolveBaseUrl(exchange: Exchange, settings: OriginSettings): st
   if (!hostPattern.test(host)) {
     throw new AppError('bad_request', 'The Host header is missing or invalid.');
   }
-  return `${forwardedProtocol === 'https' ? 'https' : 'http'}://${host}`;
+  const isSecure = exchange.isSecure || forwardedProtocol === 'https';
+  return `${isSecure ? 'https' : 'http'}://${host}`;
 }
 
 /** Returns the address of the client; behind a trusted proxy, the address that the proxy reports. */

@@ -69,6 +69,8 @@ export interface RequestHandlerSettings extends OriginSettings {
   readonly requestMsMax: number;
   /** Redirect target of `/`. */
   readonly home: string;
+  /** Whether metrics and readiness have their own address, and are not served on the public one. */
+  readonly hasMetricsAddress: boolean;
 }
 
 export interface RequestHandlerOptions {

@@ -2,6 +2,7 @@ import { ConcurrencyLimiter } from '../admission/concurrency-limiter.ts';
 import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import { UploadLimiter } from '../admission/upload-limiter.ts';
 import { bodySize, type Exchange, type Reply } from './exchange.ts';
+import type { ListenerName } from './listen-error.ts';
 import { Pages } from './pages.ts';
 import { ActiveRequests } from './pipeline/active-requests.ts';
 import type { PipelineComponents } from './pipeline/components.ts';
@@ -14,6 +15,7 @@ import type { RequestHandlerOptions } from './request-handler-options.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { RouteSchemas } from './route-schemas.ts';
 import { Router } from './router.ts';
+import type { Route } from './routes/route.ts';
 
 /** Headers of every reply that does not override them. */
 const defaultHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
@@ -39,12 +41,14 @@ export class RequestHandler {
     });
   }
 
-  /** Takes ownership of an exchange; never throws. */
-  readonly handle = (exchange: Exchange): void => {
-    const context = new RequestContext(this.#components, exchange);
-    this.#components.activeRequests.add(context);
-    void this.#process(context);
-  };
+  /** Returns a function that takes ownership of an exchange of that address; it never throws. */
+  handleOn(listener: ListenerName): (exchange: Exchange) => void {
+    return (exchange) => {
+      const context = new RequestContext(this.#components, exchange, listener);
+      this.#components.activeRequests.add(context);
+      void this.#process(context);
+    };
+  }
 
   get runningRequests(): number {
     return this.#components.activeRequests.size;
@@ -78,7 +82,8 @@ export class RequestHandler {
     const { exchange, requestId } = context;
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
     const close = this.#components.activeRequests.isDraining || reply.close === true;
-    const headers: Record<string, string> = Object.assign({}, this.#defaultHeaders, reply.headers);
+    const defaults = exchange.isSecure ? secureHeaders : this.#defaultHeaders;
+    const headers: Record<string, string> = Object.assign({}, defaults, reply.headers);
     headers['x-request-id'] = requestId;
     const { status, body, cookies = [] } = reply;
     try {
@@ -111,12 +116,26 @@ async function createReply(context: RequestContext): Promise<Reply | null> {
   }
 }
 
+/** Pages that are served on the address of metrics, if there is one. */
+const metricsPages: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
+
+/** With an address of metrics, `/healthz` is served on both addresses. */
+function createRouters({ routes, settings }: RequestHandlerOptions): PipelineComponents['routers'] {
+  const isMetricsPage = (route: Route) => route.kind === 'page' && metricsPages.has(route.page);
+  const isMoved = (route: Route) =>
+    settings.hasMetricsAddress && isMetricsPage(route) && route.operation !== 'healthz';
+  return {
+    public: new Router(routes.filter((route) => !isMoved(route))),
+    metrics: new Router(routes.filter(isMetricsPage)),
+  };
+}
+
 function createComponents(options: RequestHandlerOptions): PipelineComponents {
   const { routes, settings, clock, validateReplies = false } = options;
   const perMinute = [{ ms: 60_000, max: settings.webhooksPerMinuteMax }];
   return {
     options,
-    router: new Router(routes),
+    routers: createRouters(options),
     schemas: new RouteSchemas(routes, { validateReplies }),
     pages: new Pages({ ...options, home: settings.home }),
     bodies: new RequestBodyReader({ ...settings, bytesMax: settings.jsonBytesHeldMax, clock }),

@@ -1,10 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { limits } from '../core/limits.ts';
 import { BodyQueue } from './body-queue.ts';
+import type { Certificate } from './certificate.ts';
 import {
   bodySize,
   type Exchange,
+  type ExchangeOptions,
   type HttpServer,
   isStreamedBody,
   type Reply,
@@ -22,16 +25,27 @@ import { listenError } from './listen-error.ts';
  * when the address cannot be bound.
  */
 export async function startNodeServer(options: ServerOptions): Promise<HttpServer> {
-  const server = createServer({
+  const { bounds, certificate } = options;
+  const serverOptions = {
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: options.bounds.headerMsMax,
     requestTimeout: 0, // the request pipeline bounds bodies, per operation
     connectionsCheckingInterval: Math.max(50, Math.floor(options.bounds.headerMsMax / 4)),
     keepAliveTimeout: limits.keepAliveMsMax,
     noDelay: true,
-  });
+  };
+  const tlsServer =
+    certificate === null
+      ? null
+      : createTlsServer({
+          ...serverOptions,
+          handshakeTimeout: bounds.headerMsMax,
+          ...secureContextOf(certificate),
+        });
+  const server = tlsServer ?? createServer(serverOptions);
+  const exchangeOptions = { bounds, isSecure: certificate !== null };
   const onRequest = limitPipelining((request, response, expectsContinue) =>
-    options.handle(new NodeExchange({ request, response, expectsContinue }, options.bounds)),
+    options.handle(new NodeExchange({ request, response, expectsContinue }, exchangeOptions)),
   );
   server.on('request', (request, response) => onRequest(request, response, false));
   server.on('checkContinue', (request, response) => onRequest(request, response, true));
@@ -42,6 +56,7 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
   return {
     kind: 'node',
     port: (server.address() as AddressInfo).port,
+    replaceCertificate: (replacement) => tlsServer?.setSecureContext(secureContextOf(replacement)),
     close: () => {
       closing ??= closeServer(server);
       return closing;
@@ -49,7 +64,11 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
   };
 }
 
-function listen(server: Server, options: ServerOptions): Promise<void> {
+function secureContextOf({ certificatePem, keyPem }: Certificate) {
+  return { cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2' } as const;
+}
+
+function listen(server: Server | TlsServer, options: ServerOptions): Promise<void> {
   const { host, port } = options;
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => reject(listenError(options, cause));
@@ -61,7 +80,7 @@ function listen(server: Server, options: ServerOptions): Promise<void> {
   });
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server | TlsServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
@@ -93,7 +112,9 @@ function limitPipelining(next: OnRequest): OnRequest {
  * Answers invalid HTTP, and headers too long or too slow, without the request pipeline, like uWebSockets.js.
  */
 function answerClientError(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A failed TLS handshake has no connection on which an answer could be sent.
+  const isTlsError = /^ERR_(SSL|TLS)/.test(error.code ?? '');
+  if (error.code === 'ECONNRESET' || isTlsError || !socket.writable) {
     socket.destroy();
     return;
   }
@@ -122,6 +143,7 @@ class NodeExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly clientAddress: string;
+  readonly isSecure: boolean;
   readonly body: BodyQueue;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -132,10 +154,11 @@ class NodeExchange implements Exchange {
   /** Resolves the wait of a pending write; null when none is pending. */
   #settleWrite: ((arrived: boolean) => void) | null = null;
 
-  constructor({ request, response, expectsContinue }: NodeMessages, bounds: ServerBounds) {
+  constructor({ request, response, expectsContinue }: NodeMessages, { bounds, isSecure }: ExchangeOptions) {
     this.#request = request;
     this.#response = response;
     this.#bounds = bounds;
+    this.isSecure = isSecure;
     this.#awaitsContinue = expectsContinue;
     const url = request.url ?? '/';
     const queryIndex = url.indexOf('?');

@@ -4,7 +4,8 @@ import { addon } from '../index/addon.ts';
 import type { HttpServer, ServerOptions } from './exchange.ts';
 import { findListenFailure, listenError } from './listen-error.ts';
 import { UwsExchange } from './uws-exchange.ts';
-import { loadUwsLibrary } from './uws-library.ts';
+import { loadUwsLibrary, type UwsApp } from './uws-library.ts';
+import { UwsTlsApps } from './uws-tls-apps.ts';
 
 /**
  * Starts the HTTP server on uWebSockets.js. Errors: UwsUnavailableError when the library does not load;
@@ -12,13 +13,18 @@ import { loadUwsLibrary } from './uws-library.ts';
  */
 export async function startUwsServer(options: ServerOptions): Promise<HttpServer> {
   const library = loadUwsLibrary();
-  const app = library.App();
-  app.any('/*', (response, request) => options.handle(new UwsExchange(response, request, options.bounds)));
+  const { bounds, certificate, handle } = options;
+  const exchangeOptions = { bounds, isSecure: certificate !== null };
+  const addRoutes = (app: UwsApp): UwsApp =>
+    app.any('/*', (response, request) => handle(new UwsExchange(response, request, exchangeOptions)));
+  const tlsApps = certificate === null ? null : new UwsTlsApps(library, certificate, addRoutes);
+  const app = tlsApps === null ? addRoutes(library.App()) : tlsApps.acceptor;
+  const close = () => (tlsApps ?? app).close();
   const socket = await new Promise<unknown>((resolve) => {
     app.listen(options.host, options.port, library.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
   });
   if (!socket) {
-    app.close();
+    close();
     const freed = new Error('the port was in use, but has been released. Start the server again');
     throw listenError(options, (await findListenFailure(options)) ?? freed);
   }
@@ -28,8 +34,9 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   return {
     kind: 'uws',
     port,
+    replaceCertificate: (replacement) => tlsApps?.replaceCertificate(replacement),
     close: async () => {
-      if (open) app.close();
+      if (open) close();
       open = false;
     },
   };

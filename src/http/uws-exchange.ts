@@ -7,6 +7,7 @@ import { chunkBuffers } from './chunk-buffers.ts';
 import {
   bodySize,
   type Exchange,
+  type ExchangeOptions,
   isStreamedBody,
   type Reply,
   type ServerBounds,
@@ -48,6 +49,7 @@ export class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly isSecure: boolean;
   readonly body: BodyQueue;
   readonly #headers = new Map<string, string>();
   readonly #bounds: ServerBounds;
@@ -60,10 +62,11 @@ export class UwsExchange implements Exchange {
   /** Resolves the wait of a pending write; null when none is pending. */
   #settleWrite: ((offset: number | null) => void) | null = null;
 
-  constructor(response: UwsResponse, request: UwsRequest, bounds: ServerBounds) {
+  constructor(response: UwsResponse, request: UwsRequest, { bounds, isSecure }: ExchangeOptions) {
     markActive(this);
     this.#response = response;
     this.#bounds = bounds;
+    this.isSecure = isSecure;
     this.method = request.getCaseSensitiveMethod();
     this.path = request.getUrl();
     this.query = request.getQuery() ?? '';

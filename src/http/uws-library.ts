@@ -31,14 +31,22 @@ export interface UwsRequest {
   forEach(callback: (name: string, value: string) => void): void;
 }
 
-interface UwsApp {
+export interface UwsApp {
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
   listen(host: string, port: number, options: number, listening: (socket: unknown) => void): UwsApp;
+  /** Calls `listener` with 1 for each new connection and with -1 when it ends. */
+  filter(listener: (response: unknown, change: number) => void): UwsApp;
+  getDescriptor(): unknown;
+  /** From now on, accepted connections are passed to the added apps in turn. */
+  addChildAppDescriptor(descriptor: unknown): UwsApp;
+  removeChildAppDescriptor(descriptor: unknown): UwsApp;
   close(): UwsApp;
 }
 
-interface UwsLibrary {
+export interface UwsLibrary {
   App(): UwsApp;
+  /** Throws if the files are not accepted. Without files, the app can pass connections on only. */
+  SSLApp(files: { readonly cert_file_name?: string; readonly key_file_name?: string }): UwsApp;
   us_socket_local_port(socket: unknown): number;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }

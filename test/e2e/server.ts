@@ -161,9 +161,10 @@ export class TestServer {
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       const printed = /Quarry is ready at (\S+)/.exec(this.#out)?.[1];
       if (printed !== undefined) {
-        const { BASE_URL, PORT } = this.#variables;
+        const { BASE_URL, PORT, METRICS_LISTEN } = this.#variables;
         this.#url = BASE_URL === undefined ? printed : `http://127.0.0.1:${PORT}`;
-        const ready = await fetch(`${this.#url}/readyz`);
+        const probeUrl = METRICS_LISTEN === undefined ? this.#url : `http://${METRICS_LISTEN}`;
+        const ready = await fetch(`${probeUrl}/readyz`);
         if (ready.status === 200) return;
       }
       await sleep(20);

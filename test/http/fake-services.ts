@@ -5,11 +5,13 @@ import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { Metrics } from '../../src/core/metrics.ts';
+import type { CertificateMonitor } from '../../src/http/certificate-monitor.ts';
 import { Dashboard } from '../../src/http/dashboard.ts';
 import type { ServerBounds } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { LargeBodyReader } from '../../src/http/large-body-reader.ts';
 import { type HttpListener, startHttpListener } from '../../src/http/listen.ts';
+import type { ListenerName } from '../../src/http/listen-error.ts';
 import { RequestHandler } from '../../src/http/request-handler.ts';
 import type {
   RequestHandlerOptions,
@@ -255,6 +257,7 @@ const settings: RequestHandlerSettings = {
   bodyIdleMsMax: testEventMsMax,
   requestMsMax: testEventMsMax,
   home: '/docs',
+  hasMetricsAddress: false,
 };
 /** Tests of a bound override it; in other tests a slow machine must not reach any. */
 const serverBounds: ServerBounds = {
@@ -272,6 +275,8 @@ export interface TestHttpServerOptions extends Partial<Omit<RequestHandlerOption
   readonly services?: Partial<FakeServices>;
   readonly settings?: Partial<RequestHandlerSettings>;
   readonly bounds?: Partial<ServerBounds>;
+  readonly listener?: ListenerName;
+  readonly certificates?: CertificateMonitor;
 }
 
 export async function startTestHttpServer(
@@ -316,9 +321,11 @@ export async function startTestHttpServer(
   const open = await startHttpListener({
     requestHandler: server,
     kind,
+    name: options.listener ?? 'public',
     host: '127.0.0.1',
     port: 0,
     bounds: { ...serverBounds, ...options.bounds },
+    certificates: options.certificates ?? null,
     logger: silentLogger,
   });
   return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };

@@ -2,15 +2,20 @@ import { createServer } from 'node:net';
 import t from 'tap';
 import { silentLogger } from '../../src/core/logger.ts';
 import { defaultBounds, startHttpListener } from '../../src/http/listen.ts';
+import type { ListenerName } from '../../src/http/listen-error.ts';
 import type { RequestHandler } from '../../src/http/request-handler.ts';
 
 /** An address that cannot be bound ends the start with its reason and a remedy, with both HTTP servers. */
 
-const requestHandler = { handle: () => undefined } as unknown as RequestHandler;
+const requestHandler = { handleOn: () => () => undefined } as unknown as RequestHandler;
 
 for (const kind of ['uws', 'node'] as const) {
-  const listen = (host: string, port: number) =>
-    startHttpListener({ requestHandler, kind, host, port, bounds: defaultBounds, logger: silentLogger });
+  const listen = (host: string, port: number, name: ListenerName = 'public') =>
+    startHttpListener({
+      ...{ requestHandler, kind, name, host, port, bounds: defaultBounds },
+      certificates: null,
+      logger: silentLogger,
+    });
 
   t.test(`${kind}: a port in use is reported with its address and the remedy`, async (t) => {
     const other = createServer();
@@ -20,6 +25,9 @@ for (const kind of ['uws', 'node'] as const) {
     await t.rejects(listen('127.0.0.1', port), {
       code: 'unavailable',
       message: `Cannot listen on 127.0.0.1:${port}: the port is in use by another process (EADDRINUSE). Stop that process (\`lsof -i :${port}\` shows it), or choose another port with --port or QUARRY_PORT.`,
+    });
+    await t.rejects(listen('127.0.0.1', port, 'metrics'), {
+      message: /choose another port with QUARRY_METRICS_LISTEN/,
     });
   });
 

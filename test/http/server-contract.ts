@@ -32,7 +32,7 @@ async function findUwsMissing(): Promise<string | false> {
     return error.message;
   }
 }
-const uwsMissing = await findUwsMissing();
+export const uwsMissing = await findUwsMissing();
 
 /** Runs a test against both HTTP servers: the behavior that clients rely on must be the same. */
 export function serverContract(title: string, run: (context: ServerTestContext) => Promise<void>): void {

@@ -27,6 +27,24 @@ export const serverSettings = {
     allowed: 'an http:// or https:// URL without query or fragment',
     defaultMeaning: 'the Host header of each request',
   }),
+  tlsCertificateFile: optionalSetting({
+    meaning:
+      'PEM file with the certificate of the server and the intermediate certificates; the server then speaks HTTPS only',
+    allowed: 'a file',
+    defaultMeaning: 'none: the server speaks HTTP',
+  }),
+  tlsKeyFile: optionalSetting({
+    meaning: 'PEM file with the private key of QUARRY_TLS_CERTIFICATE_FILE, without a passphrase',
+    allowed: 'a file',
+    defaultMeaning: 'none',
+  }),
+  metricsListen: optionalSetting({
+    pattern: /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$/,
+    meaning:
+      'Address, for HTTP without a credential, of /metrics, /readyz and /healthz; /metrics and /readyz are then not served on QUARRY_PORT',
+    allowed: 'host:port, for example 127.0.0.1:9720 or [::1]:9720',
+    defaultMeaning: 'none: they are served on QUARRY_PORT',
+  }),
   trustProxy: booleanSetting(false, {
     meaning: 'Trust the x-forwarded-* headers; enable only behind a proxy that sets them',
   }),

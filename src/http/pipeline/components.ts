@@ -1,6 +1,7 @@
 import type { ConcurrencyLimiter } from '../../admission/concurrency-limiter.ts';
 import type { SlidingWindowLimiter } from '../../admission/sliding-window-limiter.ts';
 import type { UploadLimiter } from '../../admission/upload-limiter.ts';
+import type { ListenerName } from '../listen-error.ts';
 import type { Pages } from '../pages.ts';
 import type { RequestBodyReader } from '../request-body-reader.ts';
 import type { RequestHandlerOptions } from '../request-handler-options.ts';
@@ -11,7 +12,7 @@ import type { ActiveRequests } from './active-requests.ts';
 /** Components that the steps of the request pipeline share; constructed by `RequestHandler`. */
 export interface PipelineComponents {
   readonly options: RequestHandlerOptions;
-  readonly router: Router;
+  readonly routers: Readonly<Record<ListenerName, Router>>;
   readonly schemas: RouteSchemas;
   readonly pages: Pages;
   readonly bodies: RequestBodyReader;

@@ -11,8 +11,9 @@ import { UploadRouteHandler } from './upload-route-handler.ts';
 
 /** Errors: as `Router.find`. */
 export function findRoute(context: RequestContext): void {
-  const { exchange, components } = context;
-  context.handler = createHandler(context, components.router.find(exchange.method, exchange.path));
+  const { exchange, components, listener } = context;
+  const router = components.routers[listener];
+  context.handler = createHandler(context, router.find(exchange.method, exchange.path));
 }
 
 function createHandler(context: RequestContext, { route, params }: RouteMatch): RouteHandler {

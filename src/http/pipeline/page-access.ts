@@ -5,11 +5,15 @@ import { handlerOf, type RequestContext } from './request-context.ts';
 /** Pages served under any load. */
 const probePages: ReadonlySet<PageRoute['page']> = new Set(['healthz', 'readyz', 'metrics']);
 
-/** Whether the request is for a page that needs no credential: all pages, but `/metrics` only locally. */
+/**
+ * Whether the request is for a page that needs no credential: all pages, but `/metrics` only locally or on its own
+ * address.
+ */
 export function isOpenPage(context: RequestContext): boolean {
   const { route } = handlerOf(context);
   if (route.kind !== 'page') return false;
-  return route.page !== 'metrics' || isLocalRequest(context.exchange, context.components.options.settings);
+  if (route.page !== 'metrics' || context.listener === 'metrics') return true;
+  return isLocalRequest(context.exchange, context.components.options.settings);
 }
 
 /** Whether the request is a probe, which is answered under any load. */

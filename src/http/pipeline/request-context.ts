@@ -7,6 +7,7 @@ import type { Principal } from '../../schemas/principal.ts';
 import type { ServiceCall } from '../../services/call.ts';
 import { Deadline } from '../deadline.ts';
 import type { Exchange, Reply } from '../exchange.ts';
+import type { ListenerName } from '../listen-error.ts';
 import { resolveBaseUrl, resolveClientAddress } from '../origin.ts';
 import type { Route } from '../routes/route.ts';
 import type { PipelineComponents } from './components.ts';
@@ -16,6 +17,7 @@ import type { RouteHandler } from './route-handler.ts';
 export class RequestContext implements IndexedSetItem {
   readonly components: PipelineComponents;
   readonly exchange: Exchange;
+  readonly listener: ListenerName;
   readonly requestId: string;
   /** Milliseconds of `Clock.monotonic()`. */
   readonly receivedAt: number;
@@ -33,9 +35,10 @@ export class RequestContext implements IndexedSetItem {
   /** Position in the set of active requests. */
   index = -1;
 
-  constructor(components: PipelineComponents, exchange: Exchange) {
+  constructor(components: PipelineComponents, exchange: Exchange, listener: ListenerName) {
     const { random, clock, scheduler } = components.options;
     this.components = components;
+    this.listener = listener;
     this.exchange = exchange;
     this.requestId = random.uuid();
     this.receivedAt = clock.monotonic();

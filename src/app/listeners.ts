@@ -1,0 +1,40 @@
+import type { Settings } from '../config/schema.ts';
+import type { Logger } from '../core/logger.ts';
+import type { CertificateMonitor } from '../http/certificate-monitor.ts';
+import { defaultBounds, type HttpListener, startHttpListener } from '../http/listen.ts';
+import type { RequestHandler } from '../http/request-handler.ts';
+import type { ResourceStack } from './resource-stack.ts';
+
+interface ListenerDependencies {
+  readonly requestHandler: RequestHandler;
+  readonly certificates: CertificateMonitor | null;
+  readonly logger: Logger;
+}
+
+/**
+ * Listens on the public address, and on the address of metrics and probes if that is set, which stays open until all
+ * requests have ended. Errors: `unavailable` when an address cannot be bound.
+ */
+export async function openListeners(
+  { host, port, http: kind, drainSeconds, metricsListen }: Settings,
+  resources: ResourceStack,
+  { requestHandler, certificates, logger }: ListenerDependencies,
+): Promise<HttpListener> {
+  const shared = { requestHandler, kind, bounds: defaultBounds, logger };
+  if (metricsListen !== null) {
+    const metrics = await startHttpListener({
+      ...{ ...shared, ...parseListenAddress(metricsListen) },
+      ...{ name: 'metrics', certificates: null },
+    });
+    resources.add(() => metrics.close(0));
+  }
+  const listening = await startHttpListener({ ...shared, host, port, name: 'public', certificates });
+  resources.add(() => listening.close(drainSeconds * 1_000));
+  return listening;
+}
+
+/** Splits `host:port`; an IPv6 address is in brackets. */
+function parseListenAddress(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(colon + 1)) };
+}

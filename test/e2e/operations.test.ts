@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { firstCertificate } from '../http/certificate-pairs.ts';
+import { freePort } from './free-port.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+/** A server as an operator runs it: HTTPS without a proxy, and metrics on an address of their own. */
+
+const folder = mkdtempSync(join(tmpdir(), 'quarry-operations-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+const certificateFile = join(folder, 'server.pem');
+const keyFile = join(folder, 'server.key');
+writeFileSync(certificateFile, firstCertificate.certificate);
+writeFileSync(keyFile, firstCertificate.key);
+
+const metricsAddress = `127.0.0.1:${await freePort()}`;
+const server = await TestServer.start(t, {
+  TLS_CERTIFICATE_FILE: certificateFile,
+  TLS_KEY_FILE: keyFile,
+  METRICS_LISTEN: metricsAddress,
+});
+
+async function call(path: string, body?: unknown) {
+  const sent = request(`${server.url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    ca: firstCertificate.certificate,
+    agent: false,
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+  });
+  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  const [reply] = await once(sent, 'response');
+  let text = '';
+  for await (const part of reply) text += part;
+  return { status: reply.statusCode as number, headers: reply.headers, text };
+}
+
+t.test('HTTPS on the public address', async (t) => {
+  t.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+  t.match(server.standardOutput, /dashboard: https:\/\/127/);
+  const reply = await call('/healthz');
+  t.equal(reply.status, 200);
+  t.match(reply.headers, { 'strict-transport-security': 'max-age=31536000' });
+  t.equal((await call('/v1/collections/add-collection', { collection_name: 'c' })).status, 201);
+});
+
+t.test('metrics and readiness on their own address only', async (t) => {
+  for (const path of ['/metrics', '/readyz']) t.equal((await call(path)).status, 404, path);
+  const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
+  const expiry = /^quarry_tls_certificate_expiry_timestamp_seconds (\S+)$/m.exec(metrics)?.[1];
+  t.ok(Number(expiry) > Date.parse('2100-01-01') / 1_000, expiry);
+  t.match(metrics, /^quarry_tls_reload_failures 0$/m);
+  t.match(await (await fetch(`http://${metricsAddress}/readyz`)).json(), {
+    components: { tls: { ready: true, detail: /certificate of DNS:one\.example\.com.* expires at 21/ } },
+  });
+});

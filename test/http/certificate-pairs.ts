@@ -1,0 +1,60 @@
+/** Self-signed certificates for 127.0.0.1, valid for 100 years, with keys that are used nowhere else. */
+
+export interface CertificatePair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export const firstCertificate: CertificatePair = {
+  certificate: `-----BEGIN CERTIFICATE-----
+MIIBrTCCAVOgAwIBAgIUbZkHHntNsUd0lzC8hbofOjotzE4wCgYIKoZIzj0EAwIw
+GjEYMBYGA1UEAwwPb25lLmV4YW1wbGUuY29tMCAXDTI2MTEyNzEzMDY0MloYDzIx
+MjYxMTAzMTMwNjQyWjAaMRgwFgYDVQQDDA9vbmUuZXhhbXBsZS5jb20wWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAARgCe0owvLHzLRzuAK7DCYzowtalsdvzaYBluhY
+qE2IKq+Dv/9ZqKdv1IX7dqn+aOgEYthU4akQ+yV9hzSM2vqjo3UwczAdBgNVHQ4E
+FgQUIngNe7nj4N9hoaxXWUe7eqEkDA8wHwYDVR0jBBgwFoAUIngNe7nj4N9hoaxX
+WUe7eqEkDA8wDwYDVR0TAQH/BAUwAwEB/zAgBgNVHREEGTAXgg9vbmUuZXhhbXBs
+ZS5jb22HBH8AAAEwCgYIKoZIzj0EAwIDSAAwRQIgZTkXJJMLDLF6+Kraep/aB9rN
+2HmgNCq78iNAmF5cdyQCIQCCbgjHwxuTVYq3GgY9WkhAHdtW6AXNKC51BPCkr6+N
+zw==
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQghAujWDYwYptfNOYO
+E5lyF8hDCNyYVdStmMsaoUHVTDOhRANCAARgCe0owvLHzLRzuAK7DCYzowtalsdv
+zaYBluhYqE2IKq+Dv/9ZqKdv1IX7dqn+aOgEYthU4akQ+yV9hzSM2vqj
+-----END PRIVATE KEY-----
+`,
+};
+
+export const secondCertificate: CertificatePair = {
+  certificate: `-----BEGIN CERTIFICATE-----
+MIIBrTCCAVOgAwIBAgIUMXdhM3OMP0t/9LU2Dwxg2pWDaygwCgYIKoZIzj0EAwIw
+GjEYMBYGA1UEAwwPdHdvLmV4YW1wbGUuY29tMCAXDTI2MTEyNzEzMDY0MloYDzIx
+MjYxMTAzMTMwNjQyWjAaMRgwFgYDVQQDDA90d28uZXhhbXBsZS5jb20wWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAARiYmhVpnwE5wbj4FQhWtcAcFHTlbcK02G1BtCK
+zyVDjaA9MOhPTCOoCNILodV21EubA8//z+ipkgm1bCc44FtTo3UwczAdBgNVHQ4E
+FgQUVdwjwvNSMI8hKygea5rG0wBSMtMwHwYDVR0jBBgwFoAUVdwjwvNSMI8hKyge
+a5rG0wBSMtMwDwYDVR0TAQH/BAUwAwEB/zAgBgNVHREEGTAXgg90d28uZXhhbXBs
+ZS5jb22HBH8AAAEwCgYIKoZIzj0EAwIDSAAwRQIgLgeEeFi9cKDL7lrBnPN9+HU6
+9zg+qZ2M49owmwdu0QICIQCP51eRldFBbjSSpTQlT/d965lwqcpLHYsDJkLZmPPh
+3A==
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkpec4QuBj5lVKFTz
++lXO8CX+3j3S+hrkDUBpVz8LsCahRANCAARiYmhVpnwE5wbj4FQhWtcAcFHTlbcK
+02G1BtCKzyVDjaA9MOhPTCOoCNILodV21EubA8//z+ipkgm1bCc44FtT
+-----END PRIVATE KEY-----
+`,
+};
+
+/** Key of the first certificate, encrypted with a passphrase. */
+export const encryptedKey = `-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgQGx4qZEGv5QICCAAw
+DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEDbLxZpregUopnygsQKZf7UEgZCp
+Hcsw6IbQPe4wWcmYZF8mP2KR3ltWT06lXJg+9CpJumQRXp4GoU55gns8DdES+2G8
+Db31aQj6am0LC26qSULI+U66d/92pHK8xJYikzskdSPjfQxAhB2GYGKR9XZiVZGw
+LkFf5pCJlXbT2dQ1ClgRK1PKLpsYHI3kJLybdf7Htwp4UGE2UfpkWVf7yYGQOhY=
+-----END ENCRYPTED PRIVATE KEY-----
+`;
