@@ -29,6 +29,15 @@ const requestRows: readonly LimitRow[] = [
     share: 'dynamic: half for one organization, a third each for two, and so on',
   },
   {
+    limit: 'Extensions in a list filter',
+    bounds: '`extensions` of get-document-info-list, each of at most 64 bytes',
+    value: formatNumber(limits.listExtensionsMax),
+    enforcedIn: 'schemas/checks.ts checkListFilters',
+    status: 400,
+    header: null,
+    share: perRequest,
+  },
+  {
     limit: 'Body of a document',
     bounds: 'Bytes of add-document, add-documents and parse-document',
     value: '`QUARRY_BODY_BYTES_MAX`',

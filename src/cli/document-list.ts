@@ -1,5 +1,6 @@
 import { limits } from '../core/limits.ts';
-import type { DocumentMetadataResponse, GetDocumentInfoListResponse } from '../schemas/documents.ts';
+import type { GetDocumentInfoListResponse } from '../schemas/document-list.ts';
+import type { DocumentMetadataResponse } from '../schemas/documents.ts';
 import type { ApiClient } from './api-client.ts';
 
 /** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal. */

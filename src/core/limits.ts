@@ -16,6 +16,8 @@ export const limits = {
   deletePathsMax: 64,
   batchDocumentsMax: 256,
   listDocumentsMax: 1_024,
+  listExtensionsMax: 64,
+  listExtensionBytesMax: 64,
   queryCodePointsMax: 4_096,
   queryOperatorsMax: 64,
   topSnippetsMax: 128,

@@ -8,12 +8,12 @@ import {
   DeleteCollectionRequest,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
+import { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
 import {
   AddDocumentRequest,
   AddDocumentsRequest,
   type BatchDocument,
   DeleteDocumentRequest,
-  GetDocumentInfoListRequest,
   GetDocumentInfoRequest,
   GetPageInfoRequest,
   UpdateDocumentRequest,

@@ -84,6 +84,35 @@ export function checkListLimit(limit: number): void {
   checkInteger('limit', limit, 1, limits.listDocumentsMax);
 }
 
+/**
+ * A text to find in paths, at most 64 extensions of 1 to 64 bytes without a dot, and an order that the caller
+ * can follow: `path_gt` names a place in the order of paths only.
+ */
+export function checkListFilters(request: {
+  readonly path_contains?: string | null;
+  readonly path_gt?: string | null;
+  readonly extensions?: readonly string[] | null;
+  readonly sort_by?: string | null;
+  readonly descending?: boolean;
+  readonly cursor?: string | null;
+}): void {
+  checkPathBound('path_contains', request.path_contains ?? '');
+  const extensions = request.extensions ?? [];
+  if (extensions.length > limits.listExtensionsMax)
+    reject(
+      `extensions contains ${formatNumber(extensions.length)} entries; at most ${limits.listExtensionsMax} are allowed.`,
+    );
+  for (const extension of extensions) {
+    checkName('extension', extension, limits.listExtensionBytesMax);
+    if (extension.includes('.')) reject(`The extension ${JSON.stringify(extension)} must not contain a dot.`);
+  }
+  const sortBy = request.sort_by ?? null;
+  if (sortBy === null && (request.descending === true || (request.cursor ?? null) !== null))
+    reject('descending and cursor require sort_by.');
+  if (sortBy !== null && (request.path_gt ?? null) !== null)
+    reject('path_gt cannot be combined with sort_by; send the next_cursor of the previous page as cursor.');
+}
+
 /** At least 1; may exceed the number of documents. */
 export function checkTopN(topN: number): void {
   if (topN < 1) reject(`top_n is ${topN}; it must be at least 1.`);

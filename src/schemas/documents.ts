@@ -286,33 +286,6 @@ export const GetDocumentInfoResponse = Component('GetDocumentInfoResponse', 'The
 });
 export type GetDocumentInfoResponse = Static<typeof GetDocumentInfoResponse>;
 
-export const GetDocumentInfoListRequest = Component(
-  'GetDocumentInfoListRequest',
-  'Page of the list of documents.',
-  {
-    collection_name: CollectionName(),
-    limit: Type.Optional(
-      Type.Integer({ default: 1024, description: 'Maximum number of documents, 1 to 1,024.' }),
-    ),
-    path_prefix: Type.Optional(
-      Nullable(Type.String(), { description: 'Only paths that start with this prefix.' }),
-    ),
-    path_gt: Type.Optional(
-      Nullable(Type.String(), {
-        description:
-          'Only paths after this path: send the last path of the previous page. A query string parameter with this name takes precedence.',
-      }),
-    ),
-    only_failed: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Only documents that failed. The cost is proportional to their number.',
-      }),
-    ),
-  },
-);
-export type GetDocumentInfoListRequest = Static<typeof GetDocumentInfoListRequest>;
-
 export const DocumentMetadataResponse = Component(
   'DocumentMetadataResponse',
   'A document without its content.',
@@ -323,15 +296,6 @@ export const DocumentMetadataResponse = Component(
   },
 );
 export type DocumentMetadataResponse = Static<typeof DocumentMetadataResponse>;
-
-export const GetDocumentInfoListResponse = Component(
-  'GetDocumentInfoListResponse',
-  'Documents in ascending order of their paths.',
-  {
-    documents: Type.Array(DocumentMetadataResponse, { description: 'Empty if there are no more.' }),
-  },
-);
-export type GetDocumentInfoListResponse = Static<typeof GetDocumentInfoListResponse>;
 
 export const GetPageInfoRequest = Component('GetPageInfoRequest', 'A page of a document.', {
   collection_name: CollectionName(),

@@ -6,13 +6,12 @@ import { deriveUuid } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { type DocumentWriter, pathNotFound } from '../ingest/document-writer.ts';
 import type { Ingest } from '../ingest/ingest.ts';
+import type { GetDocumentInfoListRequest, GetDocumentInfoListResponse } from '../schemas/document-list.ts';
 import type {
   DeleteDocumentRequest,
   DeleteDocumentResponse,
   DocumentMetadataResponse,
   DocumentResponse,
-  GetDocumentInfoListRequest,
-  GetDocumentInfoListResponse,
   GetDocumentInfoRequest,
   GetPageInfoRequest,
   GetPageInfoResponse,
@@ -26,6 +25,7 @@ import type { WriteOperation } from '../storage/store.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import type { Versions } from '../storage/versions.ts';
 import { accessCollection, checkWriteAccess, type DocumentCall, findDocument } from './document-access.ts';
+import { readDocumentPage } from './document-list.ts';
 import { readDocumentText } from './document-text.ts';
 import type { IngestCheck } from './document-uploads.ts';
 import type { DocumentUrls } from './document-urls.ts';
@@ -147,33 +147,19 @@ export class DocumentServices {
     request: GetDocumentInfoListRequest,
   ): Promise<GetDocumentInfoListResponse> {
     const limit = request.limit ?? limits.listDocumentsMax;
-    const prefix = request.path_prefix ?? null;
-    const pathGt = request.path_gt ?? null;
-    const { collection, isVisible } = accessCollection(
-      this.#options.collections,
-      call,
-      request.collection_name,
-    );
-    const { documents: all } = this.#options;
+    const access = accessCollection(this.#options.collections, call, request.collection_name);
+    const page = await readDocumentPage(this.#options.documents, { call, access, limit }, request);
     const documents: DocumentMetadataResponse[] = [];
-    const range = {
-      // Documents that the caller may not read do not count, so the scan is not limited.
-      ...(call.principal.restriction === undefined ? { limit } : {}),
-      ...(prefix === null ? {} : { prefix }),
-      ...(pathGt === null ? {} : { pathGt }),
-    };
-    const { collectionId } = collection;
-    const records = request.only_failed ? all.listFailed(collectionId, range) : all.list(collectionId, range);
-    for await (const record of records) {
-      // A caller that may read few documents can force a scan of all of them; stop when the call is canceled.
-      if (call.cancellation.isCanceled) break;
+    for (const record of page.records) {
       const pause = call.yieldToEventLoop();
       if (pause !== null) await pause;
-      if (!isVisible(record)) continue;
-      documents.push(this.#toResponse(call, collection, record));
-      if (documents.length === limit) break;
+      documents.push(this.#toResponse(call, access.collection, record));
     }
-    return { documents };
+    return {
+      documents,
+      ...(request.sort_by == null ? {} : { next_cursor: page.nextCursor }),
+      ...(request.include_count === true ? { num_matching: page.matching } : {}),
+    };
   }
 
   async getPageInfo(call: DocumentCall, request: GetPageInfoRequest): Promise<PageInfo> {

@@ -51,7 +51,10 @@ export interface DocumentListOptions {
   readonly prefix?: string;
   /** Only paths strictly greater, by UTF-8 bytes. */
   readonly pathGt?: string;
+  /** Maximum number of records that are read, including those that `acceptsPath` rejects. */
   readonly limit?: number;
+  /** Skips records without decoding them. */
+  readonly acceptsPath?: (path: string) => boolean;
 }
 
 const documentsTable = new Table<readonly [collectionId: string, path: string], DocumentRecord>(
@@ -112,7 +115,9 @@ export class Documents {
     options: DocumentListOptions = {},
   ): AsyncGenerator<DocumentRecord, void, void> {
     const range = listRange(documentsTable.keyOf(collectionId), options);
-    for await (const { value } of documentsTable.range(this.#store, [collectionId], range)) yield value;
+    const acceptsKey = toKeyCheck(options);
+    const entries = documentsTable.range(this.#store, [collectionId], range, acceptsKey);
+    for await (const { value } of entries) yield value;
   }
 
   /** Same for documents that could not be parsed or indexed; the cost depends only on their number. */
@@ -121,7 +126,8 @@ export class Documents {
     options: DocumentListOptions = {},
   ): AsyncGenerator<DocumentRecord, void, void> {
     const range = listRange(failedDocumentsTable.keyOf(collectionId), options);
-    for await (const { key } of failedDocumentsTable.range(this.#store, [collectionId], range)) {
+    const acceptsKey = toKeyCheck(options);
+    for await (const { key } of failedDocumentsTable.range(this.#store, [collectionId], range, acceptsKey)) {
       const record = documentsTable.get(this.#store, key);
       if (record !== undefined && hasFailed(record)) yield record;
     }
@@ -203,6 +209,10 @@ export class Documents {
   ): WriteOperation {
     return documentsTable.expect([collectionId, path], holds, description);
   }
+}
+
+function toKeyCheck({ acceptsPath = () => true }: DocumentListOptions) {
+  return ([, path]: readonly [collectionId: string, path: string]) => acceptsPath(path);
 }
 
 /** `collection`: the key prefix of its documents, which precedes the path. */

@@ -155,6 +155,12 @@ await t.test('updates have their preconditions', async (t) => {
   t.same(await api.paths(collection_name, { only_failed: true }), ['bad']);
   t.same(await api.paths(collection_name, { only_failed: true, path_gt: 'bad' }), []);
   t.same(await api.paths(collection_name, { only_failed: true, path_prefix: 'g' }), []);
+  const filtered = await api.call('documents/get-document-info-list', {
+    ...{ collection_name, path_contains: 'OO', index_statuses: ['indexed'], sort_by: 'size' },
+    include_count: true,
+  });
+  t.match(filtered, { documents: [{ path: 'good' }], next_cursor: null, num_matching: 1 });
+  t.same(Object.keys(await api.call('documents/get-document-info-list', { collection_name })), ['documents']);
   t.equal(bad.num_pages, null);
   t.match(bad.error, /\w+/);
   const update = (path: string, change: object) =>

@@ -153,6 +153,9 @@ const GetDocumentInfoResponse = Type.Object({
 });
 const GetDocumentInfoListResponse = Type.Object({
   documents: Type.Array(Type.Object({ ...documentFields, created_at: DateTime })),
+  /** Additive: only with `sort_by`, and only with `include_count`. */
+  next_cursor: Type.Optional(Nullable(Type.String())),
+  num_matching: Type.Optional(Type.Integer()),
 });
 const DeleteDocumentResponse = Type.Object({ deleted_paths: Type.Array(Type.String()) });
 const GetPageInfoResponse = Type.Object({

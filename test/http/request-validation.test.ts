@@ -20,6 +20,20 @@ const usageRange = (start_time: number, end_time: number) => ({
 /** Operation, body, status, and a pattern that the error message must match. */
 type Case = readonly [path: string, body: unknown, status: number, names: RegExp];
 
+const listFilterCases = [
+  [{ path_contains: 'a\0' }, 400, /path_contains contains a NUL/],
+  [{ extensions: Array(65).fill('pdf') }, 400, /65 entries; at most 64/],
+  [{ extensions: [''] }, 400, /extension is empty/],
+  [{ extensions: ['.pdf'] }, 400, /must not contain a dot/],
+  [{ created_at_gte: 'yesterday' }, 422, /created_at_gte/],
+  [{ created_at_lt: '' }, 422, /created_at_lt/],
+  [{ descending: true }, 400, /require sort_by/],
+  [{ cursor: 'x' }, 400, /require sort_by/],
+  [{ sort_by: 'size', path_gt: 'a' }, 400, /path_gt cannot be combined with sort_by/],
+  [{ sort_by: 'title' }, 422, /sort_by/],
+  [{ index_statuses: ['done'] }, 422, /index_statuses/],
+] as const;
+
 const cases: readonly Case[] = [
   // invalid JSON
   [add, '{"collection_name":', 422, /not valid JSON/],
@@ -130,6 +144,14 @@ const cases: readonly Case[] = [
   ['/queries/top-snippets', query({ query: '😀'.repeat(4_097) }), 400, /more than 4,096 characters/],
   ['/documents/get-document-info-list', { collection_name: 'c', limit: 0 }, 400, /limit is 0/],
   ['/documents/get-document-info-list', { collection_name: 'c', limit: 1_025 }, 400, /1,024/],
+  ...listFilterCases.map(
+    ([fields, status, names]): Case => [
+      '/documents/get-document-info-list',
+      { collection_name: 'c', ...fields },
+      status,
+      names,
+    ],
+  ),
   ['/documents/add-documents', { collection_name: 'c', documents: [] }, 400, /0 documents/],
   [
     '/documents/add-documents',

@@ -1,4 +1,5 @@
 import * as checks from '../../schemas/checks.ts';
+import * as documentList from '../../schemas/document-list.ts';
 import * as documents from '../../schemas/documents.ts';
 import { DefaultResponse } from '../../schemas/wire.ts';
 import { renderWithList, renderWithText } from '../../services/rendered-json.ts';
@@ -162,9 +163,9 @@ export const documentRoutes: readonly Route[] = [
     path: '/documents/get-document-info-list',
     summary: 'List documents',
     description:
-      'Lists up to 1,024 documents in ascending order of their paths (by UTF-8 bytes). For the next page, send the last path as `path_gt`; repeat until the list is empty.',
-    request: documents.GetDocumentInfoListRequest,
-    reply: documents.GetDocumentInfoListResponse,
+      'Lists up to 1,024 documents in ascending order of their paths (by UTF-8 bytes). For the next page, send the last path as `path_gt`; repeat until the list is empty. Filters select documents by path, state, extension and time. With `sort_by`, send `next_cursor` of the reply as `cursor` until it is null.',
+    request: documentList.GetDocumentInfoListRequest,
+    reply: documentList.GetDocumentInfoListResponse,
     example: { collection_name: 'handbook', limit: 100, path_prefix: 'guides/' },
     errorResponses: { 404: collectionNotFound },
     queryFields: ['path_gt'],
@@ -173,6 +174,7 @@ export const documentRoutes: readonly Route[] = [
       if (request.limit !== undefined) checks.checkListLimit(request.limit);
       checks.checkPathBound('path_prefix', request.path_prefix ?? '');
       checks.checkPathBound('path_gt', request.path_gt ?? '');
+      checks.checkListFilters(request);
     },
     serve: async (services, call, request) => {
       const list = await services.documents.getDocumentInfoList(call, request);

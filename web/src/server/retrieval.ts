@@ -1,4 +1,5 @@
 import type * as collections from '../../../src/schemas/collections.ts';
+import type * as documentList from '../../../src/schemas/document-list.ts';
 import type * as documents from '../../../src/schemas/documents.ts';
 import type * as models from '../../../src/schemas/models.ts';
 import type * as queries from '../../../src/schemas/queries.ts';
@@ -38,9 +39,9 @@ export function getStatus(collection: string | null, signal?: Abort): Promise<st
 }
 
 export function listDocuments(
-  request: documents.GetDocumentInfoListRequest,
+  request: documentList.GetDocumentInfoListRequest,
   signal?: Abort,
-): Promise<documents.GetDocumentInfoListResponse> {
+): Promise<documentList.GetDocumentInfoListResponse> {
   return post('/documents/get-document-info-list', request, signal);
 }
 
