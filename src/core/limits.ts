@@ -297,6 +297,9 @@ export const limits = {
   /** A document with at most this much text and this many pages needs few writes. */
   smallTextBytesMax: 65_536,
   smallTextPagesMax: 64,
+  /** A batch of small documents that are indexed together is complete with this much text or this many documents. */
+  indexBatchBytesMax: 131_072,
+  indexBatchDocumentsMax: 16,
   /** Maximum text and number of documents sent to a chunk worker in one batch. */
   chunkBatchUnitsMax: 65_536,
   chunkBatchDocumentsMax: 8,

@@ -1,3 +1,4 @@
+import { waitForAll } from '../core/async/wait-for-all.ts';
 import type { ChangeLog, LiveVersions } from '../storage/changes.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
@@ -39,16 +40,51 @@ export class VersionPublisher {
     operations: readonly WriteOperation[],
     options: WriteOptions = {},
   ): Promise<void> {
-    const { store, indexes } = this.#options;
+    const { store } = this.#options;
     if (change === null || (change.add === null && change.remove === null)) {
       await store.write(operations, options);
       return;
     }
-    const { collectionId, shard, add, remove } = change;
+    await this.publishAll(change.collectionId, [change], operations, options);
+  }
+
+  /** Same for several changes of one collection: all of them or none. */
+  async publishAll(
+    collectionId: string,
+    changes: readonly VersionChange[],
+    operations: readonly WriteOperation[],
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const { indexes } = this.#options;
     await indexes.changes.waitUntilReady(collectionId);
-    const written = store.write([...operations, ...this.#commitIndex(change)], options);
-    const undo = { shard, added: add?.version ?? null, removed: remove };
-    await indexes.changes.trackWrite(collectionId, undo, written);
+    const committed: VersionChange[] = [];
+    const written = this.#commitAndWrite({ changes, operations, options }, committed);
+    const tracked = committed.map(({ shard, add, remove }) => {
+      const undo = { shard, added: add?.version ?? null, removed: remove };
+      return indexes.changes.trackWrite(collectionId, undo, written);
+    });
+    await waitForAll([written, ...tracked]);
+  }
+
+  /** Runs until the write is handed over before it returns. `committed`: receives the changes made to the shards. */
+  async #commitAndWrite(
+    {
+      changes,
+      operations,
+      options,
+    }: {
+      readonly changes: readonly VersionChange[];
+      readonly operations: readonly WriteOperation[];
+      readonly options: WriteOptions;
+    },
+    committed: VersionChange[],
+  ): Promise<void> {
+    const all = [...operations];
+    for (const change of changes) {
+      all.push(...this.#commitIndex(change));
+      committed.push(change);
+    }
+    await this.#options.store.write(all, options);
   }
 
   /** Commits the change to the shards and returns the operations that record it in the store. */

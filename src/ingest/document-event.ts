@@ -3,6 +3,8 @@ export interface DocumentEvent {
   readonly organizationId: string;
   readonly collectionId: string;
   readonly event: 'added' | 'deleted' | 'parsed' | 'indexed';
+  /** Number of documents with the sizes below in total; default 1. */
+  readonly documents?: number;
   /** Raw bytes. */
   readonly fileBytes: number;
   readonly pages: number;

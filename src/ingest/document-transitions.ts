@@ -1,20 +1,24 @@
+import { assertDefined } from '../core/assert.ts';
 import { type BackgroundScheduler, collectInBackground } from '../core/async/background-scheduler.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import { countTexts, isPacked, type Texts } from '../core/packed-texts.ts';
-import { shardOf } from '../index/shard-of.ts';
-import type { VersionPublisher } from '../index/version-publisher.ts';
-import type { Layout, NewChunk } from '../storage/chunks.ts';
-import { type Collection, type Collections, ownVectors } from '../storage/collections.ts';
+import type { VersionChange, VersionPublisher } from '../index/version-publisher.ts';
+import type { Collection, Collections } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../storage/documents.ts';
 import { putGarbage } from '../storage/garbage.ts';
-import type { IndexBlock } from '../storage/index-blocks.ts';
 import { deleteJob, type Job, putJob } from '../storage/jobs.ts';
 import type { ParsedHead } from '../storage/parsed-pages.ts';
 import { type FreeSpaceCheck, operationsBytes, type Store, type WriteOperation } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
+import {
+  type ChunkedContent,
+  type ChunkedDocument,
+  ContentOperations,
+  toIndexed,
+} from './content-operations.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { pathKey } from './document-writer.ts';
 
@@ -54,22 +58,6 @@ export interface ParsedText {
   readonly timeTakenMs: number;
 }
 
-export interface ChunkedContent {
-  readonly chunks: readonly NewChunk[];
-  /** 8-bit vectors of the fine chunks, per coarse chunk; undefined for a chunk without vectors. */
-  readonly codes: readonly (Uint8Array | undefined)[];
-  /** Terms of the fine chunks, per coarse chunk; undefined for a blank chunk. */
-  readonly fineTerms: readonly (Uint8Array | undefined)[];
-  readonly layout: Layout;
-  readonly block: IndexBlock;
-  readonly languages: readonly string[];
-  readonly tokens: { readonly content: number; readonly embedding: number };
-  readonly timeTakenMs: number;
-}
-
-/** Numbers per fine chunk in `NewChunk.spans`. */
-const numbersPerSpan = 4;
-
 /** Bytes per write while large content is stored in pieces. */
 const writeBytesTarget = 4_000_000;
 
@@ -80,11 +68,11 @@ const writeBytesTarget = 4_000_000;
  */
 export class DocumentTransitions {
   readonly #options: DocumentTransitionsOptions;
-  /** Languages per collection while some of them are not stored yet. */
-  readonly #languages = new Map<string, Set<string>>();
+  readonly #content: ContentOperations;
 
   constructor(options: DocumentTransitionsOptions) {
     this.#options = options;
+    this.#content = new ContentOperations(options);
   }
 
   /** Returns the record of the document of a job. */
@@ -147,55 +135,90 @@ export class DocumentTransitions {
 
   /** Stores the chunks and their vectors and deletes the parsed pages. Returns the next job. */
   async storeChunked(job: Job, content: ChunkedContent): Promise<Job> {
-    const rest = await this.#writeInPieces(job, this.#contentEntries(job, content));
+    const rest = await this.#writeInPieces(job, this.#content.put(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
     const deleted = await collectInBackground(
       this.#options.backgroundScheduler,
-      this.#deleteParsed(job, content),
+      this.#content.deleteParsed(job, content),
     );
     await this.#advance(job, (record) => ({
       record,
-      operations: [...rest, ...deleted, ...this.#noteContent(job, record, content), putJob(next)],
+      operations: [
+        ...rest,
+        ...deleted,
+        ...this.#content.note(this.#requireCollection(job), [{ job, record, content }]),
+        putJob(next),
+      ],
     }));
     return next;
   }
 
   /**
-   * Stores the chunked content of a small document in addition to its parsed pages, in one write. This does
-   * not complete a step: `publishIndexed` with the same content does, and if it is never reached, the next
-   * attempt overwrites this content.
+   * Stores the chunked content of small documents of one collection in addition to their parsed pages, in one
+   * write. This does not complete a step: `publishIndexed` with the same content does, and if it is never
+   * reached, the next attempt overwrites this content.
    */
-  async storePrepared(job: Job, content: ChunkedContent): Promise<void> {
-    const operations = [...this.#expectations(job), ...[...this.#contentEntries(job, content)].flat()];
-    await this.#options.store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
+  async storePrepared(documents: readonly Pick<ChunkedDocument, 'job' | 'content'>[]): Promise<void> {
+    const { store, backgroundScheduler } = this.#options;
+    const yieldToEventLoop = backgroundScheduler.slice();
+    const operations = this.#expectations(documents.map(({ job }) => job));
+    for (const { job, content } of documents) {
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
+      for (const entry of this.#content.put(job, content)) operations.push(...entry);
+    }
+    await store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
   }
 
   /**
-   * Publishes the staged version, retires the previous one and deletes the job. `content`: the content stored
-   * by `storePrepared`, which now replaces the parsed pages; null when the chunk step did that.
+   * Publishes the staged versions of documents of one collection in one write, retires the previous ones and
+   * deletes the jobs. `content`: the content stored by `storePrepared`, which now replaces the parsed pages;
+   * null when the chunk step did that. Returns the published versions: those that are still current.
    */
-  publishIndexed(job: Job, content: ChunkedContent | null): Promise<void> {
-    return this.#advance(job, (record) => {
-      const { version, documentId, live } = record;
-      const shard = shardOf(job.path, this.#requireCollection(job).shards);
-      return {
-        record: {
-          ...record,
-          status: 'indexed',
-          error: null,
-          live: version,
-          liveDocumentId: documentId,
-          indexedBytes: record.textBytes,
-        },
-        change: { collectionId: job.collectionId, shard, add: { version, documentId }, remove: live },
-        operations: [
-          deleteJob(version),
-          ...(content === null
-            ? []
-            : [...this.#deleteParsed(job, content), ...this.#noteContent(job, record, content)]),
+  publishIndexed(
+    documents: readonly { readonly job: Job; readonly content: ChunkedContent | null }[],
+  ): Promise<ReadonlySet<number>> {
+    const { locks, documents: records, counts, versionPublisher } = this.#options;
+    const { job: first } = assertDefined(documents[0], 'at least one document is published');
+    const { collectionId } = first;
+    const paths = documents.map(({ job }) => job.path);
+    const keys = paths.map((path) => pathKey(collectionId, path));
+    return locks.runAll(keys, async () => {
+      const collection = this.#requireCollection(first);
+      const found = records.getMany(collectionId, paths);
+      const current = documents.flatMap(({ job, content }, i) => {
+        const record = found[i];
+        return record?.version === job.version ? { job, content, record } : [];
+      });
+      const changes: VersionChange[] = [];
+      const operations = this.#expectations(current.map(({ job }) => job));
+      for (const { job, content, record } of current) {
+        const indexed = toIndexed(record, collection);
+        changes.push(indexed.change);
+        operations.push(
+          ...records.update(indexed.record, record),
+          counts.change(collectionId, {
+            from: record.status,
+            to: indexed.record.status,
+            bytes: indexed.record.indexedBytes - record.indexedBytes,
+          }),
+          indexed.operation,
+          ...(content === null ? [] : this.#content.deleteParsed(job, content)),
           ...this.#retireLive(record),
-        ],
-      };
+        );
+      }
+      operations.push(
+        ...this.#content.note(
+          collection,
+          current.flatMap(({ job, record, content }) => (content === null ? [] : { job, record, content })),
+        ),
+      );
+      if (changes.length > 0)
+        await versionPublisher.publishAll(collectionId, changes, operations, {
+          mayUseReserve: true,
+          mayExceedQueue: true,
+        });
+      return new Set(current.map(({ job }) => job.version));
     });
   }
 
@@ -225,67 +248,8 @@ export class DocumentTransitions {
     }));
   }
 
-  /**
-   * Yields the operations for the chunks of a document and their related data; each entry must be in one
-   * write. The last entry marks the content as complete.
-   */
-  *#contentEntries(
-    { documentId }: Job,
-    { chunks, codes, fineTerms, layout, block }: ChunkedContent,
-  ): Generator<WriteOperation[]> {
-    const { contents } = this.#options;
-    for (const [i, chunk] of chunks.entries()) {
-      const codesOfChunk = codes[i];
-      const termsOfChunk = fineTerms[i];
-      const entries = [contents.chunks.put(documentId, i, chunk)];
-      if (codesOfChunk !== undefined)
-        entries.push(contents.blocks.putCodes(documentId, i, codesOfChunk, block.generation));
-      if (termsOfChunk !== undefined) entries.push(contents.blocks.putFineTerms(documentId, i, termsOfChunk));
-      yield entries;
-    }
-    for (const put of contents.blocks.putPieces(documentId, block)) yield [put];
-    yield [contents.chunks.putLayout(documentId, layout), contents.blocks.putHead(documentId, block)];
-  }
-
   *#pageEntries({ documentId }: Job, pages: Texts): Generator<WriteOperation[]> {
     for (const put of this.#options.contents.parsed.putPages(documentId, pages)) yield [put];
-  }
-
-  /** Deletes the parsed pages, since the chunks contain the text from now on. */
-  #deleteParsed({ documentId }: Job, { layout, block }: ChunkedContent): Iterable<WriteOperation> {
-    const vectors = block.model === ownVectors;
-    return this.#options.contents.parsed.delete(documentId, layout.pageStarts.length, { vectors });
-  }
-
-  /** Updates the languages of the collection and the usage for the chunks. */
-  #noteContent(job: Job, record: DocumentRecord, content: ChunkedContent): WriteOperation[] {
-    const { chunks, tokens, timeTakenMs, languages } = content;
-    return [
-      ...this.#addLanguages(job, languages),
-      ...this.#count(job, record, {
-        event: 'indexed',
-        contentTokens: tokens.content,
-        embeddingTokens: tokens.embedding,
-        coarseChunks: chunks.length,
-        fineChunks: chunks.reduce((sum, chunk) => sum + chunk.spans.length / numbersPerSpan, 0),
-        timeTakenMs,
-      }),
-    ];
-  }
-
-  /** Adds languages that queries of the collection must consider. */
-  #addLanguages(job: Job, languages: readonly string[]): WriteOperation[] {
-    const { collections } = this.#options;
-    const { collectionId } = job;
-    const collection = this.#requireCollection(job);
-    // Writes of other documents may be in flight: this write must not lose the languages they add. These
-    // writes may fail, too: only stored languages count as known.
-    const stored = new Set(collection.languages);
-    const union = new Set([...stored, ...(this.#languages.get(collectionId) ?? []), ...languages]);
-    if (union.size === stored.size) this.#languages.delete(collectionId);
-    else this.#languages.set(collectionId, union);
-    if (languages.every((language) => stored.has(language))) return [];
-    return collections.update({ ...collection, languages: [...union] });
   }
 
   /** Retires the live version; running queries may still read it for a while. */
@@ -328,7 +292,7 @@ export class DocumentTransitions {
       await versionPublisher.publish(
         change,
         [
-          ...this.#expectations(job),
+          ...this.#expectations([job]),
           ...documents.update(record, before),
           counts.change(job.collectionId, {
             from: before.status,
@@ -342,10 +306,13 @@ export class DocumentTransitions {
     });
   }
 
-  /** Returns the conditions of every write of a job: the version is current and the collection exists. */
-  #expectations({ collectionId, path, version }: Job): WriteOperation[] {
+  /** Returns the conditions of every write of jobs of one collection: it exists, and the versions are current. */
+  #expectations(jobs: readonly Job[]): WriteOperation[] {
     const { documents, collections } = this.#options;
-    return [collections.expectExists(collectionId), documents.expectVersion(collectionId, path, version)];
+    return [
+      ...jobs.slice(0, 1).map(({ collectionId }) => collections.expectExists(collectionId)),
+      ...jobs.map(({ collectionId, path, version }) => documents.expectVersion(collectionId, path, version)),
+    ];
   }
 
   /**
@@ -362,7 +329,7 @@ export class DocumentTransitions {
       if (pause !== null) await pause;
       const entryBytes = operationsBytes(entry);
       if (piece.length > 0 && bytes + entryBytes > writeBytesTarget) {
-        await store.write([...this.#expectations(job), ...piece], { mayExceedQueue: true });
+        await store.write([...this.#expectations([job]), ...piece], { mayExceedQueue: true });
         piece = [];
         bytes = 0;
       }

@@ -17,7 +17,8 @@ import type { DocumentRecord } from '../storage/documents.ts';
 import type { IndexBlock } from '../storage/index-blocks.ts';
 import type { ParsedHead } from '../storage/parsed-pages.ts';
 import type { ChunkBatches } from './chunk-batches.ts';
-import type { ChunkedContent, ParsedText } from './document-transitions.ts';
+import type { ChunkedContent } from './content-operations.ts';
+import type { ParsedText } from './document-transitions.ts';
 import { callParser, type ParserCallOptions } from './parser-call.ts';
 import type { Pool } from './pools.ts';
 
@@ -119,12 +120,55 @@ export class IngestSteps {
     return textBytes <= limits.smallTextBytesMax && numPages !== null && numPages <= limits.smallTextPagesMax;
   }
 
+  /** Whether a document is small, and chunked and embedded by one call of a worker. */
+  isBatchable(record: DocumentRecord): boolean {
+    return this.isSmall(record) && this.#options.getModel(record.collectionId).embedChunks === 'in-worker';
+  }
+
   /** Splits the stored pages into chunks, analyzes them and embeds them at both granularities. */
   async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
-    const { chunker, getModel } = this.#options;
     // Checked first, to avoid work that would have to be repeated.
-    const model = getModel(record.collectionId);
-    const { head, pages } = await this.#readParsed(record);
+    const model = this.#options.getModel(record.collectionId);
+    return this.#chunkParsed(record, { ...(await this.#readParsed(record)), model, signal });
+  }
+
+  /**
+   * Same for small documents of one collection, which are read at once and chunked in batches. Null for a
+   * document that is not parsed, is chunked already, or whose chunking failed.
+   */
+  async chunkSmall(
+    documents: readonly { readonly record: DocumentRecord; readonly signal: AbortSignal }[],
+  ): Promise<(ChunkedContent | null)[]> {
+    const { contents, getModel } = this.#options;
+    const model = getModel(
+      assertDefined(documents[0], 'at least one document is chunked').record.collectionId,
+    );
+    const parsed = contents.parsed.readDocuments(
+      documents.map(({ record: { documentId, numPages } }) => ({ documentId, pageCount: numPages ?? 0 })),
+    );
+    const chunking = documents.map(async ({ record, signal }, i) => {
+      const found = parsed[i];
+      return found === undefined ? null : this.#chunkParsed(record, { ...found, model, signal });
+    });
+    const outcomes = await Promise.allSettled(chunking);
+    return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : null));
+  }
+
+  async #chunkParsed(
+    record: DocumentRecord,
+    {
+      head,
+      pages,
+      model,
+      signal,
+    }: {
+      readonly head: ParsedHead;
+      readonly pages: Texts;
+      readonly model: DocumentModel;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<ChunkedContent> {
+    const { chunker } = this.#options;
     const stopFlag = this.isSmall(record)
       ? null
       : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -200,7 +244,10 @@ export class IngestSteps {
     const { documentId, numPages } = record;
     const invariant = 'a document is parsed before it is chunked';
     if (this.isSmall(record))
-      return assertDefined(contents.parsed.readDocument(documentId, numPages ?? 0), invariant);
+      return assertDefined(
+        contents.parsed.readDocuments([{ documentId, pageCount: numPages ?? 0 }])[0],
+        invariant,
+      );
     const head = assertDefined(contents.parsed.readHead(documentId), invariant);
     // An attempt that ended with a crash may have left more pages than the successful one.
     return {

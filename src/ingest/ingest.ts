@@ -41,7 +41,17 @@ interface Lane {
    */
   blockedJob: Job | null;
   timer: NodeJS.Timeout | null;
+  /** Set while jobs that arrived in this turn of the event loop wait for its end, to share a batch. */
+  scheduledPump: NodeJS.Immediate | null;
 }
+
+/** A claimed job, its record if it is already read, and the approximate memory for it. */
+interface ClaimedJob {
+  readonly job: Job;
+  readonly record: DocumentRecord | null;
+  readonly bytes: number;
+}
+type SmallJob = ClaimedJob & { readonly record: DocumentRecord };
 
 /**
  * Moves documents through parse, chunk, embed and index. Pending work is durable in the store; this class
@@ -85,6 +95,7 @@ export class Ingest {
       bytes: 0,
       blockedJob: null,
       timer: null,
+      scheduledPump: null,
     });
     this.#lanes = {
       parse: lane(queues.parse, options.parallel.parse),
@@ -137,7 +148,10 @@ export class Ingest {
     const lane = this.#laneOf(job);
     this.#pending.add(job);
     lane.queue.offer(job);
-    this.#pump(lane);
+    lane.scheduledPump ??= setImmediate(() => {
+      lane.scheduledPump = null;
+      this.#pump(lane);
+    });
   }
 
   /**
@@ -187,7 +201,10 @@ export class Ingest {
   /** Stops the work; unfinished jobs continue at the next start. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const lane of Object.values(this.#lanes)) if (lane.timer !== null) clearTimeout(lane.timer);
+    for (const { timer, scheduledPump } of Object.values(this.#lanes)) {
+      if (timer !== null) clearTimeout(timer);
+      if (scheduledPump !== null) clearImmediate(scheduledPump);
+    }
     this.#runner.close();
     await Promise.all(this.#runs);
   }
@@ -196,38 +213,65 @@ export class Ingest {
     return job.step === 'parse' ? this.#lanes.parse : this.#lanes.index;
   }
 
-  /** Starts jobs while there is capacity; a job larger than the whole memory bound runs alone. */
+  /** Starts jobs while there is capacity, small documents of a collection in batches. */
   #pump(lane: Lane): void {
-    while (!this.#closed && lane.running < lane.runningMax) {
-      if (lane === this.#lanes.index && this.#lacksMemory(lane)) return;
-      lane.blockedJob ??= lane.queue.claim(this.#options.clock.now());
-      const job = lane.blockedJob;
-      if (job === null) {
-        this.#scheduleNext(lane);
-        return;
+    const batches = new Map<string, SmallJob[]>();
+    for (let claimed = this.#claim(lane); claimed !== null; claimed = this.#claim(lane)) {
+      const { job, record, bytes } = claimed;
+      lane.running += 1;
+      lane.bytes += bytes;
+      if (record === null || !this.#runner.canJoinBatch(job, record)) {
+        const run = this.#runner.run(job, record);
+        this.#track(
+          lane,
+          [claimed],
+          run.then((next) => [next]),
+        );
+        continue;
       }
-      const record = this.#findRecord(job);
-      const bytes = record === null ? 0 : estimateIndexingBytes(record);
-      if (lane.bytes > 0 && lane.bytes + bytes > this.#options.parallel.indexBytes) return;
-      lane.blockedJob = null;
-      this.#startJob(lane, job, { record, bytes });
+      const batch = batches.get(job.collectionId) ?? [];
+      batches.set(job.collectionId, batch);
+      batch.push({ job, record, bytes });
+      if (isFullBatch(batch)) {
+        batches.delete(job.collectionId);
+        this.#track(lane, batch, this.#runner.runBatch(batch));
+      }
     }
+    for (const batch of batches.values()) this.#track(lane, batch, this.#runner.runBatch(batch));
   }
 
-  #startJob(
-    lane: Lane,
-    job: Job,
-    { record, bytes }: { readonly record: DocumentRecord | null; readonly bytes: number },
-  ): void {
-    lane.running += 1;
-    lane.bytes += bytes;
-    const run = this.#runner.run(job, record).then((next) => {
-      lane.running -= 1;
-      lane.bytes -= bytes;
+  /**
+   * Claims the next job if there is capacity for it; a job larger than the whole memory bound runs alone. Null
+   * if there is none now.
+   */
+  #claim(lane: Lane): ClaimedJob | null {
+    if (this.#closed || lane.running >= lane.runningMax) return null;
+    if (lane === this.#lanes.index && this.#lacksMemory(lane)) return null;
+    lane.blockedJob ??= lane.queue.claim(this.#options.clock.now());
+    const job = lane.blockedJob;
+    if (job === null) {
+      this.#scheduleNext(lane);
+      return null;
+    }
+    const record = this.#findRecord(job);
+    const bytes = record === null ? 0 : estimateIndexingBytes(record);
+    if (lane.bytes > 0 && lane.bytes + bytes > this.#options.parallel.indexBytes) return null;
+    lane.blockedJob = null;
+    return { job, record, bytes };
+  }
+
+  /** Ends or continues the jobs when `running` resolves to the next job of each. */
+  #track(lane: Lane, jobs: readonly ClaimedJob[], running: Promise<readonly (Job | null)[]>): void {
+    const run = running.then((nextJobs) => {
       this.#runs.delete(run);
-      lane.queue.complete(job.version);
-      if (next === null) this.#notifyWaiters(job.version, null);
-      else this.enqueue(next);
+      for (const [i, { job, bytes }] of jobs.entries()) {
+        const next = nextJobs[i] ?? null;
+        lane.running -= 1;
+        lane.bytes -= bytes;
+        lane.queue.complete(job.version);
+        if (next === null) this.#notifyWaiters(job.version, null);
+        else this.enqueue(next);
+      }
       this.#pump(lane);
     });
     this.#runs.add(run);
@@ -277,6 +321,11 @@ export class Ingest {
     this.#pending.delete(version);
     for (const resolve of this.#waiters.get(version) ?? []) resolve(abandoned);
   }
+}
+
+function isFullBatch(batch: readonly SmallJob[]): boolean {
+  const bytes = batch.reduce((sum, { record }) => sum + record.textBytes, 0);
+  return batch.length >= limits.indexBatchDocumentsMax || bytes >= limits.indexBatchBytesMax;
 }
 
 /**

@@ -9,8 +9,10 @@ import type { ParseProgress } from '../parsing/tools/document-tools.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import type { Job } from '../storage/jobs.ts';
 import { ExpectationFailedError } from '../storage/store.ts';
-import { AbandonedError, type ChunkedContent, type DocumentTransitions } from './document-transitions.ts';
+import type { ChunkedContent } from './content-operations.ts';
+import { AbandonedError, type DocumentTransitions } from './document-transitions.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
+import { SmallDocuments } from './small-documents.ts';
 
 export interface JobRunnerOptions {
   readonly transitions: DocumentTransitions;
@@ -42,6 +44,7 @@ const internalFailureMessage = 'Processing failed because of an internal error. 
 /** Runs the steps of jobs, and ends, fails or postpones a job whose step failed. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
+  readonly #smallDocuments: SmallDocuments;
   /** Running jobs by version. */
   readonly #running = new Map<number, { readonly job: Job; readonly controller: AbortController }>();
   /** Documents being parsed, by version. */
@@ -50,6 +53,7 @@ export class JobRunner {
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
+    this.#smallDocuments = new SmallDocuments(options);
   }
 
   /** Returns the parse progress of a version; null when it is not being parsed. */
@@ -89,15 +93,47 @@ export class JobRunner {
    * `record`: the record of the document if it was already read in this turn of the event loop.
    */
   async run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
-    const controller = new AbortController();
-    this.#running.set(job.version, { job, controller });
+    const signal = this.#begin(job);
     try {
-      return await this.#step(job, record ?? this.#options.transitions.getCurrent(job), controller.signal);
+      return await this.#step(job, record ?? this.#options.transitions.getCurrent(job), signal);
     } catch (error) {
       return await this.#recover(job, error);
     } finally {
       this.#running.delete(job.version);
     }
+  }
+
+  /** Whether the document can be part of a batch: it is small and did not fail before. */
+  canJoinBatch(job: Job, record: DocumentRecord): boolean {
+    if (job.step !== 'chunk' || job.attempts + record.attempts > 0) return false;
+    try {
+      return this.#options.steps.isBatchable(record);
+    } catch {
+      // The model is unavailable: the first step reports it.
+      return false;
+    }
+  }
+
+  /**
+   * Runs jobs of one collection that can join a batch. Each that could not be completed in the batch then runs
+   * separately. Returns the next job of each, or null. Never rejects.
+   */
+  async runBatch(
+    documents: readonly { readonly job: Job; readonly record: DocumentRecord }[],
+  ): Promise<(Job | null)[]> {
+    const batch = documents.map(({ job, record }) => ({ job, record, signal: this.#begin(job) }));
+    const indexed = await this.#smallDocuments.index(batch);
+    for (const { job } of batch) this.#running.delete(job.version);
+    return Promise.all(
+      batch.map(async ({ job }) => (indexed.has(job.version) || this.#closed ? null : this.run(job, null))),
+    );
+  }
+
+  /** Registers a running job. Returns the signal that aborts it. */
+  #begin(job: Job): AbortSignal {
+    const controller = new AbortController();
+    this.#running.set(job.version, { job, controller });
+    return controller.signal;
   }
 
   async #step(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<Job | null> {
@@ -166,11 +202,12 @@ export class JobRunner {
     try {
       await waitForAll([
         steps.stage(record, content?.block ?? null, signal),
-        ...(content === null ? [] : [transitions.storePrepared(job, content)]),
+        ...(content === null ? [] : [transitions.storePrepared([{ job, content }])]),
       ]);
       await backgroundScheduler.yield();
       signal.throwIfAborted();
-      await transitions.publishIndexed(job, content);
+      const published = await transitions.publishIndexed([{ job, content }]);
+      if (!published.has(job.version)) throw new AbandonedError();
     } catch (error) {
       steps.unstage(record);
       throw error;

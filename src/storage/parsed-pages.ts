@@ -118,19 +118,25 @@ export class ParsedPages {
     return { block, lengths };
   }
 
-  /** Returns the parse result of a document with few pages in one read; undefined once it is chunked. */
-  readDocument(
-    documentId: string,
-    pageCount: number,
-  ): { readonly head: ParsedHead; readonly pages: readonly string[] } | undefined {
-    const keys = [contentTable.keyOf(documentId, parts.parsedHead, 0)];
-    for (let page = 0; page < pageCount; page += 1)
-      keys.push(contentTable.keyOf(documentId, parts.parsedPage, page));
-    const [head, ...pages] = this.#store.getMany(keys);
-    if (head === undefined) return undefined;
+  /** Returns the parse results of documents with few pages in one read; undefined for one that is chunked. */
+  readDocuments(
+    documents: readonly { readonly documentId: string; readonly pageCount: number }[],
+  ): ({ readonly head: ParsedHead; readonly pages: readonly string[] } | undefined)[] {
+    const keys = documents.flatMap(({ documentId, pageCount }) => [
+      contentTable.keyOf(documentId, parts.parsedHead, 0),
+      ...Array.from({ length: pageCount }, (_, page) =>
+        contentTable.keyOf(documentId, parts.parsedPage, page),
+      ),
+    ]);
+    const values = this.#store.getMany(keys);
     const text = (page: Uint8Array | undefined) =>
       decodeUtf8(assertDefined(page, 'a parsed document has its pages'));
-    return { head: headCodec.decode(head), pages: pages.map(text) };
+    let at = 0;
+    return documents.map(({ pageCount }) => {
+      const [head, ...pages] = values.slice(at, at + 1 + pageCount);
+      at += 1 + pageCount;
+      return head === undefined ? undefined : { head: headCodec.decode(head), pages: pages.map(text) };
+    });
   }
 
   /** Include this in the write that completes the chunks: from then on they contain the text. */

@@ -9,6 +9,8 @@ export interface DocumentUsageEvent {
   readonly organizationId: string;
   readonly collectionId: string;
   readonly event: DocumentEventEnum;
+  /** Number of documents with the sizes below in total; default 1. */
+  readonly documents?: number;
   readonly fileBytes: number;
   readonly contentTokens: number;
   readonly embeddingTokens: number;
@@ -101,7 +103,7 @@ export interface UsageIncrement {
 
 export function toDocumentIncrement(event: DocumentUsageEvent): UsageIncrement {
   return createIncrement('documents', event.organizationId, event.collectionId, event.event, {
-    event_count: 1,
+    event_count: event.documents ?? 1,
     total_file_size_bytes: event.fileBytes,
     total_content_tokens: event.contentTokens,
     total_llm_tokens: 0,

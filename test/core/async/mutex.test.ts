@@ -26,6 +26,24 @@ t.test('different keys do not wait for each other', async (t) => {
   await heldLock;
 });
 
+t.test('a task can lock several keys, in one step', async (t) => {
+  const lock = new KeyedMutex();
+  const order: string[] = [];
+  const run = (name: string, keys: string[]) =>
+    lock.runAll(keys, async () => {
+      order.push(`${name} in`);
+      await wait(1);
+      order.push(`${name} out`);
+    });
+  await Promise.all([run('ab', ['a', 'b']), run('ba', ['b', 'a']), run('b', ['b']), run('c', ['c'])]);
+  t.same(
+    order.filter((event) => !event.startsWith('c')),
+    ['ab in', 'ab out', 'ba in', 'ba out', 'b in', 'b out'],
+  );
+  t.ok(order.indexOf('c in') < order.indexOf('ab out'), 'other keys do not wait');
+  t.equal(lock.size, 0);
+});
+
 t.test('an error reaches only its caller, and the next task gets the key', async (t) => {
   const lock = new KeyedMutex();
   const failing = lock.run('a', async () => {

@@ -1,0 +1,77 @@
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import { waitForAll } from '../core/async/wait-for-all.ts';
+import type { Logger } from '../core/logger.ts';
+import type { DocumentRecord } from '../storage/documents.ts';
+import type { Job } from '../storage/jobs.ts';
+import type { ChunkedDocument } from './content-operations.ts';
+import type { DocumentTransitions } from './document-transitions.ts';
+import type { IngestSteps } from './ingest-steps.ts';
+
+export interface SmallDocumentsOptions {
+  readonly transitions: DocumentTransitions;
+  readonly steps: IngestSteps;
+  readonly backgroundScheduler: Pick<BackgroundScheduler, 'yield'>;
+  readonly logger: Logger;
+}
+
+export interface SmallDocument {
+  readonly job: Job;
+  readonly record: DocumentRecord;
+  /** Aborts when the version is no longer needed. */
+  readonly signal: AbortSignal;
+}
+
+const noVersions: ReadonlySet<number> = new Set();
+
+/**
+ * Chunks, stages and publishes small documents of one collection together: reads, writes, locks and promises are
+ * per batch instead of per document.
+ */
+export class SmallDocuments {
+  readonly #options: SmallDocumentsOptions;
+
+  constructor(options: SmallDocumentsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the versions that are indexed. A document is left out, unchanged, if it needs another step, if it
+   * failed, or if the write of the whole batch failed; it then runs separately, which reports its own error.
+   * Never rejects.
+   */
+  async index(documents: readonly SmallDocument[]): Promise<ReadonlySet<number>> {
+    const { transitions, steps, logger } = this.#options;
+    try {
+      transitions.checkCapacity();
+      const contents = await steps.chunkSmall(documents);
+      const chunked = documents.flatMap((document, i) => {
+        const content = contents[i];
+        return content === null || content === undefined ? [] : { ...document, content };
+      });
+      return chunked.length === 0 ? noVersions : await this.#publish(chunked);
+    } catch (error) {
+      logger.debug(
+        { documents: documents.length, error: String(error) },
+        'batch of documents runs separately',
+      );
+      return noVersions;
+    }
+  }
+
+  async #publish(documents: readonly (SmallDocument & ChunkedDocument)[]): Promise<ReadonlySet<number>> {
+    const { transitions, steps, backgroundScheduler } = this.#options;
+    let published = noVersions;
+    try {
+      await waitForAll([
+        ...documents.map(({ record, content, signal }) => steps.stage(record, content.block, signal)),
+        transitions.storePrepared(documents),
+      ]);
+      await backgroundScheduler.yield();
+      const needed = documents.filter(({ signal }) => !signal.aborted);
+      if (needed.length > 0) published = await transitions.publishIndexed(needed);
+      return published;
+    } finally {
+      for (const { job, record } of documents) if (!published.has(job.version)) steps.unstage(record);
+    }
+  }
+}
