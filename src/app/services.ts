@@ -21,6 +21,7 @@ import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
 import { CollectionServices } from '../services/collections.ts';
+import { DocumentExportServices } from '../services/document-exports.ts';
 import { DocumentUploadServices } from '../services/document-uploads.ts';
 import { DocumentUrls } from '../services/document-urls.ts';
 import { DocumentServices } from '../services/documents.ts';
@@ -79,6 +80,7 @@ export function createCollectionServices({
     clock,
     random,
     model: catalog.defaultEmbedding,
+    defaultModel: defaultEmbeddingModel,
     findModel: (name) => catalog.getEmbedding(name),
     lifecycle: {
       onModelChanged: ({ collectionId }) => modelChanges.refresh(collectionId),
@@ -129,6 +131,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     collections: dependencies.collections,
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
+    exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries: createQueryServices(dependencies, documentUrls),
     files: new FileServices({
       collections,

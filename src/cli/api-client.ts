@@ -79,17 +79,29 @@ export class ApiClient {
 
   /** Same as `call`, for a path outside of `/v1`. */
   async callAt<Reply>(path: string, body: object): Promise<Reply> {
+    const text = JSON.stringify(body);
+    return this.#withRetries(() =>
+      withTimeout({ signal: this.signal, msMax: callMsMax }, async (signal) => {
+        const reply = await this.send(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: text,
+          signal,
+        });
+        return (await reply.json()) as Reply;
+      }),
+    );
+  }
+
+  /** Opens a file by the URL of a reply. Retries and errors as in `call`. */
+  download(url: string): Promise<Response> {
+    return this.#withRetries(() => this.send(url, {}));
+  }
+
+  async #withRetries<Reply>(attemptOnce: () => Promise<Reply>): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await withTimeout({ signal: this.signal, msMax: callMsMax }, async (signal) => {
-          const reply = await this.send(path, {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-            signal,
-          });
-          return (await reply.json()) as Reply;
-        });
+        return await attemptOnce();
       } catch (error) {
         if (!(error instanceof ApiResponseError) || !error.mayRetry || attempt >= attemptsMax) throw error;
         await sleep(backOffMs(error.retryAfterMs, attempt), undefined, { signal: this.signal });

@@ -19,6 +19,8 @@ import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
+import { exportCommand } from './transfer/export.ts';
+import { importCommand } from './transfer/import.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './users.ts';
 
@@ -32,6 +34,8 @@ export interface Invocation {
 export const commands: readonly CommandSpec[] = [
   serveCommand,
   ingestCommand,
+  importCommand,
+  exportCommand,
   searchCommand,
   evalCommand,
   statusCommand,

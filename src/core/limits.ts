@@ -261,6 +261,15 @@ export const limits = {
   pageTextUnitsMax: 2_000_000,
   /** As many as a parsed table has at most, so that the pages of any parsed file can be added as a text. */
   textPagesMax: 50_000,
+  /** Details of a file whose text is supplied. */
+  parsedTitleUnitsMax: 300,
+  parsedWarningsMax: 64,
+  parsedWarningUnitsMax: 1_024,
+  /** As much text as a compressed file can contain: deflate saves at most a factor of 1,000. */
+  parsedTextBytesPerFileByteMax: 1_000,
+  exportDocumentsMax: 256,
+  /** Size of a reply of `export-documents` after which no further document is added to it. */
+  exportBytesTarget: 8 * 1_048_576,
 
   // vectors supplied by callers
   ownVectorDimensionsMax: 8_192,

@@ -3,6 +3,7 @@ import type { AdminService } from '../services/admin.ts';
 import type { BackupService } from '../services/backups.ts';
 import type { ServiceCall } from '../services/call.ts';
 import type { CollectionServices } from '../services/collections.ts';
+import type { DocumentExportServices } from '../services/document-exports.ts';
 import type { DocumentUploadServices } from '../services/document-uploads.ts';
 import type { DocumentServices } from '../services/documents.ts';
 import type { FileServices } from '../services/files.ts';
@@ -29,6 +30,7 @@ export interface Services {
   readonly collections: PublicMethods<CollectionServices>;
   readonly documents: PublicMethods<DocumentServices>;
   readonly uploads: PublicMethods<DocumentUploadServices>;
+  readonly exports: PublicMethods<DocumentExportServices>;
   readonly files: PublicMethods<FileServices>;
   readonly queries: PublicMethods<QueryServices>;
   readonly status: PublicMethods<StatusServices>;

@@ -11,6 +11,7 @@ import type { ContentKind, DocumentRecord, Documents } from '../storage/document
 import { putGarbage } from '../storage/garbage.ts';
 import { deleteJob, type Job } from '../storage/jobs.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
+import type { ParsedHead } from '../storage/parsed-pages.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { WriteOperation } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
@@ -30,12 +31,24 @@ export interface NewDocument {
   readonly rawHash: string;
   /** Raw bytes. */
   readonly size: number;
-  /** Pages of the text variants, as text or as UTF-8; null for `auto`. */
+  /** Text of the pages, as text or as UTF-8; null for a file to be parsed. */
   readonly pages: Texts | null;
+  /** Details of a file whose pages are supplied. */
+  readonly parsed?: ParsedFile;
   /** One vector of unit length per page, in collections with vectors supplied by the caller. */
   readonly vectors?: readonly Float32Array[];
   /** Approximate bytes of the chunk vectors derived from them. */
   readonly vectorBytes?: number;
+}
+
+/** A file that is not parsed, because its pages are supplied. */
+export interface ParsedFile {
+  /** UTF-8 bytes of the pages and their separators. */
+  readonly textBytes: number;
+  readonly head: Omit<ParsedHead, 'pageCount'>;
+  readonly hasImages: boolean;
+  /** The file is the current one of the document, which must not change before the write. */
+  readonly isCurrentFile: boolean;
 }
 
 export interface DocumentWriteOperationsOptions {
@@ -93,7 +106,7 @@ export class DocumentWriteOperations {
       version: sequence.next(),
       live: existing?.live ?? null,
       liveDocumentId: existing?.liveDocumentId ?? null,
-      status: input.contentKind === 'auto' ? 'not_parsed' : 'not_indexed',
+      status: input.pages === null ? 'not_parsed' : 'not_indexed',
       error: null,
       createdAt: now,
       size: input.size,
@@ -103,25 +116,27 @@ export class DocumentWriteOperations {
       rawHash: input.rawHash,
       metadata: input.metadata,
       attempts: 0,
-      textBytes: input.pages === null ? 0 : input.size,
+      textBytes: input.pages === null ? 0 : (input.parsed?.textBytes ?? input.size),
       ...(input.vectorBytes === undefined ? {} : { vectorBytes: input.vectorBytes }),
       indexedBytes: existing?.indexedBytes ?? 0,
     };
   }
 
   /**
-   * Returns the operations that store the content. Text variants are stored as parsed pages; for a file, a
-   * blob reference keeps the blob.
+   * Returns the operations that store the content: pages are stored as parsed pages; for a file, a blob
+   * reference keeps the blob.
    */
   async putContent(record: DocumentRecord, input: NewDocument): Promise<WriteOperation[]> {
     const { contents, backgroundScheduler } = this.#options;
     const { documentId } = record;
-    if (input.pages === null) return [putBlobReference(input.rawHash, documentId)];
+    const file = input.contentKind === 'auto' ? [putBlobReference(input.rawHash, documentId)] : [];
+    if (input.pages === null) return file;
     const pages = await collectInBackground(
       backgroundScheduler,
       contents.parsed.putPages(documentId, input.pages),
     );
     return [
+      ...file,
       ...pages,
       ...(input.vectors ?? []).map((vector, i) => contents.parsed.putSuppliedVector(documentId, i, vector)),
       contents.parsed.putHead(documentId, {
@@ -133,6 +148,7 @@ export class DocumentWriteOperations {
         title: null,
         language: null,
         warnings: [],
+        ...input.parsed?.head,
       }),
     ];
   }

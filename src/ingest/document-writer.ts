@@ -42,7 +42,7 @@ export interface StorageGrowth {
   readonly documents: number;
   /** Raw bytes of the document minus those of the document that it replaces. */
   readonly bytes: number;
-  /** Raw bytes of the document. */
+  /** Raw bytes of the document, and those of a text supplied with a file. */
   readonly received: number;
 }
 
@@ -93,12 +93,14 @@ export class DocumentWriter {
     return this.#withPathLock(collection, input.path, async (existing) => {
       if (existing !== undefined)
         checkReplaceable(collection, existing, { overwrite: input.overwrite, isVisible });
+      if (input.parsed?.isCurrentFile === true && !hasFile(existing, input.rawHash))
+        throw fileChangedError(input.path);
       const { size } = input;
       // Reserved under the path lock: the document to be replaced cannot change meanwhile.
       const reservation = await reserveCapacity({
         documents: existing === undefined ? 1 : 0,
         bytes: size - (existing?.size ?? 0),
-        received: size,
+        received: size + (input.parsed?.textBytes ?? 0),
       });
       let isWritten = false;
       try {
@@ -118,14 +120,14 @@ export class DocumentWriter {
   ): Promise<AddDocumentResult> {
     const { clock, versionPublisher, onJob } = this.#options;
     const record = this.#operations.createRecord(collection, input, existing);
-    const job = createJob(collection, record, input.contentKind === 'auto' ? 'parse' : 'chunk', clock.now());
+    const job = createJob(collection, record, input.pages === null ? 'parse' : 'chunk', clock.now());
     const content = await this.#operations.putContent(record, input);
     await versionPublisher.publish(null, [
       ...this.#operations.expectUnchanged(collection, input.path, existing),
       ...(existing === undefined ? [] : this.#operations.discardPending(existing)),
       ...content,
       ...this.#operations.putRecord(collection, record, existing),
-      this.#operations.putVersion(collection, record, false),
+      this.#operations.putVersion(collection, record, input.parsed?.hasImages ?? false),
       putJob(job),
       ...this.#operations.countEvent(collection, record, 'added'),
     ]);
@@ -291,6 +293,18 @@ export function checkReplaceable(
     );
   }
   if (!overwrite) throw pathConflict(collection, existing.path);
+}
+
+/** Whether the current file of a document has this SHA-256. */
+export function hasFile(existing: DocumentRecord | undefined, hash: string): boolean {
+  return existing?.contentKind === 'auto' && existing.rawHash === hash;
+}
+
+export function fileChangedError(path: string): AppError {
+  return new AppError(
+    'conflict',
+    `The document ${JSON.stringify(path)} has no file with this SHA-256. Upload the file first, or send it as base64_data.`,
+  );
 }
 
 function pathConflict(collection: Collection, path: string): AppError {

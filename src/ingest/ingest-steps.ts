@@ -351,7 +351,7 @@ function countFineChunks(chunks: ChunkTaskResult['chunks']): number {
 
 function toLayout(
   { chunks, pageStarts, length }: ChunkTaskResult,
-  { unordered, title, language, warnings }: ParsedHead,
+  { unordered, headings, title, language, warnings }: ParsedHead,
   { textBytes }: DocumentRecord,
 ): Layout {
   const pageLengths = new Uint32Array(pageStarts.length);
@@ -361,6 +361,7 @@ function toLayout(
     length,
     textBytes,
     unordered,
+    headings,
     title,
     language,
     warnings,

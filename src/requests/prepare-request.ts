@@ -6,8 +6,10 @@ import {
   AddCollectionRequest,
   ChangeModelRequest,
   DeleteCollectionRequest,
+  GetCollectionInfoRequest,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
+import type { DocumentContent } from '../schemas/document-content.ts';
 import { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
 import {
   AddDocumentRequest,
@@ -18,6 +20,7 @@ import {
   GetPageInfoRequest,
   UpdateDocumentRequest,
 } from '../schemas/documents.ts';
+import { ExportDocumentsRequest } from '../schemas/exports.ts';
 import {
   CohereRerankRequest,
   EmbedRequest,
@@ -34,6 +37,7 @@ import { EmptyRequest } from '../schemas/wire.ts';
 import { decodeFile } from './base64.ts';
 import { validateBatchItem } from './batch-item.ts';
 import {
+  analyzeParsed,
   analyzeText,
   type PackedDocument,
   packVectors,
@@ -67,6 +71,7 @@ const requestSchemas = {
   'delete-collection': DeleteCollectionRequest,
   'update-collection': UpdateCollectionRequest,
   'change-model': ChangeModelRequest,
+  'get-collection-info': GetCollectionInfoRequest,
   'get-collection-list': EmptyRequest,
   'add-document': AddDocumentRequest,
   'add-documents': AddDocumentsRequest,
@@ -75,6 +80,7 @@ const requestSchemas = {
   'get-document-info': GetDocumentInfoRequest,
   'get-document-info-list': GetDocumentInfoListRequest,
   'get-page-info': GetPageInfoRequest,
+  'export-documents': ExportDocumentsRequest,
   'parse-document': ParseDocumentRequest,
   'top-documents': TopDocumentsRequest,
   'top-pages': TopPagesRequest,
@@ -173,14 +179,26 @@ function packDocument(
   return {
     path,
     fields: JSON.stringify({ path, metadata, overwrite }),
-    content:
-      content.type === 'auto'
-        ? { type: 'auto', base64_data: toTransferableBytes(decodeFile(content.base64_data, fileBytesMax)) }
-        : packedText(analyzeText(content)),
+    content: packContent(content, fileBytesMax),
     vectors: [
       ...(vector === undefined ? [] : [packVectors('vector', [vector])]),
       ...(vectors === undefined ? [] : [packVectors('vectors', vectors)]),
     ],
+  };
+}
+
+function packContent(content: DocumentContent, fileBytesMax: number): PackedDocument['content'] {
+  if (content.type === 'auto')
+    return {
+      type: 'auto',
+      base64_data: toTransferableBytes(decodeFile(content.base64_data, fileBytesMax)),
+    };
+  if (content.type !== 'parsed') return packedText(analyzeText(content));
+  const { text, file, details } = analyzeParsed(content, fileBytesMax);
+  return {
+    text: packedText(text),
+    file: 'hash' in file ? file : { bytes: toTransferableBytes(file.bytes) },
+    details,
   };
 }
 

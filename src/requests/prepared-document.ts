@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import type { Texts } from '../core/packed-texts.ts';
-import type { APIBinaryDocument, DocumentContent } from '../schemas/documents.ts';
-import { decodeVector } from './base64.ts';
+import { checkParsedContent } from '../schemas/checks.ts';
+import type { APIParsedDocument, DocumentContent, TextDocumentContent } from '../schemas/document-content.ts';
+import { decodeFile, decodeVector } from './base64.ts';
 
 /** Text with all properties that are expensive to compute for a long one. */
 export interface TextContent {
-  readonly type: Exclude<DocumentContent, APIBinaryDocument>['type'];
+  readonly type: TextDocumentContent['type'];
   /** Packed by a worker; a text prepared on the main thread is short and stays unchanged. */
   readonly pages: Texts;
   /** UTF-16 code units of each page. */
@@ -29,6 +30,24 @@ export class PreparedText {
   }
 }
 
+/** A file with its text, checked and decoded. */
+export interface ParsedContent {
+  readonly text: TextContent;
+  /** The file, or the SHA-256 of the file that the document already has. */
+  readonly file: { readonly bytes: Uint8Array } | { readonly hash: string };
+  readonly details: Required<Omit<APIParsedDocument, 'type' | 'pages' | 'base64_data' | 'sha256'>>;
+}
+
+/** A file with its text, prepared by a worker. It is a class for the same reason as `PreparedText`. */
+export class PreparedParsed {
+  readonly type = 'parsed';
+  readonly content: ParsedContent;
+
+  constructor(content: ParsedContent) {
+    this.content = content;
+  }
+}
+
 /** A file decoded by a worker. */
 interface PreparedFile {
   readonly type: 'auto';
@@ -36,7 +55,7 @@ interface PreparedFile {
 }
 
 /** Content of a document, as received or as prepared by a worker. */
-export type ContentInput = DocumentContent | PreparedText | PreparedFile;
+export type ContentInput = DocumentContent | PreparedText | PreparedParsed | PreparedFile;
 
 /** A vector as received, or its decoded numbers. */
 export type VectorInput = readonly number[] | string | Float64Array;
@@ -49,7 +68,7 @@ export interface PackedDocument {
   readonly path: string;
   /** Path, metadata and `overwrite`. */
   readonly fields: string;
-  readonly content: TextContent | PreparedFile;
+  readonly content: TextContent | PreparedFile | ParsedContent;
   /** Values of its fields `vector` and `vectors`, if present. */
   readonly vectors: readonly PackedVectors[];
 }
@@ -104,7 +123,7 @@ export function deserializeError({ code, detail, options }: SerializedError): Ap
 }
 
 /** Errors: `too_large`. */
-export function analyzeText(content: Exclude<DocumentContent, APIBinaryDocument>): TextContent {
+export function analyzeText(content: TextDocumentContent): TextContent {
   const pageTexts = content.type === 'text' ? [content.text] : content.pages;
   if (pageTexts.length > limits.textPagesMax) {
     throw new AppError(
@@ -129,10 +148,35 @@ export function analyzeText(content: Exclude<DocumentContent, APIBinaryDocument>
   };
 }
 
+/** Errors: 400 for invalid details, `too_large` for the text or the file. */
+export function analyzeParsed(content: APIParsedDocument, fileBytesMax: number): ParsedContent {
+  checkParsedContent(content);
+  const { pages, base64_data: data, sha256 } = content;
+  const file = data === undefined ? { hash: sha256! } : { bytes: decodeFile(data, fileBytesMax) };
+  return {
+    text: analyzeText({ type: 'text-pages', pages }),
+    file,
+    details: {
+      content_type: content.content_type ?? 'application/octet-stream',
+      title: content.title?.toWellFormed() ?? null,
+      language: content.language ?? null,
+      warnings: (content.warnings ?? []).map((warning) => warning.toWellFormed()),
+      headings: content.headings ?? true,
+      unordered: content.unordered ?? false,
+      has_page_images: content.has_page_images ?? false,
+    },
+  };
+}
+
 /** Restores the document as the service takes it. */
 export function unpackDocument({ fields, content, vectors }: PackedDocument): Record<string, unknown> {
-  const prepared = content.type === 'auto' ? content : new PreparedText(content);
+  const prepared = unpackContent(content);
   return Object.assign(JSON.parse(fields), { content: prepared }, ...vectors.map(unpackVectors));
+}
+
+function unpackContent(content: PackedDocument['content']): ContentInput {
+  if ('details' in content) return new PreparedParsed(content);
+  return content.type === 'auto' ? content : new PreparedText(content);
 }
 
 function unpackVectors({ field, lengths, numbers }: PackedVectors) {

@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { limits, shardCounts } from '../core/limits.ts';
+import type { APIParsedDocument } from './document-content.ts';
 
 /**
  * Ranges and rules of the wire contract whose violation is a 400, so they are not keywords of the schemas.
@@ -67,6 +68,28 @@ export function checkPathBound(field: string, bound: string): void {
   if (bound.length > 0) checkName(field, bound, limits.pathBytesMax);
 }
 
+const mediaTypePattern = /^[a-z]+\/[a-z0-9][a-z0-9.+-]{0,126}(?:; charset=[a-z0-9-]{1,32})?$/;
+
+/** Exactly one file, as bytes or as SHA-256; a media type; bounded title, language and warnings. */
+export function checkParsedContent(content: APIParsedDocument): void {
+  const { base64_data: data, sha256, content_type: type, title, language, warnings = [] } = content;
+  if ((data === undefined) === (sha256 === undefined))
+    reject('Content of the type "parsed" requires either base64_data or sha256.');
+  if (sha256 !== undefined && !/^[0-9a-f]{64}$/.test(sha256))
+    reject('sha256 must have 64 lower-case hexadecimal digits.');
+  if (type !== undefined && !mediaTypePattern.test(type))
+    reject('content_type must be a media type in lower case, such as "application/pdf".');
+  if (title != null && (title.length === 0 || title.length > limits.parsedTitleUnitsMax))
+    reject(`title must have 1 to ${limits.parsedTitleUnitsMax} characters, or be null.`);
+  if (language != null && !/^[a-z]{2,3}$/.test(language))
+    reject('language must be an ISO 639-1 code in lower case, such as "en", or null.');
+  const unitsMax = limits.parsedWarningUnitsMax;
+  if (warnings.length > limits.parsedWarningsMax || warnings.some(({ length }) => length > unitsMax))
+    reject(
+      `warnings must contain at most ${limits.parsedWarningsMax} texts of at most ${unitsMax} characters.`,
+    );
+}
+
 /** 1, 8, 16, 32 or 64. */
 export function checkShardCount(count: number): void {
   if (!shardCounts.some((allowed) => allowed === count)) {
@@ -111,6 +134,11 @@ export function checkListFilters(request: {
     reject('descending and cursor require sort_by.');
   if (sortBy !== null && (request.path_gt ?? null) !== null)
     reject('path_gt cannot be combined with sort_by; send the next_cursor of the previous page as cursor.');
+}
+
+/** 1 to 256 documents. */
+export function checkExportLimit(limit: number): void {
+  checkInteger('limit', limit, 1, limits.exportDocumentsMax);
 }
 
 /** At least 1; may exceed the number of documents. */

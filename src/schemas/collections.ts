@@ -1,6 +1,6 @@
 import { QueryDefaults } from './queries.ts';
 import { type Static, Type } from './typebox.ts';
-import { CollectionName, Component, Nullable } from './wire.ts';
+import { CollectionName, Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
 export const AddCollectionRequest = Component('AddCollectionRequest', 'A collection to create.', {
   collection_name: Type.String({
@@ -66,6 +66,27 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
   ),
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
+
+export const GetCollectionInfoRequest = Component('GetCollectionInfoRequest', 'A collection to describe.', {
+  collection_name: CollectionName(),
+});
+export type GetCollectionInfoRequest = Static<typeof GetCollectionInfoRequest>;
+
+export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
+  id: Uuid('Stays the same for the lifetime of the collection.'),
+  collection_name: Type.String(),
+  created_at: Timestamp('Time when the collection was created.'),
+  num_shards: Type.Integer({ description: 'Number of shards.' }),
+  embedding_model: Type.String({ description: 'The embedding model; `own`: vectors come from the callers.' }),
+  dimensions: Type.Integer({ description: 'Dimensions of its vectors.' }),
+  query_defaults: Type.Optional(QueryDefaults),
+});
+export type CollectionInfo = Static<typeof CollectionInfo>;
+
+export const GetCollectionInfoResponse = Component('GetCollectionInfoResponse', 'The requested collection.', {
+  collection: CollectionInfo,
+});
+export type GetCollectionInfoResponse = Static<typeof GetCollectionInfoResponse>;
 
 export const GetCollectionListResponse = Component(
   'GetCollectionListResponse',

@@ -1,3 +1,4 @@
+import { DocumentContent } from './document-content.ts';
 import { documentErrorCodes } from './document-errors.ts';
 import { ParsingProgress } from './status.ts';
 import { type Static, Type } from './typebox.ts';
@@ -38,37 +39,6 @@ export const DocumentErrorCode = OneOf(documentErrorCodes, {
     'Cause of a failure: unsupported type, password protection, damage, a limit, timeout, out of memory, a crash, or a missing external tool.',
 });
 export type DocumentErrorCode = Static<typeof DocumentErrorCode>;
-
-export const APITextDocument = Component('APITextDocument', 'Plain text; it becomes one page.', {
-  type: Type.Literal('text'),
-  text: Type.String({ description: 'The text.', examples: ['Refunds are paid within 14 days.'] }),
-});
-export type APITextDocument = Static<typeof APITextDocument>;
-
-export const APITextPagesDocument = Component('APITextPagesDocument', 'Text that is split into pages.', {
-  type: OneOf(['text-pages', 'text-pages-unordered'], {
-    description: 'Unordered pages are independent of each other, such as the rows of a table.',
-  }),
-  pages: Type.Array(Type.String(), { description: 'One string per page; may be empty.' }),
-});
-export type APITextPagesDocument = Static<typeof APITextPagesDocument>;
-
-export const APIBinaryDocument = Component(
-  'APIBinaryDocument',
-  'A file; its format is detected from the content.',
-  {
-    type: Type.Literal('auto'),
-    base64_data: Type.String({
-      description: 'The file in standard base64 with padding, without line breaks.',
-    }),
-  },
-);
-export type APIBinaryDocument = Static<typeof APIBinaryDocument>;
-
-export const DocumentContent = Type.Union([APITextDocument, APITextPagesDocument, APIBinaryDocument], {
-  description: 'The content; `type` selects the variant.',
-});
-export type DocumentContent = Static<typeof DocumentContent>;
 
 const waitField = Type.Optional(
   Type.Boolean({

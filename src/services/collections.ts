@@ -9,6 +9,8 @@ import type {
   AddCollectionRequest,
   ChangeModelRequest,
   DeleteCollectionRequest,
+  GetCollectionInfoRequest,
+  GetCollectionInfoResponse,
   GetCollectionListResponse,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
@@ -49,6 +51,8 @@ export interface CollectionServicesOptions {
   readonly random: Random;
   /** Default embedding model of a new collection. */
   readonly model: ModelVersion;
+  /** Model of collections without a stored model. */
+  readonly defaultModel: string;
   /** Returns the embedding model of a name. Errors: 404 when it does not exist. */
   readonly findModel: (name: string) => ModelVersion;
 }
@@ -212,6 +216,26 @@ export class CollectionServices {
     }
     lifecycle.onModelChanged(collection);
     return successResponse;
+  }
+
+  async getCollectionInfo(
+    call: ServiceCall<OrganizationPrincipal>,
+    request: GetCollectionInfoRequest,
+  ): Promise<GetCollectionInfoResponse> {
+    const { collections, defaultModel } = this.#options;
+    const collection = findCollection(collections, call.principal, request.collection_name);
+    const { collectionId, name, createdAt, shards, model, dimensions, queryDefaults } = collection;
+    return {
+      collection: {
+        id: collectionId,
+        collection_name: name,
+        created_at: new Date(createdAt).toISOString(),
+        num_shards: shards,
+        embedding_model: model?.id ?? defaultModel,
+        dimensions,
+        ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
+      },
+    };
   }
 
   async getCollectionList(call: ServiceCall<OrganizationPrincipal>): Promise<GetCollectionListResponse> {

@@ -8,20 +8,29 @@ import {
   type AddDocumentResult,
   checkReplaceable,
   type DocumentWriter,
+  fileChangedError,
+  hasFile,
   type ReserveCapacity,
   type StorageGrowth,
 } from '../ingest/document-writer.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import { decodeFile } from '../requests/base64.ts';
 import { validateBatchItem } from '../requests/batch-item.ts';
-import { analyzeText, PreparedBatchItem, PreparedText } from '../requests/prepared-document.ts';
+import {
+  analyzeParsed,
+  analyzeText,
+  type ParsedContent,
+  PreparedBatchItem,
+  PreparedParsed,
+  PreparedText,
+} from '../requests/prepared-document.ts';
+import type { TextDocumentContent } from '../schemas/document-content.ts';
 import type {
   AddDocumentRequest,
   AddDocumentResponse,
   AddDocumentsRequest,
   AddDocumentsResponse,
   BatchDocumentResult,
-  DocumentContent,
   UploadParameters,
 } from '../schemas/documents.ts';
 import { successResponse } from '../schemas/wire.ts';
@@ -80,6 +89,9 @@ const terminalStatuses: readonly DocumentRecord['status'][] = [
   'indexing_failed',
 ];
 const supersededMessage = 'The document was overwritten or deleted before it was indexed.';
+
+/** Fields of every kind of document. */
+type DocumentFields = Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>;
 
 /** Document as received, or as prepared by a worker. */
 type DocumentInput = Omit<AddDocumentRequest, keyof VectorFields> & VectorFields;
@@ -167,6 +179,14 @@ export class DocumentUploadServices {
       const file = await blobs.put(decodeFile(content.base64_data, fileBytesMax));
       return this.#addFile(access, file, common);
     }
+    if (content.type === 'parsed') {
+      this.#checkPathAvailable(access, common);
+      const parsed =
+        content instanceof PreparedParsed
+          ? content.content
+          : analyzeParsed(content, this.#options.fileBytesMax);
+      return this.#addParsed(access, parsed, common);
+    }
     return this.#write(access, { ...common, ...toTextDocument(content), ...vectorInput });
   }
 
@@ -223,20 +243,47 @@ export class DocumentUploadServices {
     );
   }
 
+  /** Adds a file whose text is supplied, so that it is not parsed. */
+  async #addParsed(
+    access: CollectionAccess,
+    { text, file, details }: ParsedContent,
+    common: DocumentFields,
+  ): Promise<AddDocumentResult> {
+    const { documents, blobs } = this.#options;
+    const isCurrentFile = 'hash' in file;
+    const { content_type: contentType, has_page_images: hasImages, ...head } = details;
+    const parsed = {
+      textBytes: text.size,
+      head: { kind: 'auto', contentType, ...head },
+      hasImages,
+      isCurrentFile,
+    };
+    const fields = { contentType, pages: text.pages, parsed };
+    if (!isCurrentFile) {
+      checkTextSize(text.size, file.bytes.byteLength);
+      return this.#addFile(access, await blobs.put(file.bytes), { ...common, ...fields });
+    }
+    const existing = documents.get(access.collection.collectionId, common.path);
+    if (!hasFile(existing, file.hash)) throw fileChangedError(common.path);
+    const { size } = existing!;
+    checkTextSize(text.size, size);
+    return this.#write(access, { ...common, ...fields, contentKind: 'auto', rawHash: file.hash, size });
+  }
+
   async #addFile(
     access: CollectionAccess,
     file: PinnedBlob,
-    common: Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>,
+    fields: DocumentFields & Partial<Pick<NewDocument, 'contentType' | 'pages' | 'parsed'>>,
   ): Promise<AddDocumentResult> {
     const { blobs } = this.#options;
     try {
       const document: NewDocument = {
-        ...common,
-        contentKind: 'auto',
         contentType: fileContentType,
+        pages: null,
+        ...fields,
+        contentKind: 'auto',
         rawHash: file.hash,
         size: file.size,
-        pages: null,
       };
       const added = await this.#write(access, document);
       file.release();
@@ -307,9 +354,20 @@ function pathOf(item: unknown): string | null {
   return typeof path === 'string' ? path : null;
 }
 
+/** The quota of stored bytes counts only the file, so a small file may not have a large text. */
+function checkTextSize(textBytes: number, fileBytes: number): void {
+  const { parsedTextBytesPerFileByteMax: factor, smallTextBytesMax } = limits;
+  const bytesMax = Math.max(smallTextBytesMax, factor * fileBytes);
+  if (textBytes <= bytesMax) return;
+  throw new AppError(
+    'too_large',
+    `The pages have ${textBytes} bytes of text; at most ${bytesMax} are allowed for a file of ${fileBytes} bytes.`,
+  );
+}
+
 /** Computes pages, hash and size of a text variant. */
 function toTextDocument(
-  content: Exclude<DocumentContent, { type: 'auto' }> | PreparedText,
+  content: TextDocumentContent | PreparedText,
 ): Pick<NewDocument, 'contentKind' | 'contentType' | 'rawHash' | 'size' | 'pages'> {
   const { type, rawHash, size, pages } =
     content instanceof PreparedText ? content.content : analyzeText(content);

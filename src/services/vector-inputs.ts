@@ -27,7 +27,7 @@ export async function parseDocumentVectors(
     if (vector === undefined && vectors === undefined) return {};
     throw modelVectorsError(collection, vector === undefined ? 'vectors' : 'vector');
   }
-  if (content.type === 'auto') throw textRequiredError(collection);
+  if (content.type === 'auto' || content.type === 'parsed') throw textRequiredError(collection);
   const [expectedField, unexpectedVector] =
     content.type === 'text' ? (['vector', vectors] as const) : (['vectors', vector] as const);
   if (unexpectedVector !== undefined)
@@ -88,7 +88,7 @@ export function textRequiredError({ name }: Collection): AppError {
 }
 
 /** Length of each page in UTF-16 code units. */
-function pageUnitsOf(content: Exclude<ContentInput, { type: 'auto' }>): readonly number[] {
+function pageUnitsOf(content: Exclude<ContentInput, { type: 'auto' | 'parsed' }>): readonly number[] {
   if (content instanceof PreparedText) return content.content.pageUnits;
   return content.type === 'text' ? [content.text.length] : content.pages.map(({ length }) => length);
 }
@@ -115,6 +115,7 @@ function toUnitVector(field: string, input: VectorInput, { name, dimensions }: C
     throw badRequest(
       `${field} contains ${numbers[invalidIndex]} at position ${invalidIndex}, which is not a finite number.`,
     );
+  if (numbers instanceof Float32Array && isUnitVector(numbers)) return numbers;
   // Scale the largest component to 1 first, so that its square neither overflows nor underflows.
   let largest = 0;
   for (const number of numbers) largest = Math.max(largest, Math.abs(number));
@@ -124,6 +125,16 @@ function toUnitVector(field: string, input: VectorInput, { name, dimensions }: C
   );
   if (unit === undefined) throw badRequest(`${field} must not be the zero vector.`);
   return unit;
+}
+
+/** Difference of a squared length from 1 that is rounding of 32-bit floats. */
+const unitTolerance = 2 ** -22;
+
+/** Normalizing an exported vector again would change its last bits. */
+function isUnitVector(numbers: Float32Array): boolean {
+  let squares = 0;
+  for (const number of numbers) squares += number * number;
+  return Math.abs(squares - 1) < unitTolerance;
 }
 
 function toNumbers(field: string, input: VectorInput): Float32Array | Float64Array {

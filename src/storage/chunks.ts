@@ -12,6 +12,8 @@ export interface Layout {
   /** UTF-8 bytes of the whole text. */
   readonly textBytes: number;
   readonly unordered: boolean;
+  /** Whether headings were detected; absent for documents chunked before this was recorded. */
+  readonly headings?: boolean;
   readonly title: string | null;
   readonly language: string | null;
   /** Content omitted during parsing; absent for documents parsed before this was recorded. */

@@ -19,6 +19,8 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'delete-collection': [401, 403, 200, 403, 403],
   'update-collection': [401, 403, 200, 403, 403],
   'change-model': [401, 403, 200, 403, 403],
+  'get-collection-info': [401, 200, 200, 403, 403],
+  'export-documents': [401, 200, 200, 403, 403],
   'get-collection-list': [401, 200, 200, 403, 403],
   'add-document': [401, 403, 200, 403, 403],
   'add-documents': [401, 403, 200, 403, 403],

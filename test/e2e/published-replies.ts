@@ -260,6 +260,32 @@ const AddDocumentsResponse = Type.Object({
     }),
   ),
 });
+const GetCollectionInfoResponse = Type.Object({
+  collection: Type.Object({
+    id: Uuid,
+    collection_name: Type.String(),
+    created_at: DateTime,
+    num_shards: Type.Integer(),
+    embedding_model: Type.String(),
+    dimensions: Type.Integer(),
+  }),
+});
+const ExportDocumentsResponse = Type.Object({
+  documents: Type.Array(
+    Type.Object({
+      path: Type.String(),
+      metadata: Metadata,
+      content: Nullable(Type.Object({ type: Type.String() })),
+      sha256: Type.String(),
+      size: Type.Integer(),
+      file_url: Nullable(Type.String()),
+      index_status: IndexStatus,
+      error: Nullable(Type.String()),
+      error_code: Nullable(Type.String()),
+      created_at: DateTime,
+    }),
+  ),
+});
 const GetModelListResponse = Type.Object({
   embedding_models: Type.Array(Type.String()),
   rerankers: Type.Array(Type.String()),
@@ -324,6 +350,8 @@ const replyShapes = {
   'queries/top-snippets': TopSnippetsResponse,
   'documents/add-documents': AddDocumentsResponse,
   'collections/change-model': DefaultResponse,
+  'collections/get-collection-info': GetCollectionInfoResponse,
+  'documents/export-documents': ExportDocumentsResponse,
   'parsers/parse-document': ParseDocumentResponse,
   'models/get-model-list': GetModelListResponse,
   embeddings: OpenAiEmbeddings,

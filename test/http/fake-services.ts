@@ -51,6 +51,14 @@ const document: DocumentResponse = {
   warnings: [],
   content: null,
 };
+const collectionInfo = {
+  id: uuid,
+  collection_name: 'c',
+  created_at: '2026-11-21T00:00:00.000Z',
+  num_shards: 1,
+  embedding_model: 'zembed-1',
+  dimensions: 8,
+};
 const metric = { count: 0, bytes: 0, billable_units: 0 };
 const models = { rerank: metric, embed: metric };
 const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric };
@@ -71,6 +79,7 @@ type FakeServices = Omit<
   Services['collections'] &
     Services['documents'] &
     Services['uploads'] &
+    Services['exports'] &
     Services['files'] &
     Services['queries'] &
     Services['status'] &
@@ -96,6 +105,8 @@ const fakeServices: FakeServices = {
   updateCollection: async () => success,
   changeModel: async () => success,
   getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
+  getCollectionInfo: async () => ({ collection: collectionInfo }),
+  exportDocuments: async () => RenderedJson.of({ documents: [] }),
   addDocument: async (_call, { content, overwrite }) => {
     if (content.type === 'auto') decodeFile(content.base64_data, 1_000_000);
     return { status: overwrite ? 200 : 201, body: success };
@@ -344,6 +355,7 @@ function groupServices(operations: FakeServices): Services {
     collections: { ...operations, deleteAllOfOrganization: async () => {} },
     documents: operations,
     uploads: operations,
+    exports: operations,
     files: operations,
     queries: operations,
     status: operations,

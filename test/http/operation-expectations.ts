@@ -54,6 +54,8 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     expected: { ...writeAccess(409), filtered: 403 },
     buildInput: inCollection({ embedding_model: 'zembed-1' }),
   },
+  'get-collection-info': { expected: readAccess(200), buildInput: inCollection() },
+  'export-documents': { expected: readAccess(200), buildInput: inCollection({ limit: 1 }) },
   'get-collection-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'add-document': {
     expected: { ...writeAccess(201), filtered: 403 },

@@ -47,6 +47,7 @@ function createCollectionServices(first: Components): CollectionServices {
     audit: new AuditLog({ store: first.store, clock, random: systemRandom }),
     random: systemRandom,
     model: { id: 'letters', version: '1', dimensions: 8 },
+    defaultModel: 'letters',
     findModel: (id) => ({ id, version: '1', dimensions: 8 }),
     lifecycle: {
       onModelChanged: () => {},

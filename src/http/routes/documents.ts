@@ -1,6 +1,7 @@
 import * as checks from '../../schemas/checks.ts';
 import * as documentList from '../../schemas/document-list.ts';
 import * as documents from '../../schemas/documents.ts';
+import * as exports from '../../schemas/exports.ts';
 import { DefaultResponse } from '../../schemas/wire.ts';
 import { renderWithList, renderWithText } from '../../services/rendered-json.ts';
 import {
@@ -196,6 +197,25 @@ export const documentRoutes: readonly Route[] = [
       const { page } = await services.documents.getPageInfo(call, request);
       return renderWithText({ name: 'page', field: 'content' }, page, call.yieldToEventLoop);
     },
+  }),
+  organizationRoute({
+    operation: 'export-documents',
+    access: 'read',
+    path: '/documents/export-documents',
+    summary: 'Export documents with their content',
+    description:
+      'Lists documents in ascending order of their paths with metadata and text, in the format of add-documents. Files have a `file_url`. To import a file without parsing it again, add its bytes to `content` as `base64_data`. For the next documents, send the last path as `path_gt`; repeat until the list is empty.',
+    request: exports.ExportDocumentsRequest,
+    reply: exports.ExportDocumentsResponse,
+    example: { collection_name: 'handbook', limit: 64 },
+    errorResponses: { 404: collectionNotFound },
+    check: (request) => {
+      checkCollection(request);
+      if (request.limit !== undefined) checks.checkExportLimit(request.limit);
+      checks.checkPathBound('path_prefix', request.path_prefix ?? '');
+      checks.checkPathBound('path_gt', request.path_gt ?? '');
+    },
+    serve: (services, call, request) => services.exports.exportDocuments(call, request),
   }),
   {
     kind: 'file',
