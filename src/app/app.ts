@@ -3,13 +3,11 @@ import { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
-import { EventLoopDelay } from '../core/async/event-loop-delay.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
-import { Metrics } from '../core/metrics.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
-import { registerPipelineMetrics } from '../ingest/metrics.ts';
+import type { SlowQueryLog } from '../services/slow-query-log.ts';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
 import { ErasureClock } from '../storage/erasure-clock.ts';
 import type { Store } from '../storage/store.ts';
@@ -25,12 +23,14 @@ import { openCertificates } from './certificates.ts';
 import { openListeners } from './listeners.ts';
 import { type LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
+import { openMetrics, registerMetrics } from './metrics.ts';
 import { buildQuotas, createStorageUsageReader } from './quotas.ts';
 import { buildRequestHandler, localUrl, warnAboutInsecureSettings } from './request-handler.ts';
 import { ResourceStack } from './resource-stack.ts';
 import { openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
+import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
@@ -84,27 +84,17 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
-  const dependencies = { data, backups, components, retrieval, plans, egress, logger, installation };
+  const slowQueries = openSlowQueryLog(settings, { logger, metrics });
+  const shared = { data, backups, components, retrieval, plans, egress, logger };
+  const dependencies = { ...shared, installation, slowQueries };
   const accountModules = await openAccountModules(settings, resources, dependencies);
   const { services, accounts, quotas, payments } = accountModules;
-  registerMetrics(settings, metrics, retrieval);
+  registerMetrics(settings, metrics, { space: data.space, retrieval });
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
-    data,
-    backups,
-    tools,
-    components,
-    services,
-    accounts,
-    pipeline,
-    pools,
-    quotas,
-    progress,
-    egress,
-    metrics,
-    logger,
+    ...{ data, backups, tools, components, services, accounts, pipeline, pools, quotas },
+    ...{ progress, egress, metrics, logger, certificates },
     payments: payments.state,
-    certificates,
   });
   const listening = await openListeners(settings, resources, { requestHandler, certificates, logger });
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
@@ -150,14 +140,16 @@ interface AccountModuleDependencies {
   readonly egress: Egress;
   readonly logger: Logger;
   readonly installation: Installation;
+  readonly slowQueries: SlowQueryLog | null;
 }
 
 /** Limits, payments and marketplaces of organizations, and the services on the data of an organization. */
 async function openAccountModules(
   settings: Settings,
   resources: ResourceStack,
-  { data, backups, components, retrieval, plans, egress, logger, installation }: AccountModuleDependencies,
+  dependencies: AccountModuleDependencies,
 ) {
+  const { data, backups, components, retrieval, plans, egress, logger, installation } = dependencies;
   const { storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
   const { organizations, keys, memberships, invitations, audit, directory, secondFactors } = components;
   const tiers = await reconcileAccounts(settings, data.store, components);
@@ -190,25 +182,11 @@ async function openAccountModules(
   // Closed before the removals, which wait for the sweep that they requested.
   resources.add(() => maintenance.close());
   const services = buildServices({
-    settings,
-    data,
-    backups,
-    storage,
-    pools,
-    pipeline,
-    organizations,
-    tiers,
-    keys,
-    audit,
-    directory,
-    secondFactors,
-    publicUrl,
-    collections,
+    ...{ settings, data, backups, storage, pools, pipeline },
+    ...{ organizations, tiers, keys, audit, directory, secondFactors, publicUrl, collections },
     deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
-    modelAdmission,
-    quotas,
-    images,
-    derivedFiles,
+    ...{ modelAdmission, quotas, images, derivedFiles },
+    slowQueries: dependencies.slowQueries,
   });
   const storageOf = createStorageUsageReader(quotas, pipeline);
   const accounts = buildAccounts(settings, {
@@ -294,34 +272,6 @@ async function startBackgroundWork(
   await marketplaceComponents.marketplaces.start();
   await payments.start();
   backups.manager.start();
-}
-
-function openMetrics(resources: ResourceStack): Metrics {
-  const metrics = new Metrics();
-  const eventLoopDelay = new EventLoopDelay();
-  eventLoopDelay.register(metrics);
-  resources.add(() => eventLoopDelay.close());
-  return metrics;
-}
-
-function registerMetrics(
-  { memoryBytesMax }: Settings,
-  metrics: Metrics,
-  { storage, pipeline, pools, tools }: Retrieval,
-): void {
-  registerPipelineMetrics({
-    metrics,
-    pools: Object.values(pools),
-    ingest: pipeline.ingest,
-    indexes: storage.indexes,
-    store: storage.store,
-    collections: storage.collections,
-    counts: storage.counts,
-    reader: storage.reader,
-    queryEmbedder: pipeline.queryEmbedder,
-    memoryBytesMax,
-    isolationLevel: tools.isolation.sandbox.level,
-  });
 }
 
 function registerClosers(

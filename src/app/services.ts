@@ -30,6 +30,7 @@ import { Inspection } from '../services/inspection.ts';
 import { ModelService } from '../services/models.ts';
 import { ParserServices } from '../services/parsers.ts';
 import { QueryServices } from '../services/queries.ts';
+import type { SlowQueryLog } from '../services/slow-query-log.ts';
 import { StatusServices } from '../services/status.ts';
 import { UsageService } from '../services/usage.ts';
 import { UserService } from '../services/users.ts';
@@ -64,6 +65,7 @@ interface ServiceDependencies {
   readonly backups: Backups;
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
+  readonly slowQueries: SlowQueryLog | null;
 }
 
 export function createCollectionServices({
@@ -221,7 +223,7 @@ function createUserService({ directory, secondFactors, publicUrl }: ServiceDepen
 }
 
 function createQueryServices(
-  { settings, storage, pipeline }: ServiceDependencies,
+  { settings, storage, pipeline, slowQueries }: ServiceDependencies,
   documentUrls: DocumentUrls,
 ): QueryServices {
   return new QueryServices({
@@ -236,6 +238,7 @@ function createQueryServices(
     rerankModels: () => pipeline.catalog.rerankerNames,
     rerankerDefault: settings.reranker,
     defaultEmbeddingModel,
+    slowQueries,
   });
 }
 

@@ -60,6 +60,9 @@ export const limits = {
   chunkBuffersFreeMax: 16,
   /** Receive buffer of a connection; equals the default maximum of Linux. */
   receiveBufferBytes: 212_992,
+  /** Lines of the slow-query log per second, and UTF-16 code units of a query in one. */
+  slowQueryLinesPerSecondMax: 10,
+  slowQueryTextUnitsMax: 500,
   certificateCheckMs: 10_000,
   /** Maximum number of replaced certificates whose connections continue. */
   replacedCertificatesMax: 8,

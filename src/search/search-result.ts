@@ -47,7 +47,7 @@ export interface SearchResult<H> {
   readonly hits: H[];
   /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
   readonly goodMatch: boolean | null;
-  /** Only with `explain`. */
+  /** Plan of each shard; empty for a listing. */
   readonly shards: IndexHits['shards'];
   readonly times: SearchTimes;
   /** Model usage; a listing uses none. */

@@ -80,7 +80,7 @@ export class Search {
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);
     const measured = await measureRelevance(components, query, hits);
-    return toSearchResult(query, measured, query.request.explain ? shards : []);
+    return toSearchResult(query, measured, shards);
   }
 }
 

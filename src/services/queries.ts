@@ -29,6 +29,7 @@ import type { DocumentUrls } from './document-urls.ts';
 import { type ReplyOptions, renderDocuments, renderPages, renderSnippets } from './query-replies.ts';
 import type { RenderedJson } from './rendered-json.ts';
 import { ReplyFragments } from './reply-fragments.ts';
+import type { SlowQueryLog } from './slow-query-log.ts';
 import { parseQueryVector } from './vector-inputs.ts';
 
 type QuerySemaphore = Pick<FairSemaphore, 'acquire' | 'release'>;
@@ -52,6 +53,14 @@ export interface QueryServicesOptions {
   readonly rerankerDefault: string | null;
   /** Model of collections without a stored model. */
   readonly defaultEmbeddingModel: string;
+  /** Null logs no slow queries. */
+  readonly slowQueries: SlowQueryLog | null;
+}
+
+/** The text of a query as sent, and what it searches. */
+interface QueryKind {
+  readonly type: QueryEnum;
+  readonly query: string;
 }
 
 type QueryCall = ServiceCall<OrganizationPrincipal>;
@@ -88,20 +97,22 @@ export class QueryServices {
     // Each document is one result, so `max_per_document` does not apply.
     const search = this.#toSearchRequest(call, { ...request, max_per_document: null });
     const isListing = request.query === null;
-    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+    const kind = { type: 'documents', query: request.query ?? '' } as const;
+    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
       isListing ? engine.listDocuments(searchRequest) : engine.searchDocuments(searchRequest),
     );
-    this.#recordUsage(call, search, { type: 'documents', query: request.query ?? '' }, result);
+    this.#recordUsage(call, search, kind, result);
     return renderDocuments(result, this.#replyOptions(call, search, request.include_metadata));
   }
 
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<RenderedJson<TopPagesResponse>> {
     const { documentUrls, reader } = this.#options;
     const search = this.#toSearchRequest(call, request);
-    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+    const kind = { type: 'pages', query: request.query } as const;
+    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
       engine.searchPages(searchRequest),
     );
-    this.#recordUsage(call, search, { type: 'pages', query: request.query }, result);
+    this.#recordUsage(call, search, kind, result);
     return renderPages(result, {
       ...this.#replyOptions(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
@@ -116,30 +127,42 @@ export class QueryServices {
   ): Promise<RenderedJson<TopSnippetsResponse>> {
     const search = this.#toSearchRequest(call, request);
     const precise = request.precise_responses ?? false;
-    const result = await this.#runWithPermit(call, search, (engine, searchRequest) =>
+    const kind = { type: precise ? 'fine' : 'coarse', query: request.query } as const;
+    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
       precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest),
     );
-    this.#recordUsage(call, search, { type: precise ? 'fine' : 'coarse', query: request.query }, result);
+    this.#recordUsage(call, search, kind, result);
     return renderSnippets(result, {
       ...this.#replyOptions(call, search, request.include_document_metadata),
       areChunks: !precise,
     });
   }
 
-  /** Runs the search with a permit of the organization's fair share. */
-  async #runWithPermit<T>(
-    { principal, cancellation: caller, receivedAt }: QueryCall,
+  /** Runs the search with a permit of the organization's fair share, and records it if it was slow. */
+  async #runWithPermit<H extends DocumentHit>(
+    call: QueryCall,
     search: SearchRequest,
-    work: (engine: Search, searchRequest: SearchRequest) => Promise<T>,
-  ): Promise<T> {
-    const semaphore = this.#options.semaphoreOf(search.reranker);
-    const pause = semaphore.acquire(principal.organizationId, caller);
-    if (pause !== null) await pause;
+    kind: QueryKind,
+    work: (engine: Search, searchRequest: SearchRequest) => Promise<SearchResult<H>>,
+  ): Promise<SearchResult<H>> {
+    const { slowQueries, semaphoreOf, clock } = this.#options;
+    const semaphore = semaphoreOf(search.reranker);
+    let startedAt: number | null = null;
     try {
-      const started = pause === null ? search : { ...search, deadlineMs: this.#remainingMs(receivedAt) };
-      return await work(this.#options.search, started);
-    } finally {
-      semaphore.release();
+      const pause = semaphore.acquire(call.principal.organizationId, call.cancellation);
+      if (pause !== null) await pause;
+      startedAt = clock.monotonic();
+      try {
+        const deadlineMs = this.#remainingMs(call.receivedAt);
+        const result = await work(this.#options.search, pause === null ? search : { ...search, deadlineMs });
+        slowQueries?.record({ call, search, ...kind, startedAt }, result);
+        return result;
+      } finally {
+        semaphore.release();
+      }
+    } catch (error) {
+      slowQueries?.recordFailure({ call, search, ...kind, startedAt }, error);
+      throw error;
     }
   }
 
@@ -205,7 +228,7 @@ export class QueryServices {
   #recordUsage(
     call: QueryCall,
     search: SearchRequest,
-    { type, query }: { readonly type: QueryEnum; readonly query: string },
+    { type, query }: QueryKind,
     result: SearchResult<DocumentHit>,
   ): void {
     const { hits, times, models } = result;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { firstCertificate } from '../http/certificate-pairs.ts';
+import { findUnknownReferences, readAlertRules, readMonitoringExpressions } from '../package/monitoring.ts';
 import { freePort } from './free-port.ts';
 import { operatorKey, TestServer } from './server.ts';
 
@@ -22,6 +23,9 @@ const server = await TestServer.start(t, {
   TLS_CERTIFICATE_FILE: certificateFile,
   TLS_KEY_FILE: keyFile,
   METRICS_LISTEN: metricsAddress,
+  // Every optional metric exists.
+  BACKUP_TARGET: join(folder, 'backups'),
+  SLOW_QUERY_MS: '1',
 });
 
 async function call(path: string, body?: unknown) {
@@ -51,9 +55,34 @@ t.test('metrics and readiness on their own address only', async (t) => {
   for (const path of ['/metrics', '/readyz']) t.equal((await call(path)).status, 404, path);
   const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
   const expiry = /^quarry_tls_certificate_expiry_timestamp_seconds (\S+)$/m.exec(metrics)?.[1];
-  t.ok(Number(expiry) > Date.parse('2100-01-01') / 1_000, expiry);
+  t.ok(Number(expiry) > Date.parse('2100-01-01') / 1_000, `expires at ${expiry}`);
   t.match(metrics, /^quarry_tls_reload_failures 0$/m);
   t.match(await (await fetch(`http://${metricsAddress}/readyz`)).json(), {
     components: { tls: { ready: true, detail: /certificate of DNS:one\.example\.com.* expires at 21/ } },
   });
+});
+
+t.test('the dashboard and the alerts use metrics and labels that exist', async (t) => {
+  const exposition = await (await fetch(`http://${metricsAddress}/metrics`)).text();
+  const expressions = readMonitoringExpressions();
+  t.ok(expressions.length > 40);
+  t.same(
+    expressions.flatMap((expression) => findUnknownReferences(expression, exposition)),
+    [],
+  );
+  const mistakes = [
+    'sum(quarry_none)',
+    'quarry_documents{state="indexed"}',
+    'quarry_documents{status="lost"}',
+  ];
+  for (const expression of mistakes)
+    t.not(
+      findUnknownReferences({ owner: 'test', expression, legendLabels: [] }, exposition).length,
+      0,
+      expression,
+    );
+  for (const { alert, labels, annotations } of readAlertRules()) {
+    t.match(labels.severity, /^(critical|warning)$/, alert);
+    t.match(annotations, { summary: /\.$/, action: /\S/ }, alert);
+  }
 });

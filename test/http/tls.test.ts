@@ -191,12 +191,12 @@ t.test('files that are not usable are rejected with the reason and the remedy', 
     t.rejects(result, { code: 'unavailable', message }, String(message));
   await reject(parse({ certificate: key, key }), /server\.pem has no certificate: a PEM file/);
   await reject(
-    parse({ certificate: certificate.replace(/MII.{20}/, 'MIIB'), key }),
+    parse({ certificate: certificate.replace(/MII.{20}/, 'AAAA'), key }),
     /server\.pem is damaged/,
   );
   await reject(parse({ certificate, key: certificate }), /server\.key has no private key/);
   await reject(parse({ certificate, key: encryptedKey }), /server\.key is encrypted\. Store it without/);
-  await reject(parse({ certificate, key: key.replace(/MI.{20}/, 'MIIB') }), /server\.key is damaged/);
+  await reject(parse({ certificate, key: key.replace(/MI.{20}/, 'AAAA') }), /server\.key is damaged/);
   await reject(
     parse({ certificate, key: secondCertificate.key }),
     /server\.key does not belong to the certificate/,

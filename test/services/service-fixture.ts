@@ -11,6 +11,7 @@ import { DocumentUrls } from '../../src/services/document-urls.ts';
 import { DocumentServices } from '../../src/services/documents.ts';
 import { FileServices } from '../../src/services/files.ts';
 import { QueryServices } from '../../src/services/queries.ts';
+import { SlowQueryLog } from '../../src/services/slow-query-log.ts';
 import { StatusServices } from '../../src/services/status.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import { openComponents, organizationId } from '../ingest/controllable-store.ts';
@@ -91,6 +92,13 @@ function createDocumentServices(first: Components, documentUrls: DocumentUrls) {
 function createQueryServices(first: Components, documentUrls: DocumentUrls) {
   const recordedUsage: object[] = [];
   const recordedModelUsage: object[] = [];
+  const slowQueryLines: Readonly<Record<string, unknown>>[] = [];
+  const slowQueries = new SlowQueryLog({
+    thresholdMs: 0,
+    clock: { monotonic: () => Number.MAX_SAFE_INTEGER },
+    logger: { warn: (fields) => void slowQueryLines.push(fields) },
+    count: () => undefined,
+  });
   const queries = new QueryServices({
     ...first,
     documentUrls,
@@ -104,8 +112,9 @@ function createQueryServices(first: Components, documentUrls: DocumentUrls) {
     rerankModels: () => ['zerank-2'],
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
+    slowQueries,
   });
-  return { queries, recordedUsage, recordedModelUsage };
+  return { queries, recordedUsage, recordedModelUsage, slowQueryLines };
 }
 
 /** Services over the modules of a server, with a collection `papers`. */

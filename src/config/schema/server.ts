@@ -140,6 +140,10 @@ export const serverSettings = {
   drainSeconds: secondsSetting(0, 3_600, 30, {
     meaning: 'Grace period for running requests after SIGTERM',
   }),
+  slowQueryMs: integerSetting(0, 3_600_000, 0, {
+    meaning: 'Queries that take at least this long are logged with their text, stages and plan; 0 logs none',
+    unit: 'milliseconds',
+  }),
   logLevel: enumSetting(logLevels, 'info', { meaning: 'Minimum level of log messages' }),
   logFormat: enumSetting(logFormats, 'auto', {
     meaning:

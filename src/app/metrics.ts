@@ -1,0 +1,56 @@
+import type { Settings } from '../config/schema.ts';
+import { EventLoopDelay } from '../core/async/event-loop-delay.ts';
+import { Metrics } from '../core/metrics.ts';
+import { registerPipelineMetrics } from '../ingest/metrics.ts';
+import type { DiskSpaceMonitor } from '../storage/disk-space-monitor.ts';
+import { apiVersion } from './request-handler.ts';
+import type { ResourceStack } from './resource-stack.ts';
+import type { Retrieval } from './retrieval.ts';
+
+/** Metrics of the whole process. */
+
+export function openMetrics(resources: ResourceStack): Metrics {
+  const metrics = new Metrics();
+  const eventLoopDelay = new EventLoopDelay();
+  eventLoopDelay.register(metrics);
+  resources.add(() => eventLoopDelay.close());
+  metrics.gauges(
+    { name: 'quarry_build_info', help: 'Version of the server (always 1).', label: 'version' },
+    () => ({ [apiVersion]: 1 }),
+  );
+  return metrics;
+}
+
+export function registerMetrics(
+  { memoryBytesMax, diskReserveBytes }: Settings,
+  metrics: Metrics,
+  {
+    space,
+    retrieval: { storage, pipeline, pools, tools },
+  }: { readonly space: DiskSpaceMonitor; readonly retrieval: Retrieval },
+): void {
+  registerPipelineMetrics({
+    metrics,
+    pools: Object.values(pools),
+    ingest: pipeline.ingest,
+    indexes: storage.indexes,
+    store: storage.store,
+    collections: storage.collections,
+    counts: storage.counts,
+    reader: storage.reader,
+    queryEmbedder: pipeline.queryEmbedder,
+    memoryBytesMax,
+    isolationLevel: tools.isolation.sandbox.level,
+  });
+  metrics.gauge(
+    { name: 'quarry_disk_free_bytes', help: 'Free bytes of the disk with the data directory.' },
+    () => space.freeBytes,
+  );
+  metrics.gauge(
+    {
+      name: 'quarry_disk_reserve_bytes',
+      help: 'Value of QUARRY_DISK_RESERVE_BYTES. Below it, new documents are rejected.',
+    },
+    () => diskReserveBytes,
+  );
+}
