@@ -23,6 +23,8 @@ const operationKinds: Readonly<Record<string, BodyKind>> = {
   rerank: 'model',
   embeddings: 'model',
   'cohere-rerank': 'model',
+  'cohere-rerank-v2': 'model',
+  'cohere-embed': 'model',
   'add-api-key': 'key',
   'update-api-key': 'key',
   'add-organization-api-key': 'key',

@@ -20,6 +20,7 @@ import type { PageImages } from '../ingest/page-images.ts';
 import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
+import { CohereServices } from '../services/cohere.ts';
 import { CollectionServices } from '../services/collections.ts';
 import { DocumentExportServices } from '../services/document-exports.ts';
 import { DocumentUploadServices } from '../services/document-uploads.ts';
@@ -28,6 +29,7 @@ import { DocumentServices } from '../services/documents.ts';
 import { FileServices } from '../services/files.ts';
 import { Inspection } from '../services/inspection.ts';
 import { ModelService } from '../services/models.ts';
+import { OpenAiServices } from '../services/openai.ts';
 import { ParserServices } from '../services/parsers.ts';
 import { QueryServices } from '../services/queries.ts';
 import type { SlowQueryLog } from '../services/slow-query-log.ts';
@@ -129,12 +131,14 @@ export function buildServices(dependencies: ServiceDependencies): Services {
   const findWaitReason = (collectionId: string) =>
     pipeline.memory.shortage ?? describeModelOutage(storage, pipeline.catalog, collectionId);
   const ledger = new UsageLedger({ store, clock });
+  const queries = createQueryServices(dependencies, documentUrls);
+  const models = createModelService({ settings, pipeline, modelAdmission, meter });
   return {
     collections: dependencies.collections,
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
-    queries: createQueryServices(dependencies, documentUrls),
+    queries,
     files: new FileServices({
       collections,
       documents,
@@ -155,7 +159,9 @@ export function buildServices(dependencies: ServiceDependencies): Services {
       modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
     }),
     parsers: createParserServices(dependencies),
-    models: createModelService({ settings, pipeline, modelAdmission, meter }),
+    models,
+    openAi: new OpenAiServices({ models, queries }),
+    cohere: new CohereServices(models),
     admin: createAdminService(dependencies),
     users: createUserService(dependencies),
     backups: createBackupService(dependencies.backups, data),

@@ -123,6 +123,8 @@ export const limits = {
   modelBatchUnitsMax: 1_000_000,
   providerReplyBytesMax: 64 * 1_048_576,
   cohereSearchUnitDocuments: 100,
+  rankFieldsMax: 64,
+  vectorStoreResultsMax: 50,
 
   // keys
   keyNameBytesMax: 256,

@@ -173,13 +173,16 @@ const booleanQueryParameter = (name: string, description: string) => ({
 export function parametersOf(route: Route): JsonObject[] {
   switch (route.kind) {
     case 'json':
-      return route.queryFields.map((name) => ({
-        name,
-        in: 'query',
-        required: false,
-        description: 'Overrides the field of the body.',
-        schema: { type: 'string' },
-      }));
+      return [
+        ...pathParameters(route),
+        ...route.queryFields.map((name) => ({
+          name,
+          in: 'query',
+          required: false,
+          description: 'Overrides the field of the body.',
+          schema: { type: 'string' },
+        })),
+      ];
     case 'account':
       return [...fieldParameters(route), ...(route.isIdempotent === true ? [idempotencyParameter] : [])];
     case 'put':
@@ -210,15 +213,37 @@ export function parametersOf(route: Route): JsonObject[] {
         },
       ];
     case 'page':
-      return [...openApiPath(route.path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-        name,
-        in: 'path',
-        required: true,
-        schema: { type: 'string' },
-      }));
+      return pathParameters(route);
     case 'multipart':
       return [];
   }
+}
+
+/** Fields of the example that are in the body or the query string. */
+export function fieldsOutsidePath({ example, path }: JsonRoute | AccountRoute): [string, unknown][] {
+  const fields = Object.entries(example as Record<string, unknown>);
+  return fields.filter(([name]) => !path.includes(`:${name}`));
+}
+
+/** Returns the schema of the body; the schema itself if the path has no parameters. */
+function withoutPathFields(schema: JsonObject, path: string): JsonObject {
+  if (!path.includes(':')) return schema;
+  const { properties, required = [] } = schema as { properties: JsonObject; required?: string[] };
+  const isInBody = (name: string) => !path.includes(`:${name}`);
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => isInBody(name))),
+    required: required.filter(isInBody),
+  };
+}
+
+function pathParameters({ path }: Route): JsonObject[] {
+  return [...openApiPath(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
 }
 
 /** Fields in the path or the query string. */
@@ -252,8 +277,11 @@ const tokenParameter = {
 function requestBody(route: Route, components: ComponentRegistry): JsonObject | null {
   switch (route.kind) {
     case 'json': {
-      const required = Array.isArray((route.request as JsonObject).required);
-      const content = { schema: components.reference(route.request), example: route.example };
+      if (route.method === 'GET') return null;
+      const schema = withoutPathFields(route.request as JsonObject, route.path);
+      const required = Array.isArray(schema.required) && schema.required.length > 0;
+      const example = Object.fromEntries(fieldsOutsidePath(route));
+      const content = { schema: components.reference(schema), example };
       return { required, content: { 'application/json': content } };
     }
     case 'account': {

@@ -1,6 +1,8 @@
 import type { AppError } from '../core/app-error.ts';
 import { RenderedJson } from '../services/rendered-json.ts';
+import { otherErrorFields } from './error-format.ts';
 import type { Reply } from './exchange.ts';
+import type { ErrorFormat } from './routes/route-description.ts';
 
 /** Status of disconnected clients in metrics and logs; never sent. */
 export const clientDisconnectedStatus = 499;
@@ -26,12 +28,15 @@ export function textReply(
 /**
  * The only conversion of an AppError to status, headers and body. The line break ends the body for terminals.
  */
-export function errorReply(error: AppError): Reply {
-  const detail = error.options.issues ?? error.message;
+export function errorReply(error: AppError, format?: ErrorFormat): Reply {
+  const { code, status, message } = error;
+  const { issues } = error.options;
+  const detail = issues ?? message;
+  const body = { detail, ...otherErrorFields({ code, status, message, issues }, format) };
   return {
     status: error.status,
     headers: { 'content-type': 'application/json', ...errorHeaders(error) },
-    body: Buffer.from(`${JSON.stringify({ detail })}\n`),
+    body: Buffer.from(`${JSON.stringify(body)}\n`),
     close: error.code === 'request_timeout',
   };
 }
@@ -50,11 +55,12 @@ function errorHeaders(error: AppError): Record<string, string> {
 }
 
 /** Reply to an internal error: exposes only the request ID, under which the log has the details. */
-export function internalErrorReply(requestId: string): Reply {
+export function internalErrorReply(requestId: string, format?: ErrorFormat): Reply {
   const detail = `Internal server error. The server log has the details under request ${requestId}.`;
+  const body = { detail, ...otherErrorFields({ status: 500, message: detail, code: 'internal' }, format) };
   return {
     status: 500,
     headers: { 'content-type': 'application/json' },
-    body: Buffer.from(`${JSON.stringify({ detail })}\n`),
+    body: Buffer.from(`${JSON.stringify(body)}\n`),
   };
 }

@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import { isPacked, packTexts } from '../core/packed-texts.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
+import { CohereEmbedRequest, CohereRerankRequest, CohereRerankV2Request } from '../schemas/cohere.ts';
 import {
   AddCollectionRequest,
   ChangeModelRequest,
@@ -21,12 +22,8 @@ import {
   UpdateDocumentRequest,
 } from '../schemas/documents.ts';
 import { ExportDocumentsRequest } from '../schemas/exports.ts';
-import {
-  CohereRerankRequest,
-  EmbedRequest,
-  OpenAiEmbeddingsRequest,
-  RerankRequest,
-} from '../schemas/models.ts';
+import { EmbedRequest, RerankRequest } from '../schemas/models.ts';
+import { OpenAiEmbeddingsRequest, OpenAiModelRequest, VectorStoreSearchRequest } from '../schemas/openai.ts';
 import { ParseDocumentRequest } from '../schemas/parsers.ts';
 import { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from '../schemas/queries.ts';
 import { StatusRequest } from '../schemas/status.ts';
@@ -36,6 +33,7 @@ import { compileValidator, type Validator } from '../schemas/validate.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import { decodeFile } from './base64.ts';
 import { validateBatchItem } from './batch-item.ts';
+import { mergeParams } from './path-fields.ts';
 import {
   analyzeParsed,
   analyzeText,
@@ -53,6 +51,8 @@ export interface PrepareTask {
   /** Parts of the body, in order. */
   readonly parts: readonly Uint8Array[];
   readonly fileBytesMax: number;
+  /** Parameters of the path, which are fields of the request. */
+  readonly params: Readonly<Record<string, string>>;
   readonly metadataBytesMax: number;
 }
 
@@ -88,7 +88,12 @@ const requestSchemas = {
   embed: EmbedRequest,
   rerank: RerankRequest,
   embeddings: OpenAiEmbeddingsRequest,
+  'list-openai-models': EmptyRequest,
+  'get-openai-model': OpenAiModelRequest,
+  'search-vector-store': VectorStoreSearchRequest,
   'cohere-rerank': CohereRerankRequest,
+  'cohere-rerank-v2': CohereRerankV2Request,
+  'cohere-embed': CohereEmbedRequest,
   'get-model-list': EmptyRequest,
   'get-status': StatusRequest,
   'usage-documents': UsageRequest,
@@ -128,7 +133,10 @@ export function prepareRequest(task: PrepareTask, parse: (bytes: Buffer) => unkn
 function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareResult {
   const operation = task.operation as LargeOperation;
   const { validate, clean } = checksOf(operation);
-  const request = validate(parse(Buffer.concat(task.parts))) as Record<string, unknown>;
+  const request = validate(mergeParams(parse(Buffer.concat(task.parts)), task.params)) as Record<
+    string,
+    unknown
+  >;
   switch (operation) {
     case 'add-document': {
       const { collection_name, wait, ...document } = request as AddDocumentRequest;

@@ -142,8 +142,21 @@ export function checkExportLimit(limit: number): void {
 }
 
 /** At least 1; may exceed the number of documents. */
-export function checkTopN(topN: number): void {
-  if (topN < 1) reject(`top_n is ${topN}; it must be at least 1.`);
+export function checkTopN(topN: number, field = 'top_n'): void {
+  if (topN < 1) reject(`${field} is ${topN}; it must be at least 1.`);
+}
+
+/** 1 to 64 names. */
+export function checkRankFields(fields: readonly string[]): void {
+  if (fields.length < 1 || fields.length > limits.rankFieldsMax)
+    reject(
+      `rank_fields has ${formatNumber(fields.length)} names; it must have 1 to ${limits.rankFieldsMax}.`,
+    );
+}
+
+/** 1 to 50 results. */
+export function checkVectorStoreResults(count: number): void {
+  checkInteger('max_num_results', count, 1, limits.vectorStoreResultsMax);
 }
 
 /** At most 4,096 code points. */

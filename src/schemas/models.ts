@@ -41,7 +41,7 @@ export const EmbedRequest = Component('EmbedRequest', 'Texts to embed.', {
 });
 export type EmbedRequest = Static<typeof EmbedRequest>;
 
-const embedding = Type.Union([Type.Array(Type.Number()), Type.String()], {
+export const embedding = Type.Union([Type.Array(Type.Number()), Type.String()], {
   description: 'A vector of unit length, as numbers or in base64.',
 });
 export const EmbedResult = Component('EmbedResult', 'One vector.', { embedding });
@@ -95,61 +95,6 @@ export const RerankResponse = Component('RerankResponse', 'Scores, best first.',
   inference_latency: Type.Number({ description: 'Seconds in the model.' }),
 });
 export type RerankResponse = Static<typeof RerankResponse>;
-
-// Request formats of OpenAI and Cohere, served by the same models.
-
-export const OpenAiEmbeddingsRequest = Component(
-  'OpenAiEmbeddingsRequest',
-  'Texts to embed, in OpenAI format.',
-  {
-    model: Type.String({ examples: ['zembed-1'] }),
-    input: stringOrStrings,
-    dimensions: Type.Optional(Nullable(Type.Integer(), { description: 'As in `/models/embed`.' })),
-    encoding_format: encodingFormat,
-    input_type: Type.Optional(
-      OneOf(['query', 'document'], { default: 'document', description: 'Type of the texts.' }),
-    ),
-  },
-);
-export type OpenAiEmbeddingsRequest = Static<typeof OpenAiEmbeddingsRequest>;
-
-export const OpenAiEmbeddingsResponse = Component('OpenAiEmbeddingsResponse', 'Vectors, in OpenAI format.', {
-  object: Type.Literal('list'),
-  data: Type.Array(Type.Object({ object: Type.Literal('embedding'), index: Type.Integer(), embedding })),
-  model: Type.String(),
-  usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
-});
-export type OpenAiEmbeddingsResponse = Static<typeof OpenAiEmbeddingsResponse>;
-
-export const CohereRerankRequest = Component('CohereRerankRequest', 'Texts to rerank, in Cohere format.', {
-  model: Type.String({ examples: ['zerank-2'] }),
-  query: Type.String(),
-  documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
-    description: 'Texts, or objects with a field `text`.',
-  }),
-  top_n: Type.Optional(Nullable(Type.Integer(), { description: 'Maximum number of results, at least 1.' })),
-  return_documents: Type.Optional(
-    Nullable(Type.Boolean(), { description: 'Include the texts in the reply; absent or null means false.' }),
-  ),
-});
-export type CohereRerankRequest = Static<typeof CohereRerankRequest>;
-
-export const CohereRerankResponse = Component('CohereRerankResponse', 'Scores, in Cohere format.', {
-  id: Type.String(),
-  results: Type.Array(
-    Type.Object({
-      index: Type.Integer(),
-      relevance_score: Type.Number(),
-      document: Type.Optional(Type.Object({ text: Type.String() })),
-    }),
-  ),
-  meta: Type.Object({
-    api_version: Type.Object({ version: Type.String() }),
-    billed_units: Type.Object({ search_units: Type.Integer() }),
-    tokens: Type.Object({ input_tokens: Type.Integer() }),
-  }),
-});
-export type CohereRerankResponse = Static<typeof CohereRerankResponse>;
 
 export const GetModelListResponse = Component('GetModelListResponse', 'The models that requests can use.', {
   embedding_models: Type.Array(Type.String(), {

@@ -1,26 +1,22 @@
-import { endianness } from 'node:os';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import { ModelError } from '../core/model-error.ts';
 import type { EmbedReply, RerankReply } from '../models/registry.ts';
 import type {
-  CohereRerankRequest,
-  CohereRerankResponse,
   EmbedRequest,
   EmbedResponse,
   GetModelListResponse,
   Latency,
-  OpenAiEmbeddingsRequest,
-  OpenAiEmbeddingsResponse,
   RerankRequest,
   RerankResponse,
 } from '../schemas/models.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { ServiceCall } from './call.ts';
+import { createEncoder, mapInTurns } from './vector-encoding.ts';
 
-type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
+export type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
 
 /** Subset of the model pools; implemented in `ingest/model-runner`. */
 export interface ModelExecutor {
@@ -82,7 +78,7 @@ export interface ModelServiceOptions {
   readonly clock: Clock;
 }
 
-interface EmbedInput {
+export interface EmbedInput {
   readonly model: string;
   readonly texts: readonly string[];
   readonly inputType: 'query' | 'document';
@@ -95,14 +91,15 @@ interface EmbeddedTexts {
   readonly tokens: number;
 }
 
-interface RerankInput {
-  readonly model: string;
+export interface RerankInput {
+  /** Null: the default reranker. */
+  readonly model: string | null;
   readonly query: string;
   readonly documents: readonly string[];
   readonly topN: number | null | undefined;
   readonly latency: Latency | null;
 }
-interface Ranking {
+export interface Ranking {
   /** Best first, ties in input order, at most `topN`. */
   readonly ranked: readonly { readonly index: number; readonly relevance_score: number }[];
   readonly chargedBytes: number;
@@ -112,7 +109,7 @@ interface Ranking {
   readonly inferenceMs: number;
 }
 
-/** Embeds and reranks texts sent by the caller, in three wire formats: native, OpenAI and Cohere. */
+/** Embeds and reranks texts sent by the caller, in the format of this API. `openai.ts` and `cohere.ts` adapt it. */
 export class ModelService {
   readonly #executor: ModelExecutor;
   readonly #modelLookup: ModelLookup;
@@ -135,7 +132,7 @@ export class ModelService {
 
   /** `POST /models/embed`. Errors: 404 unknown model, 400 dimensions, 413, 429. */
   async embed(call: ModelServiceCall, request: EmbedRequest): Promise<EmbedResponse> {
-    const embedded = await this.#embed(call, {
+    const embedded = await this.embedTexts(call, {
       model: request.model,
       texts: toTexts(request.input),
       inputType: request.input_type,
@@ -149,35 +146,10 @@ export class ModelService {
     };
   }
 
-  /** `POST /embeddings`, compatible with OpenAI. `input_type` defaults to `document`. */
-  async openAiEmbeddings(
-    call: ModelServiceCall,
-    request: OpenAiEmbeddingsRequest,
-  ): Promise<OpenAiEmbeddingsResponse> {
-    const embedded = await this.#embed(call, {
-      model: request.model,
-      texts: toTexts(request.input),
-      inputType: request.input_type ?? 'document',
-      dimensions: request.dimensions,
-      latency: null,
-    });
-    const encode = createEncoder(request.encoding_format);
-    return {
-      object: 'list',
-      data: await mapInTurns(call, embedded.vectors, (vector, index) => ({
-        object: 'embedding',
-        index,
-        embedding: encode(vector),
-      })),
-      model: request.model,
-      usage: { prompt_tokens: embedded.tokens, total_tokens: embedded.tokens },
-    };
-  }
-
   /** `POST /models/rerank`. Errors: 404 unknown model, 413, 429. */
   async rerank(call: ModelServiceCall, request: RerankRequest): Promise<RerankResponse> {
-    const ranking = await this.#rerank(call, {
-      model: request.model ?? this.#modelLookup.defaultReranker,
+    const ranking = await this.rankTexts(call, {
+      model: request.model ?? null,
       query: request.query,
       documents: request.documents,
       topN: request.top_n,
@@ -193,28 +165,8 @@ export class ModelService {
     };
   }
 
-  /** `POST /rerank`, compatible with Cohere. */
-  async cohereRerank(call: ModelServiceCall, request: CohereRerankRequest): Promise<CohereRerankResponse> {
-    const documents = request.documents.map((entry) => (typeof entry === 'string' ? entry : entry.text));
-    const { model, query, top_n: topN } = request;
-    const ranking = await this.#rerank(call, { model, query, documents, topN, latency: null });
-    const withText = request.return_documents === true;
-    return {
-      id: call.requestId,
-      results: await mapInTurns(call, ranking.ranked, ({ index, relevance_score }) =>
-        withText
-          ? { index, relevance_score, document: { text: documents[index] ?? '' } }
-          : { index, relevance_score },
-      ),
-      meta: {
-        api_version: { version: '2' },
-        billed_units: { search_units: Math.ceil(documents.length / limits.cohereSearchUnitDocuments) },
-        tokens: { input_tokens: ranking.tokens },
-      },
-    };
-  }
-
-  async #embed(call: ModelServiceCall, input: EmbedInput): Promise<EmbeddedTexts> {
+  /** Returns the vectors of texts. Errors: as `embed`. */
+  async embedTexts(call: ModelServiceCall, input: EmbedInput): Promise<EmbeddedTexts> {
     const dimensions = this.#modelLookup.resolveDimensions(input.model, input.dimensions ?? null);
     const chargedBytes = chargedBytesOf(input.texts, 0);
     checkReplySize(input.texts.length, dimensions);
@@ -252,9 +204,11 @@ export class ModelService {
     return { vectors, chargedBytes, tokens };
   }
 
-  async #rerank(call: ModelServiceCall, input: RerankInput): Promise<Ranking> {
-    this.#modelLookup.checkReranker(input.model);
-    const { model, query, documents, topN, latency } = input;
+  /** Returns the scores of texts. Errors: as `rerank`. */
+  async rankTexts(call: ModelServiceCall, input: RerankInput): Promise<Ranking> {
+    const { query, documents, topN, latency } = input;
+    const model = input.model ?? this.#modelLookup.defaultReranker;
+    this.#modelLookup.checkReranker(model);
     const chargedBytes = chargedBytesOf(documents, Buffer.byteLength(query));
     const { organizationId } = call.principal;
     const admissionRequest = {
@@ -301,21 +255,6 @@ export class ModelService {
       admitted.release();
     }
   }
-}
-
-/** Maps a long list in turns of the event loop. */
-async function mapInTurns<Item, Result>(
-  { yieldToEventLoop }: Pick<ModelServiceCall, 'yieldToEventLoop'>,
-  items: readonly Item[],
-  map: (item: Item, index: number) => Result,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const [i, item] of items.entries()) {
-    const pause = yieldToEventLoop();
-    if (pause !== null) await pause;
-    results.push(map(item, i));
-  }
-  return results;
 }
 
 /** Tells the caller which local model failed and why: the cause may be the text. */
@@ -371,13 +310,4 @@ function rankScores(scores: readonly number[], topN: number | null | undefined):
     index,
     relevance_score: scores[index]!,
   }));
-}
-
-function createEncoder(format: 'float' | 'base64' | undefined): (vector: Float32Array) => number[] | string {
-  return format === 'base64' ? littleEndianBase64 : (vector) => Array.from(vector);
-}
-
-function littleEndianBase64(vector: Float32Array): string {
-  const bytes = Buffer.from(vector.slice().buffer);
-  return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
 }

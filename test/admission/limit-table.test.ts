@@ -58,6 +58,9 @@ t.test('only operations that add documents accept large bodies', async (t) => {
   const ofKind = (kind: string) =>
     operations.filter((operation) => bodyKindFor(operation, 'retrieval') === kind).sort();
   t.same(ofKind('document'), ['add-document', 'add-documents', 'parse-document']);
-  t.same(ofKind('model'), ['cohere-rerank', 'embed', 'embeddings', 'rerank']);
+  t.same(ofKind('model'), [
+    ...['cohere-embed', 'cohere-rerank', 'cohere-rerank-v2'],
+    ...['embed', 'embeddings', 'rerank'],
+  ]);
   t.same(ofKind('key').length, 4, 'every operation of the table exists');
 });

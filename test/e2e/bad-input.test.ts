@@ -19,6 +19,8 @@ const all = Object.keys(validBodies);
 const withRequired = all.filter((operation) => operation !== 'status/get-status');
 const named = all.filter((operation) => 'collection_name' in validBodies[operation]!);
 const withPath = named.filter((operation) => 'path' in validBodies[operation]!);
+/** Fields of valid bodies that are not required: old clients omit this one. */
+const optional = new Set(['models/rerank model']);
 const questions = all.filter((operation) => operation.startsWith('queries/'));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
@@ -41,7 +43,8 @@ await t.test('missing fields, wrong types and unknown values', async (t) => {
   for (const [operation, body] of Object.entries(validBodies)) {
     for (const field of Object.keys(body)) {
       const { [field]: _, ...rest } = body as Record<string, unknown>;
-      cases.push([operation, JSON.stringify(rest), 422, new RegExp(`body\\.${field}`)]);
+      if (!optional.has(`${operation} ${field}`))
+        cases.push([operation, JSON.stringify(rest), 422, new RegExp(`body\\.${field}`)]);
       cases.push([operation, { [field]: { wrong: true } }, 422, new RegExp(`body\\.${field}`)]);
     }
   }

@@ -72,6 +72,12 @@ const noBackup = {
   last_verified_restore: null,
 };
 const success = { message: 'Success!' };
+const rerankMeta = {
+  api_version: { version: '2' },
+  billed_units: { search_units: 1 },
+  tokens: { input_tokens: 1 },
+};
+const openAiModel = { id: 'zembed-1', object: 'model', created: 0, owned_by: 'quarry' } as const;
 const { content: _, ...listed } = document;
 
 /** All operations in one object, so that a test replaces one without naming its service. */
@@ -85,6 +91,8 @@ type FakeServices = Omit<
     Services['status'] &
     Services['parsers'] &
     Services['models'] &
+    Services['openAi'] &
+    Services['cohere'] &
     Services['admin'] &
     Services['inspection'] &
     Services['users'] &
@@ -175,7 +183,32 @@ const fakeServices: FakeServices = {
   cohereRerank: async () => ({
     id: uuid,
     results: [{ index: 0, relevance_score: 0.5 }],
-    meta: { api_version: { version: '1' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 1 } },
+    meta: rerankMeta,
+    model: 'zerank-2',
+    object: 'list',
+    usage: { total_tokens: 1 },
+  }),
+  cohereRerankV2: async () => ({
+    id: uuid,
+    results: [{ index: 0, relevance_score: 0.5 }],
+    meta: rerankMeta,
+  }),
+  cohereEmbed: async () =>
+    RenderedJson.of({
+      id: uuid,
+      embeddings: { float: [[1, 0]] },
+      texts: ['x'],
+      meta: { api_version: { version: '2' }, billed_units: { input_tokens: 1 } },
+      response_type: 'embeddings_by_type',
+    }),
+  listOpenAiModels: async () => ({ object: 'list', data: [openAiModel] }),
+  getOpenAiModel: async () => openAiModel,
+  searchVectorStore: async () => ({
+    object: 'vector_store.search_results.page',
+    search_query: ['x'],
+    data: [],
+    has_more: false,
+    next_page: null,
   }),
   createOrganization: async () => success,
   listOrganizations: async () => ({ organizations: [], next_after: null }),
@@ -361,6 +394,8 @@ function groupServices(operations: FakeServices): Services {
     status: operations,
     parsers: operations,
     models: operations,
+    openAi: operations,
+    cohere: operations,
     admin: operations,
     inspection: operations,
     users: operations,

@@ -136,6 +136,26 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     expected: readAccess(200, 200),
     buildInput: withBody({ model: 'zerank-1', query: 'a', documents: ['b'] }),
   },
+  'cohere-rerank-v2': {
+    expected: readAccess(200, 200),
+    buildInput: withBody({ model: 'zerank-1', query: 'a', documents: ['b'] }),
+  },
+  'cohere-embed': {
+    expected: readAccess(200, 200),
+    buildInput: withBody({ model: 'zembed-1', input_type: 'search_query', texts: ['granite'] }),
+  },
+  'list-openai-models': { expected: readAccess(200, 200), buildInput: () => ({}) },
+  'get-openai-model': {
+    expected: readAccess(200, 200),
+    buildInput: () => ({ parts: { model: 'zembed-1' } }),
+  },
+  'search-vector-store': {
+    expected: readAccess(200),
+    buildInput: ({ collection_name }) => ({
+      parts: { vector_store_id: collection_name },
+      body: { query: 'granite' },
+    }),
+  },
   'parse-document': { expected: readAccess(200, 200), buildInput: withBody({ base64_data: 'eA==' }) },
   'usage-documents': { expected: { ...readAccess(200), filtered: 403 }, buildInput: usageOfCollection },
   'usage-queries': { expected: { ...readAccess(200), filtered: 403 }, buildInput: usageOfCollection },

@@ -33,7 +33,8 @@ async function prepared(
   const bytes = new Uint8Array(Buffer.from(text));
   const parts = [bytes.slice(0, 7), bytes.slice(7)];
   const { request } = await bodies.prepare({
-    ...{ operation, parts, metadataBytesMax: 100, owner: 'a', cancellation: cancellationTokenWith() },
+    ...{ operation, parts, params: {}, metadataBytesMax: 100, owner: 'a' },
+    cancellation: cancellationTokenWith(),
     ...more,
   });
   return request;
@@ -139,7 +140,7 @@ t.test('a large request is used in another turn of the event loop than it is rec
   setImmediate(() => {
     turns += 1;
   });
-  const body = { operation: 'embed', parts: [], metadataBytesMax: 1, owner: 'a' };
+  const body = { operation: 'embed', parts: [], params: {}, metadataBytesMax: 1, owner: 'a' };
   await reader.prepare({ ...body, cancellation: cancellationTokenWith() });
   t.equal(turns, 1);
 });
@@ -159,6 +160,7 @@ t.test('a disconnected caller does not occupy a thread', async (t) => {
   const body = {
     operation: 'embed',
     parts: [],
+    params: {},
     metadataBytesMax: 1,
     owner: 'a',
     cancellation: cancellationTokenWith(),
@@ -181,6 +183,13 @@ t.test('a worker parses the large bodies of all operations with an API key', asy
     if (route.kind !== 'json' || (route.access !== 'read' && route.access !== 'write')) continue;
     t.ok(canHaveLargeBody(route.operation), route.operation);
   }
+});
+
+t.test('parameters of the path are fields of the request', async (t) => {
+  const params = { vector_store_id: 'handbook' };
+  const body = { query: 'refunds', vector_store_id: 'other', x: 1 };
+  t.same(await prepared('search-vector-store', body, { params }), { query: 'refunds', ...params });
+  await t.rejects(prepared('search-vector-store', [], { params }), { code: 'invalid' });
 });
 
 t.test('unknown fields are dropped at every level', async (t) => {

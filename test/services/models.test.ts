@@ -5,12 +5,15 @@ import { AppError } from '../../src/core/app-error.ts';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
+import { CohereServices } from '../../src/services/cohere.ts';
 import { type ModelExecutor, ModelService } from '../../src/services/models.ts';
+import { OpenAiServices } from '../../src/services/openai.ts';
 import type { EmbedUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 
+const noQueries = { topSnippets: () => Promise.reject(new Error('no model call searches')) };
 const offered = [2560, 1280, 640, 320, 160, 80, 40];
 const unlimited: OrganizationLimits = {
   ...publishedTiers.enterprise,
@@ -114,7 +117,18 @@ function build(organization: OrganizationLimits = unlimited) {
     address: () => '192.0.2.1',
     cancellation: cancellationTokenWith(signal),
   });
-  return { time, modelRunner, facts, service, call, yieldChecks };
+  const openAi = new OpenAiServices({ models: service, queries: noQueries });
+  const cohere = new CohereServices(service);
+  return {
+    time,
+    modelRunner,
+    facts,
+    service,
+    openAi,
+    cohere,
+    call,
+    yieldChecks,
+  };
 }
 
 const embedRequest = { model: 'zembed-1', input_type: 'document' } as const;
@@ -130,7 +144,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
 }
 
 t.test('vectors and ranked texts are converted in turns of the event loop', async (t) => {
-  const { service, call, yieldChecks } = build();
+  const { service, openAi, cohere, call, yieldChecks } = build();
   const texts = Array.from({ length: 40 }, (_, i) => `text ${i}`);
   const checksOf = async (work: () => Promise<unknown>) => {
     yieldChecks.count = 0;
@@ -139,8 +153,8 @@ t.test('vectors and ranked texts are converted in turns of the event loop', asyn
   };
   const { input_type, ...openAiRequest } = { ...embedRequest, input: texts };
   t.ok((await checksOf(() => service.embed(call(), { ...openAiRequest, input_type }))) >= 2 * texts.length);
-  t.ok((await checksOf(() => service.openAiEmbeddings(call(), openAiRequest))) >= 2 * texts.length);
-  t.ok((await checksOf(() => service.cohereRerank(call(), { ...rerankRequest, documents: texts }))) >= 40);
+  t.ok((await checksOf(() => openAi.openAiEmbeddings(call(), openAiRequest))) >= 2 * texts.length);
+  t.ok((await checksOf(() => cohere.cohereRerank(call(), { ...rerankRequest, documents: texts }))) >= 40);
 });
 
 function numbers(embedding: number[] | string): number[] {
@@ -332,9 +346,9 @@ t.test('a disconnected caller gets no further batch', async (t) => {
 });
 
 t.test('replies have the OpenAI format, and texts are documents by default', async (t) => {
-  const { service, call } = build();
+  const { service, openAi, call } = build();
   const request = { model: 'zembed-1', input: ['a', 'bb'], dimensions: 80 };
-  const reply = await service.openAiEmbeddings(call(), request);
+  const reply = await openAi.openAiEmbeddings(call(), request);
   const ours = await service.embed(call(), { ...embedRequest, ...request });
   t.same(reply, {
     object: 'list',
@@ -342,7 +356,7 @@ t.test('replies have the OpenAI format, and texts are documents by default', asy
     model: 'zembed-1',
     usage: { prompt_tokens: 6, total_tokens: 6 },
   });
-  const query = await service.openAiEmbeddings(call(), {
+  const query = await openAi.openAiEmbeddings(call(), {
     ...request,
     input: 'a',
     input_type: 'query',
@@ -358,17 +372,20 @@ t.test('replies have the OpenAI format, and texts are documents by default', asy
 });
 
 t.test('replies have the Cohere format, for strings or objects, with or without texts', async (t) => {
-  const { service, call } = build();
+  const { cohere, call } = build();
   const documents = ['none', { text: 'a fee' }];
   const request = { model: 'zerank-2', query: 'fee', documents };
   const best = { index: 1, relevance_score: Math.fround(0.05) };
-  t.same(await service.cohereRerank(call(), request), {
+  t.same(await cohere.cohereRerank(call(), request), {
     id: 'request-1',
     results: [best, { index: 0, relevance_score: 0 }],
     meta: { api_version: { version: '2' }, billed_units: { search_units: 1 }, tokens: { input_tokens: 10 } },
+    model: 'zerank-2',
+    object: 'list',
+    usage: { total_tokens: 10 },
   });
-  const withText = await service.cohereRerank(call(), { ...request, return_documents: true, top_n: 1 });
+  const withText = await cohere.cohereRerank(call(), { ...request, return_documents: true, top_n: 1 });
   t.same(withText.results, [{ ...best, document: { text: 'a fee' } }]);
-  const long = await service.cohereRerank(call(), { ...request, documents: Array<string>(101).fill('x') });
+  const long = await cohere.cohereRerank(call(), { ...request, documents: Array<string>(101).fill('x') });
   t.equal(long.meta.billed_units.search_units, 2);
 });

@@ -1,4 +1,4 @@
-import { openApiPath } from '../openapi.ts';
+import { fieldsOutsidePath, openApiPath } from '../openapi.ts';
 import type { Route } from '../routes/route.ts';
 
 /** Programs that call an operation with its example; each runs as pasted, without installing packages. */
@@ -29,7 +29,8 @@ export function codeSamples(route: Route): readonly CodeSample[] {
 }
 
 function sampleCall(route: Route): SampleCall {
-  const fields = route.kind === 'account' ? (route.example as Record<string, unknown>) : {};
+  const isOperation = route.kind === 'account' || route.kind === 'json';
+  const fields = isOperation ? (route.example as Record<string, unknown>) : {};
   const path = openApiPath(route.path).replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(fields[name] ?? exampleSegment(route, name))),
   );
@@ -41,8 +42,11 @@ function sampleCall(route: Route): SampleCall {
     body: null,
   };
   switch (route.kind) {
-    case 'json':
-      return { ...call, contentType: 'application/json', body: JSON.stringify(route.example, null, 2) };
+    case 'json': {
+      if (route.method === 'GET') return call;
+      const body = JSON.stringify(Object.fromEntries(fieldsOutsidePath(route)), null, 2);
+      return { ...call, contentType: 'application/json', body };
+    }
     case 'account':
       return accountCall(call, route);
     case 'put':
@@ -72,8 +76,7 @@ const multipartBody = [
 ].join('\r\n');
 
 function accountCall(call: SampleCall, route: Extract<Route, { kind: 'account' }>): SampleCall {
-  const all = route.example as Record<string, unknown>;
-  const fields = Object.entries(all).filter(([name]) => !route.path.includes(`:${name}`));
+  const fields = fieldsOutsidePath(route);
   const form = new URLSearchParams(
     fields.map(([name, value]): [string, string] => [name, String(value)]),
   ).toString();

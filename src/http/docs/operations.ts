@@ -57,7 +57,8 @@ function renderBodies(route: Route): string[] {
   );
   if (route.kind !== 'json' && route.kind !== 'account') return samples;
   const reply = route.reply as JsonSchema;
-  const fields = route.kind === 'account' && route.inputSource === 'query' ? {} : route.request;
+  const hasBody = route.kind === 'account' ? route.inputSource !== 'query' : route.method !== 'GET';
+  const fields = hasBody ? route.request : {};
   return [
     renderFields('Request', fields as JsonSchema),
     ...samples,

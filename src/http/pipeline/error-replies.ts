@@ -16,7 +16,7 @@ export function toErrorReply(context: RequestContext, error: unknown): Reply | n
   // While draining, a dependency of the call may close before the call ends: let the client retry elsewhere.
   return context.components.activeRequests.isDraining
     ? appErrorReply(context, shuttingDownError())
-    : internalErrorReply(context.requestId);
+    : internalErrorReply(context.requestId, context.route?.errorFormat);
 }
 
 function appErrorReply(context: RequestContext, error: AppError): Reply {
@@ -30,7 +30,7 @@ function appErrorReply(context: RequestContext, error: AppError): Reply {
       'request rejected',
     );
   }
-  const reply = errorReply(error);
+  const reply = errorReply(error, context.route?.errorFormat);
   return acceptsHtml(context.exchange) ? errorPage(error, reply) : reply;
 }
 

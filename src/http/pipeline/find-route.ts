@@ -19,7 +19,7 @@ export function findRoute(context: RequestContext): void {
 function createHandler(context: RequestContext, { route, params }: RouteMatch): RouteHandler {
   switch (route.kind) {
     case 'json':
-      return new JsonRouteHandler(context, route);
+      return new JsonRouteHandler(context, route, params);
     case 'account':
       return new AccountRouteHandler(context, route, params);
     case 'put':

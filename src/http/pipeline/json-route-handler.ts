@@ -1,4 +1,5 @@
 import { assert } from '../../core/assert.ts';
+import { mergeParams } from '../../requests/path-fields.ts';
 import { canHaveLargeBody } from '../../requests/prepare-request.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
 import type { Reply } from '../exchange.ts';
@@ -15,6 +16,7 @@ export class JsonRouteHandler implements RouteHandler {
   readonly route: JsonRoute;
   readonly msMax: number;
   readonly #context: RequestContext;
+  readonly #params: Readonly<Record<string, string>>;
   #reservation: BodyReservation | null = null;
   #request: unknown = null;
   /** Whether a worker has validated the request. */
@@ -22,13 +24,20 @@ export class JsonRouteHandler implements RouteHandler {
   #call: ServiceCall | null = null;
   #reply: ServiceReply<unknown> | null = null;
 
-  constructor(context: RequestContext, route: JsonRoute) {
+  constructor(context: RequestContext, route: JsonRoute, params: Readonly<Record<string, string>>) {
     this.route = route;
     this.msMax = context.components.options.settings.requestMsMax;
     this.#context = context;
+    this.#params = params;
   }
 
   async readBody(): Promise<void> {
+    if (this.route.method === 'GET') this.#request = {};
+    else await this.#readJsonBody();
+    this.#request = mergeParams(this.#request, this.#params);
+  }
+
+  async #readJsonBody(): Promise<void> {
     const { exchange, components, yieldToEventLoop } = this.#context;
     const reservation = components.bodies.reserve(ownerOf(this.#context));
     this.#reservation = reservation;
@@ -55,7 +64,7 @@ export class JsonRouteHandler implements RouteHandler {
     const yieldToEventLoop = options.bodyScheduler.createYield(owner);
     const parts = await bodies.readParts(reservation, { exchange, limits, yieldToEventLoop });
     const { request, memoryBytes } = await options.largeBodies.prepare({
-      ...{ operation, parts, owner, cancellation: deadline },
+      ...{ operation, parts, owner, params: this.#params, cancellation: deadline },
       metadataBytesMax: metadataBytesMaxOf(this.#context),
     });
     reservation.shrinkTo(memoryBytes);

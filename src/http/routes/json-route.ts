@@ -11,6 +11,13 @@ import type { OperationDescription, RouteDescription } from './route-description
 interface JsonRouteOptions<Q extends TSchema, R extends TSchema> extends OperationDescription<Q, R> {
   /** See `OperationAccess`. */
   readonly scope?: RouteDescription['scope'];
+  /** Default: POST. */
+  readonly method?: 'GET' | 'POST';
+  /** Default: true. */
+  readonly isVersioned?: boolean;
+  /** Default: the first segment of the path. */
+  readonly tag?: string;
+  readonly errorFormat?: RouteDescription['errorFormat'];
   readonly successStatuses?: readonly number[];
   readonly queryFields?: readonly string[];
   readonly check?: (request: Static<Q>, bounds: CheckBounds) => void;
@@ -44,14 +51,15 @@ function createJsonRoute<Q extends TSchema, R extends TSchema>(
   options: JsonRouteOptions<Q, R> & Pick<RouteDescription, 'access'>,
   serve: (services: Services, call: ServiceCall, request: Static<Q>) => Promise<ServiceReply<unknown>>,
 ): JsonRoute {
-  // `/models/embed` is tagged `models`; so are the two paths that are compatible with clients of other
-  // services.
+  // `/models/embed` is tagged `models`; so are the paths of one segment, which are compatible with clients of
+  // other services.
   const [, group = '', rest] = options.path.split('/');
   return {
     kind: 'json',
-    method: 'POST',
-    isVersioned: true,
-    tag: rest === undefined ? 'models' : group,
+    method: options.method ?? 'POST',
+    isVersioned: options.isVersioned ?? true,
+    tag: options.tag ?? (rest === undefined ? 'models' : group),
+    errorFormat: options.errorFormat,
     path: options.path,
     operation: options.operation,
     access: options.access,

@@ -5,10 +5,11 @@ import { renderWithList } from '../../services/rendered-json.ts';
 import { organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
 
-const modelNotFound = 'The model does not exist. The detail lists the available models.';
-const rateLimitExceeded =
-  'A rate limit is exceeded. The detail names the limit; `retry-after` gives the waiting time.';
-const tooManyBytes = 'The charged bytes of the call exceed the limit of one call.';
+export const modelErrors = {
+  404: 'The model does not exist. The detail lists the available models.',
+  413: 'The charged bytes of the call exceed the limit of one call.',
+  429: 'A rate limit is exceeded. The detail names the limit; `retry-after` gives the waiting time.',
+} as const;
 
 export const modelRoutes: readonly Route[] = [
   organizationRoute({
@@ -33,7 +34,7 @@ export const modelRoutes: readonly Route[] = [
     request: models.EmbedRequest,
     reply: models.EmbedResponse,
     example: { model: 'zembed-1', input_type: 'query', input: 'How long do refunds take?', dimensions: 640 },
-    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
+    errorResponses: modelErrors,
     serve: async (services, call, request) =>
       renderWithList('results', await services.models.embed(call, request), call.yieldToEventLoop),
   }),
@@ -50,45 +51,11 @@ export const modelRoutes: readonly Route[] = [
       query: 'How long do refunds take?',
       documents: ['Refunds are paid within 14 days.', 'Our office is in Oslo.'],
     },
-    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
+    errorResponses: modelErrors,
     check: (request) => {
       if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
     },
     serve: async (services, call, request) =>
       renderWithList('results', await services.models.rerank(call, request), call.yieldToEventLoop),
-  }),
-  organizationRoute({
-    operation: 'embeddings',
-    access: 'read',
-    path: '/embeddings',
-    summary: 'Embed texts (OpenAI format)',
-    description: 'Like `/models/embed`, in the request and reply format of OpenAI clients.',
-    request: models.OpenAiEmbeddingsRequest,
-    reply: models.OpenAiEmbeddingsResponse,
-    example: { model: 'zembed-1', input: ['Refunds are paid within 14 days.'] },
-    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
-    serve: async (services, call, request) =>
-      renderWithList('data', await services.models.openAiEmbeddings(call, request), call.yieldToEventLoop),
-  }),
-  organizationRoute({
-    operation: 'cohere-rerank',
-    access: 'read',
-    path: '/rerank',
-    summary: 'Rerank texts (Cohere format)',
-    description: 'Like `/models/rerank`, in the request and reply format of Cohere clients.',
-    request: models.CohereRerankRequest,
-    reply: models.CohereRerankResponse,
-    example: {
-      model: 'zerank-2',
-      query: 'refunds',
-      documents: ['Refunds take 14 days.', { text: 'Oslo' }],
-      top_n: 1,
-    },
-    errorResponses: { 404: modelNotFound, 413: tooManyBytes, 429: rateLimitExceeded },
-    check: (request) => {
-      if (typeof request.top_n === 'number') checks.checkTopN(request.top_n);
-    },
-    serve: async (services, call, request) =>
-      renderWithList('results', await services.models.cohereRerank(call, request), call.yieldToEventLoop),
   }),
 ];

@@ -1,6 +1,7 @@
 import type { OperationAccess } from '../../auth/authorize.ts';
 import type { Static, TSchema } from '../../schemas/typebox.ts';
 
+export type ErrorFormat = 'openai' | 'cohere';
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
 /** Operation as API clients name it: `documents/add-document`, `api/organizations/get-info`. */
@@ -26,6 +27,8 @@ export interface RouteDescription extends OperationAccess {
   /** Whether the route is served under `/v1` and at the root; other routes only at the root. */
   readonly isVersioned: boolean;
   readonly tag: string;
+  /** Other service whose clients read its fields of errors in addition to `detail`; absent: none. */
+  readonly errorFormat?: ErrorFormat | undefined;
   readonly summary: string;
   readonly description: string;
   /** Error statuses that this operation adds to the common ones, with their causes. */

@@ -18,7 +18,10 @@ export interface JsonRoute extends RouteDescription {
   readonly successStatuses: readonly number[];
   /** A valid request body, for the documentation. */
   readonly example: unknown;
-  /** Fields that may also be in the query string, where they override the body. */
+  /**
+   * Fields that may also be in the query string, where they override the body. Parameters of the path are
+   * fields of the request, too, and override both. A GET request has no body.
+   */
   readonly queryFields: readonly string[];
   /** Rules that fail with 400. `request` matches the schema. */
   readonly check: (request: unknown, bounds: CheckBounds) => void;

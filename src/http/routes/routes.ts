@@ -8,6 +8,7 @@ import { marketplaceRoutes } from './marketplaces.ts';
 import { memberRoutes } from './members.ts';
 import { modelRoutes } from './models.ts';
 import { organizationRoutes } from './organizations.ts';
+import { otherClientRoutes } from './other-clients.ts';
 import { pageRoutes } from './pages.ts';
 import { parserRoutes } from './parsers.ts';
 import { queryRoutes } from './queries.ts';
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...statusRoutes,
   ...parserRoutes,
   ...modelRoutes,
+  ...otherClientRoutes,
   ...administrationRoutes,
   ...backupRoutes,
   ...usageRoutes,
