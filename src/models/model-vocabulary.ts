@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { limits } from '../core/limits.ts';
 import { stopWords } from '../text/stop-words.ts';
 import { forEachWord, normalizeWord } from '../text/wordpiece.ts';
 import { IdfTable } from './idf-table.ts';
@@ -27,6 +28,8 @@ const longTextWordsMin = 40;
 /** Vocabulary of the built-in models' training text. */
 export class ModelVocabulary {
   readonly #idfTable: IdfTable;
+  /** Recent answers of `hasWord`. */
+  readonly #hasWord = new Map<string, boolean>();
 
   constructor(idfTable: IdfTable) {
     this.#idfTable = idfTable;
@@ -39,7 +42,12 @@ export class ModelVocabulary {
 
   /** Whether a word, or another word with its stem, occurs in several passages. */
   hasWord(word: string): boolean {
-    return this.#idfTable.has(toLightStem(normalizeWord(word)));
+    const cached = this.#hasWord.get(word);
+    if (cached !== undefined) return cached;
+    const isKnown = this.#idfTable.has(toLightStem(normalizeWord(word)));
+    if (this.#hasWord.size >= limits.queryCacheEntriesMax) this.#hasWord.clear();
+    this.#hasWord.set(word, isKnown);
+    return isKnown;
   }
 
   /**

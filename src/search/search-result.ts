@@ -47,8 +47,8 @@ export interface SearchResult<H> {
   readonly hits: H[];
   /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
   readonly goodMatch: boolean | null;
-  /** Plan of each shard; empty for a listing. */
-  readonly shards: IndexHits['shards'];
+  /** Creates the plan of each shard on access; none for a listing. */
+  readonly candidates: Pick<IndexHits, 'shards'>;
   readonly times: SearchTimes;
   /** Model usage; a listing uses none. */
   readonly models: ModelStats;

@@ -73,14 +73,14 @@ export class Search {
   ): Promise<SearchResult<H>> {
     const components = this.#components;
     // Searches the shards, fuses the scores, and reads what the next stages need.
-    const { items, rest, shards } = await strategy.findItems(components, query);
+    const { items, rest, candidates } = await strategy.findItems(components, query);
     const reranked = await rerank(components, query, items, strategy);
     const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
     const results = await strategy.toResults(components, query, ranked);
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);
     const measured = await measureRelevance(components, query, hits);
-    return toSearchResult(query, measured, shards);
+    return toSearchResult(query, measured, candidates);
   }
 }
 
@@ -106,10 +106,10 @@ function prepareQuery(
 function toSearchResult<H>(
   { request, recorder, vector, corrections }: PreparedQuery,
   { hits, goodMatch }: Pick<SearchResult<H>, 'hits' | 'goodMatch'>,
-  shards: SearchResult<H>['shards'],
+  candidates: SearchResult<H>['candidates'],
 ): SearchResult<H> {
   const { times, selection, missing, reranked } = recorder;
   const embedded = vector !== null && (request.vector ?? null) === null;
   const models = { embedded, reranked, missing };
-  return { hits, goodMatch, shards, times, models, control: request.control, selection, corrections };
+  return { hits, goodMatch, candidates, times, models, control: request.control, selection, corrections };
 }

@@ -9,6 +9,7 @@ import {
   applySpellings,
   findMisspelledWords,
   findStemPrefixes,
+  hasSuspects,
   replaceMisspelledWords,
   type SpellingCandidate,
   selectTwoEditWords,
@@ -39,20 +40,28 @@ async function findCorrectionsOfEach(
 
 /**
  * Replaces words that occur in no document by terms of the collection that differ by one letter, or by two in
- * long words. A query of known words is returned unchanged, at the cost of a lookup.
+ * long words. A query of known words is returned unchanged, at once or after a lookup.
  */
-export async function correctSpelling(index: CollectionIndex, input: SpellingInput): Promise<AnalyzedQuery> {
-  const { lexicalQuery, text } = input;
-  return index.hasWords(lexicalQuery.terms)
+export function correctSpelling(
+  index: CollectionIndex,
+  input: SpellingInput,
+): AnalyzedQuery | Promise<AnalyzedQuery> {
+  const { lexicalQuery, text, phrases, isKnownWord } = input;
+  const quoted = new Set(phrases.flatMap(toUnstemmedWords));
+  const isCorrect = (word: string) =>
+    isKnownWord(word) || (quoted.size > 0 && quoted.has(foldDiacritics(word)));
+  return !hasSuspects(lexicalQuery, isCorrect) || index.hasWords(lexicalQuery.terms)
     ? { lexicalQuery, text, corrections: [] }
-    : applyCorrections(index, input);
+    : applyCorrections(index, input, isCorrect);
 }
 
-async function applyCorrections(index: CollectionIndex, input: SpellingInput): Promise<AnalyzedQuery> {
-  const { lexicalQuery, text, phrases, deadlineMs } = input;
+async function applyCorrections(
+  index: CollectionIndex,
+  input: SpellingInput,
+  isCorrect: (word: string) => boolean,
+): Promise<AnalyzedQuery> {
+  const { lexicalQuery, text, deadlineMs } = input;
   const rows = index.countRowsOfTerms(lexicalQuery.terms.map(({ hash }) => hash));
-  const quoted = new Set(phrases.flatMap(toUnstemmedWords));
-  const isCorrect = (word: string) => quoted.has(foldDiacritics(word)) || input.isKnownWord(word);
   const unknownWords = findMisspelledWords(lexicalQuery, rows, isCorrect);
   if (unknownWords.length === 0) return { lexicalQuery, text, corrections: [] };
   const languages = input.languages ?? stemmedLanguages;

@@ -140,9 +140,9 @@ function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): s
 }
 
 function toExplanation(result: SearchResult<DocumentHit>): QueryExplanation {
-  const { shards, times, models, selection: choice, corrections } = result;
+  const { candidates, times, models, selection: choice, corrections } = result;
   return {
-    shards,
+    shards: candidates.shards,
     ms: { ...times },
     missing: [...models.missing],
     spelling: corrections.map(({ typed, terms, replacement: read }) => ({

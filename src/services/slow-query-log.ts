@@ -45,13 +45,13 @@ export class SlowQueryLog {
   record(finished: FinishedQuery, result: SearchResult<DocumentHit>): void {
     const ms = this.#msOf(finished);
     if (ms < this.#options.thresholdMs) return;
-    const { hits, times, shards, selection, models } = result;
+    const { hits, times, candidates, selection, models } = result;
     const fields = {
       ...commonFields(finished, ms),
       results: hits.length,
       stages: Object.fromEntries(Object.entries(times).map(([stage, value]) => [stage, round(value)])),
       plan: {
-        shards: shards.map((shard) => ({ ...shard, ms: round(shard.ms) })),
+        shards: candidates.shards.map((shard) => ({ ...shard, ms: round(shard.ms) })),
         checked: selection.checked,
         complete: selection.complete,
         rescored: selection.rescored,

@@ -76,6 +76,19 @@ const alphabets: readonly (readonly [RegExp, string])[] = (
 ).map(([script, letters]) => [script, [...new Set(foldDiacritics(letters))].join('')]);
 
 /**
+ * Whether the query has a word that `findMisspelledWords` returns if it occurs in no row. Most queries have none
+ * and need no lookup: of 2,655 questions to 5,183 abstracts, two thirds have a word that occurs in no abstract,
+ * and a twentieth a word that may be misspelled.
+ */
+export function hasSuspects({ letterWords }: LexicalQuery, isCorrect: (word: string) => boolean): boolean {
+  return letterWords.some((word) => word !== null && isSuspect(word, isCorrect));
+}
+
+function isSuspect(word: string, isCorrect: (word: string) => boolean): boolean {
+  return word.length >= wordUnitsMin && word.length <= limits.misspelledUnitsMax && !isCorrect(word);
+}
+
+/**
  * Returns the words of the query that occur in no row, according to `rows` per term, and that may be
  * misspelled: words of letters only, long enough, and not accepted by `isCorrect`. At most
  * `misspelledWordsMax`.
@@ -90,7 +103,7 @@ export function findMisspelledWords(
   for (const [group, surface] of query.words.entries()) {
     const plain = query.letterWords[group];
     if (plain === null || plain === undefined || knownGroups.has(group)) continue;
-    if (plain.length < wordUnitsMin || plain.length > limits.misspelledUnitsMax || isCorrect(plain)) continue;
+    if (!isSuspect(plain, isCorrect)) continue;
     const letters = alphabets.find(([script]) => script.test(plain))?.[1];
     if (letters === undefined) continue;
     const forms = query.terms.filter((term) => term.group === group).map(({ text }) => text);

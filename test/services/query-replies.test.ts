@@ -151,13 +151,21 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
   for (let round = 0; round < 400; round += 1) {
     const hits = Array.from({ length: random.below(8) }, () => hit());
     const times = { embed: number(), search: number(), rerank: number(), read: number() };
-    const shards = [
-      { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() },
-    ];
+    const shard = { shard: 1, strategy: 'graph', effort: 24, calibrated: true, candidates: 3, ms: number() };
+    const candidates = { shards: [shard] };
     const selection = { checked: 0, complete: true, rescored: 7 };
     const corrections = [{ typed: 'herrng', terms: ['her'], replacement: '"herring"' }];
     const goodMatch = [true, false, null][random.below(3)]!;
-    const found = { hits, goodMatch, shards, times, models, control: defaultControl, selection, corrections };
+    const found = {
+      hits,
+      goodMatch,
+      candidates,
+      times,
+      models,
+      control: defaultControl,
+      selection,
+      corrections,
+    };
     const showing = {
       metadata: random.below(2) === 0,
       explain: random.below(2) === 0,
@@ -167,7 +175,7 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
       yieldToEventLoop: () => null,
     };
     const expectedExplanation = {
-      ...{ shards: found.shards, ms: times, missing: [] },
+      ...{ shards: [shard], ms: times, missing: [] },
       spelling: [{ typed: 'herrng', terms: ['her'], read_as: '"herring"' }],
       good_match: goodMatch,
       looked_at: 7,
@@ -203,7 +211,7 @@ t.test('a search that stopped at its limits reports it with the requested values
   const found = {
     hits: [],
     goodMatch: null,
-    shards: [],
+    candidates: { shards: [] },
     times,
     models,
     control,

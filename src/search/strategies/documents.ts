@@ -47,11 +47,10 @@ async function findDocuments(
 ): Promise<ItemList<DocumentItem>> {
   const { k, reranker } = query.request;
   const candidates = await searchUntilVersions(components, query, k);
-  const { shards } = candidates;
   if (reranker === null && !usesProximity(query))
-    return { items: selectBestVersions(candidates, k).map(withoutText), shards };
+    return { items: selectBestVersions(candidates, k).map(withoutText), candidates };
   const items = await readBestChunks(components, query, candidates, rerankDepth);
-  return { items, rest: candidates.best().slice(rerankDepth).map(withoutText), shards };
+  return { items, rest: candidates.best().slice(rerankDepth).map(withoutText), candidates };
 }
 
 /** Returns documents with at least one chunk that the operators of the query accept. */
@@ -65,7 +64,7 @@ async function findAcceptedDocuments(
     perDocument: 1,
     resultsOf: ({ chunk }) => (isAccepted(chunk.text) ? [''] : []),
   });
-  return { items: chunkHits, shards: candidates.shards };
+  return { items: chunkHits, candidates };
 }
 
 /** Searches until the candidates have `k` versions, or a deeper search would find no more rows. */

@@ -69,7 +69,7 @@ async function findFineChunks(
   const best = scores.best(poolSizeFor(request));
   // Only the texts of the best are needed.
   const chunkHits = await readChunks(components, query, [...new Set(best.map(({ candidate }) => candidate))]);
-  return { items: withParents(best, chunkHits), shards: candidates.shards };
+  return { items: withParents(best, chunkHits), candidates };
 }
 
 async function findConstrainedFineChunks(
@@ -98,7 +98,7 @@ async function findConstrainedFineChunks(
   const maxPerDocument = request.control.maxPerDocument * oversamplingFor(request);
   const poolLimits = { k: poolSizeFor(request), maxPerDocument, minScore: 0 };
   const items = limitResults(accepted, poolLimits, ({ candidate }) => candidate.version);
-  return { items, shards: candidates.shards };
+  return { items, candidates };
 }
 
 /** Adds the stored coarse chunks, and leaves out fine chunks of deleted documents. */

@@ -24,7 +24,7 @@ export const listing: ResultStrategy<number, RankedItem<number>, DocumentHit> = 
       if (pause !== null) await pause;
       const index = getIndex(collection.collectionId, generation);
       const versions = await callIndex(caller, () => index.list(filter, k, deadlineMs));
-      return { items: [...versions], shards: [] };
+      return { items: [...versions], candidates: { shards: [] } };
     }),
   textOf: () => '',
   fusedOf: () => 0,

@@ -24,7 +24,7 @@ export const pages: ResultStrategy<ChunkHit, PageHit, PageHit> = {
     const { chunkHits, candidates } = hasConstraints(query.request)
       ? await findConstrainedPageChunks(components, query)
       : await findPageChunks(components, query);
-    return { items: chunkHits, shards: candidates.shards };
+    return { items: chunkHits, candidates };
   },
   textOf: toModelText,
   fusedOf: ({ candidate }) => candidate.fused,

@@ -11,7 +11,8 @@ export interface ItemList<Item> {
   readonly items: readonly Item[];
   /** Items that follow the others; no reranker reads them. */
   readonly rest?: readonly Item[];
-  readonly shards: IndexHits['shards'];
+  /** Creates the reports of the shards on access. */
+  readonly candidates: Pick<IndexHits, 'shards'>;
 }
 
 /**

@@ -34,11 +34,11 @@ async function findSnippetChunks(
       depth,
       resultsOf: ({ chunk, number }) => (isAccepted(chunk.text) ? [String(number)] : []),
     });
-    return { items: chunkHits, shards: candidates.shards };
+    return { items: chunkHits, candidates };
   }
   const candidates = await searchShards(components, query, depth);
   const items = await readBestChunks(components, query, candidates, poolSize);
-  return { items, shards: candidates.shards };
+  return { items, candidates };
 }
 
 function toHit(query: PreparedQuery, result: RankedItem<ChunkHit>): SnippetHit {
