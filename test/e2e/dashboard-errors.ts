@@ -60,6 +60,7 @@ export async function uploadScenario(t: Test, browser: Browser): Promise<void> {
   await page.getByText('Failed 1').click();
   await documents.getByRole('link', { name: 'broken.pdf' }).waitFor();
   await page.getByRole('button', { name: 'Retry all' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry', exact: true }).click();
   await page.getByText('1 document queued for retry.').waitFor();
   await documents.getByRole('link', { name: 'broken.pdf' }).click();
   await page.getByText('This file could not be parsed').waitFor();

@@ -1,31 +1,36 @@
 import { signal } from '@preact/signals';
 import { compareByBytes } from '../format/compare-by-bytes.ts';
 import { type DocumentRow, listDocuments } from '../server/retrieval.ts';
+import { type DocumentQuery, hasFilters, toListFilters } from './document-query.ts';
 
+/** Rows per request. Every page of an order other than paths costs the server a scan of the collection. */
 const pageRows = 1_024;
 /** Maximum and minimum number of rows per refresh. */
 const refreshedMax = 200;
 const refreshedMin = 50;
 
-export interface DocumentListQuery {
-  readonly collection: string;
-  readonly prefix: string;
-  /** Only documents that could not be parsed or indexed. */
-  readonly onlyFailed: boolean;
+interface ListPage {
+  readonly documents: readonly DocumentRow[];
+  readonly nextCursor: string | null;
 }
 
-/** The documents of a collection whose paths start with a prefix, ordered by path, as far as loaded. */
+/** The documents of a collection that match a query, in its order, as far as loaded. */
 export class DocumentList {
+  readonly query: DocumentQuery;
   readonly rows = signal<readonly DocumentRow[]>([]);
+  /** Number of matching documents when the list was loaded; null if the query does not restrict it. */
+  readonly matching = signal<number | null>(null);
   /** True if all rows are loaded. */
   readonly isComplete = signal(false);
   readonly isLoading = signal(false);
   readonly error = signal<unknown>(null);
-  readonly #options: DocumentListQuery;
+  readonly #filters: ReturnType<typeof toListFilters>;
+  #nextCursor: string | null = null;
   #abort = new AbortController();
 
-  constructor(options: DocumentListQuery) {
-    this.#options = options;
+  constructor(query: DocumentQuery) {
+    this.query = query;
+    this.#filters = toListFilters(query, Date.now());
   }
 
   /** Starts loading, unless rows from an earlier use exist. */
@@ -45,13 +50,10 @@ export class DocumentList {
     this.isLoading.value = true;
     const { signal } = this.#abort;
     try {
-      const found = await this.#list(this.rows.peek().at(-1)?.path, pageRows);
-      // A concurrent refresh may already have added some of these rows.
-      const rows = this.rows.peek();
-      const last = rows.at(-1)?.path;
-      const fresh = last === undefined ? found : found.filter(({ path }) => compareByBytes(path, last) > 0);
-      this.rows.value = [...rows, ...fresh];
-      this.isComplete.value = found.length < pageRows;
+      const found = this.#isPathOrder
+        ? await this.#listAfter(this.rows.peek().at(-1)?.path, pageRows)
+        : await this.#listSorted(this.#nextCursor);
+      this.#append(found);
       this.error.value = null;
     } catch (error) {
       if (!signal.aborted) this.error.value = error;
@@ -60,11 +62,24 @@ export class DocumentList {
     }
   }
 
-  /** Reloads the rows from `first` to `end`: updates changed rows, removes deleted ones, inserts new ones. */
+  /** Adds rows at the end. A concurrent refresh or a change of their position may already have added some. */
+  #append({ documents, nextCursor }: ListPage): void {
+    const rows = this.rows.peek();
+    const known = new Set(rows.map(({ path }) => path));
+    this.rows.value = [...rows, ...documents.filter(({ path }) => !known.has(path))];
+    this.#nextCursor = nextCursor;
+    this.isComplete.value = nextCursor === null;
+  }
+
+  /**
+   * Reloads the rows from `first` to `end`: updates changed rows, removes deleted ones, inserts new ones. An
+   * order other than paths is reloaded from the start.
+   */
   async refresh({ first, end }: { readonly first: number; readonly end: number }): Promise<void> {
+    if (!this.#isPathOrder) return this.restart();
     const previous = this.rows.peek()[first - 1]?.path;
     const limit = Math.min(refreshedMax, Math.max(refreshedMin, end - first));
-    const found = await this.#list(previous, limit);
+    const { documents: found } = await this.#listAfter(previous, limit);
     const last = found.at(-1)?.path;
     const isEnd = found.length < limit || last === undefined;
     const rows = this.rows.peek();
@@ -77,37 +92,62 @@ export class DocumentList {
 
   /** Reloads the list from the start; later rows are loaded on demand. */
   async restart(): Promise<void> {
-    const found = await this.#list(undefined, pageRows);
-    this.rows.value = found;
-    this.isComplete.value = found.length < pageRows;
+    const found = this.#isPathOrder
+      ? await this.#listAfter(undefined, pageRows)
+      : await this.#listSorted(null);
+    this.rows.value = found.documents;
+    this.#nextCursor = found.nextCursor;
+    this.isComplete.value = found.nextCursor === null;
     this.error.value = null;
   }
 
-  /** Iterates over all rows on the server, page by page, including rows that are not loaded. */
+  /**
+   * Iterates over all matching documents on the server by path, including rows that are not loaded: changes
+   * made meanwhile cannot move a document to another page.
+   */
   async *pages(): AsyncGenerator<readonly DocumentRow[], void, void> {
-    let after: string | undefined;
-    for (;;) {
-      const found = await this.#list(after, pageRows);
-      yield found;
-      after = found.at(-1)?.path;
-      if (found.length < pageRows) return;
+    for (let after: string | undefined; ; ) {
+      const { documents, nextCursor } = await this.#listAfter(after, pageRows);
+      yield documents;
+      after = documents.at(-1)?.path;
+      if (nextCursor === null) return;
     }
   }
 
-  /** Removes rows that this page has deleted. */
-  remove(paths: ReadonlySet<string>): void {
-    this.rows.value = this.rows.peek().filter(({ path }) => !paths.has(path));
+  get #isPathOrder(): boolean {
+    return this.query.sort === 'path' && !this.query.isDescending;
   }
 
-  async #list(after: string | undefined, limit: number): Promise<DocumentRow[]> {
-    const { collection, prefix, onlyFailed } = this.#options;
-    const request = {
-      collection_name: collection,
-      path_prefix: prefix,
-      limit,
-      path_gt: after ?? null,
-      ...(onlyFailed ? { only_failed: true } : {}),
-    };
-    return (await listDocuments(request, this.#abort.signal)).documents;
+  /** `nextCursor` is only used as a mark of the end. */
+  async #listAfter(after: string | undefined, limit: number): Promise<ListPage> {
+    const counts = after === undefined && this.#needsCount;
+    const reply = await listDocuments(
+      {
+        ...this.#filters,
+        limit,
+        ...(after === undefined ? {} : { path_gt: after }),
+        ...(counts ? { include_count: true } : {}),
+      },
+      this.#abort.signal,
+    );
+    if (counts) this.matching.value = reply.num_matching ?? null;
+    return { documents: reply.documents, nextCursor: reply.documents.length < limit ? null : '' };
+  }
+
+  async #listSorted(cursor: string | null): Promise<ListPage> {
+    const { sort, isDescending } = this.query;
+    const counts = cursor === null && this.#needsCount;
+    const order = { sort_by: sort, descending: isDescending, ...(cursor === null ? {} : { cursor }) };
+    const reply = await listDocuments(
+      { ...this.#filters, ...order, limit: pageRows, ...(counts ? { include_count: true } : {}) },
+      this.#abort.signal,
+    );
+    if (counts) this.matching.value = reply.num_matching ?? null;
+    return { documents: reply.documents, nextCursor: reply.next_cursor ?? null };
+  }
+
+  /** The status of the collection has the number of its documents. */
+  get #needsCount(): boolean {
+    return hasFilters(this.query) || this.query.show !== 'all';
   }
 }

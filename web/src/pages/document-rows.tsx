@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import type { ComponentType } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { DocumentSortField } from '../../../src/schemas/document-list.ts';
 import { isNarrow } from '../browser/media.ts';
 import { Button, LinkButton } from '../components/button.tsx';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
-import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { LoadError } from '../components/error-message.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
@@ -11,91 +12,87 @@ import { VirtualRows, type VisibleRange } from '../components/virtual-rows.tsx';
 import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
 import { documentUrl, uploadUrl } from '../page-urls.ts';
 import { errorMessage } from '../server/api-call.ts';
-import { type DocumentRow, deleteDocuments } from '../server/retrieval.ts';
-import { useAsyncAction } from '../server/use-async-action.ts';
+import type { DocumentRow } from '../server/retrieval.ts';
+import type { BulkDialogName, BulkDialogProps } from './bulk-dialogs.tsx';
 import type { DocumentList } from './document-list.ts';
-import { retryDocuments } from './retry.ts';
+import { type DocumentQuery, hasFilters } from './document-query.ts';
+import {
+  completeSelection,
+  countSelected,
+  type DocumentSelection,
+  emptySelection,
+  isSelected,
+  selectedPages,
+  withRows,
+} from './document-selection.ts';
+import { hasFailed } from './document-states.ts';
 import { StateChip } from './state-chip.tsx';
 
 /** Row heights in pixels. A narrow row has two lines; a failed one reserves space for its error message. */
-const rowHeights = { all: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
+const rowHeights = { plain: { wide: 48, narrow: 68 }, failed: { wide: 68, narrow: 132 } } as const;
 /** Number of rows before the end of the loaded rows at which the next rows are loaded. */
 const prefetchRows = 200;
-
-/** Filter of the document list. */
-export type DocumentFilter = 'all' | 'failed';
 
 /** Props of the list: visible rows and available actions. */
 interface DocumentRowsProps {
   readonly list: DocumentList;
-  readonly collection: string;
-  readonly prefix: string;
-  readonly filter: DocumentFilter;
-  readonly onRetried: () => void;
+  /** Number of documents of the collection; undefined while it loads. */
+  readonly total: number | undefined;
+  readonly onSort: (sort: DocumentSortField, isDescending: boolean) => void;
+  readonly onClearFilters: () => void;
+  /** Called after this page has changed documents. */
+  readonly onChanged: () => void;
   readonly onVisibleRangeChange: (visibleRange: VisibleRange) => void;
 }
 
-export function DocumentRows({
-  list,
-  collection,
-  prefix,
-  filter,
-  onRetried,
-  onVisibleRangeChange,
-}: DocumentRowsProps) {
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+export function DocumentRows(props: DocumentRowsProps) {
+  const { list, onSort, onClearFilters, onVisibleRangeChange } = props;
+  const [selection, setSelection] = useState(emptySelection);
+  const lastChanged = useRef<number | null>(null);
   const rows = list.rows.value;
   const isComplete = list.isComplete.value;
   const loadFailure = list.error.value;
-  const select = (path: string, isSelected: boolean) =>
-    setSelected(withSelection(selected, path, isSelected));
+  const { query } = list;
+  const total = isComplete ? rows.length : (list.matching.value ?? props.total ?? rows.length);
+  /** Shift also changes the rows since the last change. */
+  const select = (position: number, isAdded: boolean, hasShift: boolean) => {
+    const from = hasShift ? (lastChanged.current ?? position) : position;
+    const changed = rows.slice(Math.min(from, position), Math.max(from, position) + 1);
+    lastChanged.current = position;
+    setSelection(withRows(selection, changed, isAdded));
+  };
   const loadError = loadFailure !== null && (
     <LoadError error={loadFailure} onRetry={() => void list.loadMore()} />
   );
   if (rows.length === 0) {
     if (loadError) return loadError;
     if (!isComplete) return <SkeletonRows rows={8} />;
-    return <EmptyRows collection={collection} prefix={prefix} filter={filter} />;
+    return <EmptyRows query={query} onClearFilters={onClearFilters} />;
   }
-  const countLabel = `${formatCounted(rows.length, 'document')}${isComplete ? '' : ' loaded; scroll to load more'}`;
+  const kind = query.show === 'failed' ? 'failed' : 'plain';
   return (
     <>
-      <div class="list-head">
-        <p class="muted number" role="status">
-          {selected.size > 0 ? `${formatCounted(selected.size, 'document')} selected` : countLabel}
-        </p>
-        <div class="row">
-          {filter === 'failed' && <RetryAll list={list} onRetried={onRetried} />}
-          {selected.size > 0 && (
-            <SelectionActions
-              list={list}
-              collection={collection}
-              selected={selected}
-              onDone={() => setSelected(new Set())}
-            />
-          )}
-        </div>
-      </div>
+      <ListHead {...props} selection={selection} total={total} onSelection={setSelection} />
       <div
-        class={`document-rows ${filter}`}
+        class={`document-rows ${kind}`}
         role="table"
         aria-label="Documents"
         aria-rowcount={isComplete ? rows.length + 1 : -1}
       >
-        <Headings />
+        <Headings query={query} onSort={onSort} />
         <VirtualRows
           rows={rows}
-          rowHeight={rowHeights[filter][isNarrow.value ? 'narrow' : 'wide']}
+          rowHeight={rowHeights[kind][isNarrow.value ? 'narrow' : 'wide']}
           keyOf={(row) => row.path}
           onVisibleRangeChange={(visibleRange) => {
             onVisibleRangeChange(visibleRange);
             if (visibleRange.end > rows.length - prefetchRows) void list.loadMore();
           }}
-          render={(row) => (
+          render={(row, position) => (
             <DocumentCells
               row={row}
-              isSelected={selected.has(row.path)}
-              onSelect={(isSelected) => select(row.path, isSelected)}
+              isSelected={isSelected(selection, row.path)}
+              onSelect={(isAdded, hasShift) => select(position, isAdded, hasShift)}
             />
           )}
         />
@@ -105,107 +102,184 @@ export function DocumentRows({
   );
 }
 
-function withSelection(paths: ReadonlySet<string>, path: string, isSelected: boolean): ReadonlySet<string> {
-  const changed = new Set(paths);
-  if (isSelected) changed.add(path);
-  else changed.delete(path);
-  return changed;
+type ListHeadProps = Omit<DocumentRowsProps, 'total'> & {
+  readonly total: number;
+  readonly selection: DocumentSelection;
+  readonly onSelection: (selection: DocumentSelection) => void;
+};
+
+/** Number of documents, selection of all, and the actions on the selection. */
+function ListHead({ list, total, selection, onSelection, onChanged }: ListHeadProps) {
+  const [dialog, setDialog] = useState<BulkDialogName | null>(null);
+  const { query } = list;
+  const count = countSelected(selection, total);
+  const isAll = selection.kind === 'all';
+  const changed = () => {
+    onSelection(emptySelection);
+    onChanged();
+    list.restart().catch((error: unknown) => showToast(errorMessage(error), 'bad'));
+  };
+  const mayRetry = isAll || [...selection.rows.values()].some((row) => hasFailed(row.index_status));
+  return (
+    <div class="list-head">
+      <label class="check select-all">
+        <input
+          type="checkbox"
+          aria-label="Select all documents"
+          checked={count > 0 && count === total}
+          ref={(box) => {
+            if (box !== null) box.indeterminate = count > 0 && count < total;
+          }}
+          onChange={() => onSelection(count > 0 ? emptySelection : completeSelection)}
+        />
+        <span class="muted number" role="status">
+          {count > 0 ? `${formatCounted(count, 'document')} selected` : formatCounted(total, 'document')}
+        </span>
+      </label>
+      <div class="row">
+        {count > 0 ? (
+          <>
+            <Button tone="ghost" onClick={() => onSelection(emptySelection)}>
+              Clear selection
+            </Button>
+            {mayRetry && <Button onClick={() => setDialog('retry')}>Retry failed</Button>}
+            <Button onClick={() => setDialog('metadata')}>Edit metadata</Button>
+            <Button tone="danger" onClick={() => setDialog('delete')}>
+              Delete
+            </Button>
+          </>
+        ) : (
+          query.show === 'failed' && (
+            <Button
+              onClick={() => {
+                onSelection(completeSelection);
+                setDialog('retry');
+              }}
+            >
+              Retry all
+            </Button>
+          )
+        )}
+      </div>
+      {dialog !== null && (
+        <LazyBulkDialog
+          name={dialog}
+          collection={query.collection}
+          count={count}
+          paths={selection.kind === 'some' && count <= 5 ? [...selection.rows.keys()] : []}
+          isAll={isAll}
+          pages={() => selectedPages(list, selection)}
+          onClose={() => setDialog(null)}
+          onChanged={changed}
+        />
+      )}
+    </div>
+  );
 }
 
-function Headings() {
+let loadedDialog: ComponentType<BulkDialogProps> | null = null;
+
+/** The dialogs load at first use. */
+function LazyBulkDialog(props: BulkDialogProps) {
+  const [, setLoaded] = useState(loadedDialog !== null);
+  const isLoading = useRef(false);
+  if (loadedDialog === null && !isLoading.current) {
+    isLoading.current = true;
+    import('./bulk-dialogs.tsx').then(
+      ({ BulkDialog }) => {
+        loadedDialog = BulkDialog;
+        setLoaded(true);
+      },
+      (error: unknown) => {
+        showToast(errorMessage(error), 'bad');
+        props.onClose();
+      },
+    );
+  }
+  const Dialog = loadedDialog;
+  return Dialog === null ? null : <Dialog {...props} />;
+}
+
+const columns: readonly (readonly [DocumentSortField, string, 'number' | undefined])[] = [
+  ['path', 'Path', undefined],
+  ['index_status', 'Status', undefined],
+  ['num_pages', 'Pages', 'number'],
+  ['size', 'Size', 'number'],
+  ['created_at', 'Added', undefined],
+];
+/** Columns whose greatest values are of interest first. */
+const descendingFirst: ReadonlySet<DocumentSortField> = new Set(['num_pages', 'size', 'created_at']);
+
+/** Column headings, which sort the list. A second click reverses the order. */
+function Headings({ query, onSort }: { readonly query: DocumentQuery } & Pick<DocumentRowsProps, 'onSort'>) {
   return (
     <div role="rowgroup">
       <div role="row" aria-rowindex={1} class="document-row head">
         <span role="columnheader">
           <span class="visually-hidden">Selected</span>
         </span>
-        <span role="columnheader">Path</span>
-        <span role="columnheader">Status</span>
-        <span role="columnheader" class="number">
-          Pages
-        </span>
-        <span role="columnheader" class="number">
-          Size
-        </span>
-        <span role="columnheader">Added</span>
+        {columns.map(([field, title, kind]) => {
+          const isSorted = query.sort === field;
+          const direction = query.isDescending ? 'descending' : 'ascending';
+          return (
+            <span key={field} role="columnheader" class={kind} aria-sort={isSorted ? direction : 'none'}>
+              <button
+                type="button"
+                class="sort-button"
+                onClick={() => onSort(field, isSorted ? !query.isDescending : descendingFirst.has(field))}
+              >
+                {title}
+                <span class="sort-mark" aria-hidden="true">
+                  {isSorted ? (query.isDescending ? '↓' : '↑') : ''}
+                </span>
+              </button>
+            </span>
+          );
+        })}
       </div>
     </div>
   );
 }
 
-/** Retries all failed documents, including those that are not loaded. */
-function RetryAll({ list, onRetried }: Pick<DocumentRowsProps, 'list' | 'onRetried'>) {
-  const retry = useAsyncAction(async () => {
-    const { retriedCount, failure } = await retryDocuments(list.pages());
-    if (failure === null) showToast(`${formatCounted(retriedCount, 'document')} queued for retry.`);
-    else showToast(errorMessage(failure), 'bad');
-    onRetried();
-    await list.restart();
-  });
-  return (
-    <>
-      <ErrorMessage error={retry.error} />
-      <Button onClick={retry.start} busy={retry.isBusy}>
-        Retry all
-      </Button>
-    </>
-  );
+interface EmptyRowsProps {
+  readonly query: DocumentQuery;
+  readonly onClearFilters: () => void;
 }
 
-interface SelectionActionsProps {
-  readonly list: DocumentList;
-  readonly collection: string;
-  readonly selected: ReadonlySet<string>;
-  readonly onDone: () => void;
-}
-
-function SelectionActions({ list, collection, selected, onDone }: SelectionActionsProps) {
-  const [isDeleting, setDeleting] = useState(false);
-  return (
-    <>
-      <Button tone="ghost" onClick={onDone}>
-        Clear selection
-      </Button>
-      <Button tone="danger" onClick={() => setDeleting(true)}>
-        Delete
-      </Button>
-      {isDeleting && (
-        <DeleteSelectedDialog
-          collection={collection}
-          paths={[...selected]}
-          onClose={() => setDeleting(false)}
-          onDeleted={(paths) => {
-            list.remove(paths);
-            onDone();
-          }}
-        />
-      )}
-    </>
-  );
-}
-
-function EmptyRows({
-  collection,
-  prefix,
-  filter,
-}: Pick<DocumentRowsProps, 'collection' | 'prefix' | 'filter'>) {
-  if (filter === 'failed')
+function EmptyRows({ query, onClearFilters }: EmptyRowsProps) {
+  if (hasFilters(query))
+    return (
+      <EmptyState
+        title="No matching documents"
+        actions={<Button onClick={onClearFilters}>Clear filters</Button>}
+      >
+        {query.text === ''
+          ? 'No document in this collection matches the filters.'
+          : `No document whose path contains “${query.text}” matches the filters.`}
+      </EmptyState>
+    );
+  if (query.show === 'failed')
     return (
       <EmptyState title="No failed documents">
         Documents that could not be parsed or indexed are listed here with the reason.
       </EmptyState>
     );
-  if (prefix !== '')
+  if (query.show !== 'all')
     return (
-      <EmptyState title="No matching documents">
-        No path in this collection starts with “{prefix}”. Paths are case-sensitive.
+      <EmptyState
+        title={query.show === 'pending' ? 'No documents in progress' : 'No indexed documents'}
+        actions={<Button onClick={onClearFilters}>Show all</Button>}
+      >
+        {query.show === 'pending'
+          ? 'Documents appear here from the upload until they are searchable.'
+          : 'Documents appear here as soon as search finds them.'}
       </EmptyState>
     );
   return (
     <EmptyState
       title="This collection is empty"
       actions={
-        <LinkButton href={uploadUrl(collection)} tone="primary">
+        <LinkButton href={uploadUrl(query.collection)} tone="primary">
           Upload documents
         </LinkButton>
       }
@@ -218,7 +292,7 @@ function EmptyRows({
 interface DocumentCellsProps {
   readonly row: DocumentRow;
   readonly isSelected: boolean;
-  readonly onSelect: (isSelected: boolean) => void;
+  readonly onSelect: (isSelected: boolean, hasShift: boolean) => void;
 }
 
 function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
@@ -229,7 +303,7 @@ function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
           type="checkbox"
           checked={isSelected}
           aria-label={`Select ${row.path}`}
-          onChange={(event) => onSelect(event.currentTarget.checked)}
+          onClick={(event) => onSelect(event.currentTarget.checked, event.shiftKey)}
         />
       </span>
       <span role="cell" class="cut">
@@ -250,42 +324,5 @@ function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
         <RelativeTime at={row.created_at} />
       </span>
     </div>
-  );
-}
-
-interface DeleteSelectedDialogProps {
-  readonly collection: string;
-  readonly paths: readonly string[];
-  readonly onClose: () => void;
-  readonly onDeleted: (paths: ReadonlySet<string>) => void;
-}
-
-const deleteBatchSize = 64;
-
-function DeleteSelectedDialog({ collection, paths, onClose, onDeleted }: DeleteSelectedDialogProps) {
-  return (
-    <ConfirmDialog
-      title={`Delete ${formatCounted(paths.length, 'document')}?`}
-      action="Delete"
-      onClose={onClose}
-      onConfirm={async () => {
-        for (let start = 0; start < paths.length; start += deleteBatchSize)
-          await deleteDocuments(collection, paths.slice(start, start + deleteBatchSize));
-        onDeleted(new Set(paths));
-        showToast(`${formatCounted(paths.length, 'document')} deleted.`);
-      }}
-    >
-      <p>
-        {paths.length === 1 ? 'The document is' : 'The documents are'} removed from search immediately. This
-        cannot be undone.
-      </p>
-      {paths.length <= 5 && (
-        <ul>
-          {paths.map((path) => (
-            <li key={path}>{path}</li>
-          ))}
-        </ul>
-      )}
-    </ConfirmDialog>
   );
 }

@@ -4,22 +4,21 @@ import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { LinkButton } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { LoadError } from '../components/error-message.tsx';
-import { Field, RadioGroup } from '../components/field.tsx';
 import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import type { VisibleRange } from '../components/virtual-rows.tsx';
-import { formatCount, formatCounted } from '../format/numbers.ts';
-import { documentsUrl, failedDocumentsUrl, uploadUrl } from '../page-urls.ts';
+import { formatCounted } from '../format/numbers.ts';
+import { documentsUrl, uploadUrl } from '../page-urls.ts';
 import { reconnectCount } from '../server/api-call.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
-import { CollectionField, useCollection } from './collection-select.tsx';
-import { DocumentList, type DocumentListQuery } from './document-list.ts';
-import { type DocumentFilter, DocumentRows } from './document-rows.tsx';
+import { useCollection } from './collection-select.tsx';
+import { DocumentFilters } from './document-filters.tsx';
+import { DocumentList } from './document-list.ts';
+import { type DocumentQuery, readDocumentQuery, toDocumentsUrl } from './document-query.ts';
+import { DocumentRows } from './document-rows.tsx';
 import { isSettled } from './document-states.ts';
 import { findSavedList, saveList, saveScroll } from './list-restoration.ts';
-
-const debounceMs = 250;
 
 /** Page of all documents of a collection. */
 export function Documents() {
@@ -61,31 +60,27 @@ export function Documents() {
     >
       <CollectionDocuments
         key={selected}
-        collection={selected}
         names={names.data ?? []}
-        filter={query.show === 'failed' ? 'failed' : 'all'}
-        onChoose={(name) => route(documentsUrl(name))}
-        onFilter={(filter) =>
-          route(filter === 'failed' ? failedDocumentsUrl(selected) : documentsUrl(selected), true)
-        }
+        query={readDocumentQuery(selected, query)}
+        onQuery={(next) => route(toDocumentsUrl(next), true)}
+        onCollection={(name) => route(documentsUrl(name))}
       />
     </Page>
   );
 }
 
 interface CollectionDocumentsProps {
-  readonly collection: string;
   readonly names: readonly string[];
-  readonly filter: DocumentFilter;
-  readonly onChoose: (name: string) => void;
-  readonly onFilter: (filter: DocumentFilter) => void;
+  readonly query: DocumentQuery;
+  readonly onQuery: (query: DocumentQuery) => void;
+  readonly onCollection: (name: string) => void;
 }
 
-function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: CollectionDocumentsProps) {
-  const onlyFailed = filter === 'failed';
-  const { list, prefix, prefixText, setPrefixText } = useDocumentList({ collection, onlyFailed });
+function CollectionDocuments({ names, query, onQuery, onCollection }: CollectionDocumentsProps) {
+  const { collection } = query;
+  const list = useDocumentList(query);
   const visibleRange = useRef<VisibleRange>({ first: 0, end: 0 });
-  const [retries, setRetries] = useState(0);
+  const [changes, setChanges] = useState(0);
   const status = useLoad((abort) => getStatus(collection, abort), [collection]);
   usePoll(
     async (abort) => {
@@ -95,28 +90,31 @@ function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: 
       const isBusy = found.num_parsing_documents + found.num_indexing_documents > 0;
       const rows = list.rows.peek().slice(visibleRange.current.first, visibleRange.current.end);
       // A retried document may have failed again between two polls, with unchanged counts.
-      const mayDiffer = changed || onlyFailed || rows.some((row) => !isSettled(row.index_status));
+      const mayDiffer =
+        changed || query.show === 'failed' || rows.some((row) => !isSettled(row.index_status));
       if (mayDiffer) await list.refresh(visibleRange.current);
       return isBusy ? 'busy' : 'idle';
     },
-    [list, retries],
+    [list, changes],
   );
 
   return (
     <div class="stack">
-      <div class="filters">
-        <CollectionField names={names} selected={collection} onChoose={onChoose} />
-        <PrefixField prefixText={prefixText} onType={setPrefixText} />
-        <FilterSelect filter={filter} status={status.data} onChoose={onFilter} />
-      </div>
+      <DocumentFilters
+        names={names}
+        query={query}
+        status={status.data}
+        onChange={(change) => onQuery({ ...query, ...change })}
+        onCollection={onCollection}
+      />
       <IndexingNotice status={status.data} />
       <DocumentRows
-        key={`${filter}\n${prefix}`}
+        key={toDocumentsUrl({ ...query, sort: 'path', isDescending: false })}
         list={list}
-        filter={filter}
-        prefix={prefix}
-        collection={collection}
-        onRetried={() => setRetries(retries + 1)}
+        total={status.data?.num_documents}
+        onSort={(sort, isDescending) => onQuery({ ...query, sort, isDescending })}
+        onClearFilters={() => onQuery(readDocumentQuery(collection, {}))}
+        onChanged={() => setChanges(changes + 1)}
         onVisibleRangeChange={(now) => {
           visibleRange.current = now;
           saveScroll(list);
@@ -126,79 +124,27 @@ function CollectionDocuments({ collection, names, filter, onChoose, onFilter }: 
   );
 }
 
-/** The list for the typed prefix. After going back, it is restored as it was left. */
-function useDocumentList({ collection, onlyFailed }: Omit<DocumentListQuery, 'prefix'>) {
-  const [savedList] = useState(() => findSavedList({ collection, onlyFailed }));
-  const [prefixText, setPrefixText] = useState(savedList?.options.prefix ?? '');
-  const prefix = useDebounced(prefixText);
+/** The list for the query. After going back, it is restored as it was left. */
+function useDocumentList(query: DocumentQuery): DocumentList {
+  const [savedList] = useState(() => findSavedList(query));
   const savedDocumentList = useRef(savedList?.list ?? null);
   const list = useMemo(() => {
-    const found = savedDocumentList.current ?? new DocumentList({ collection, prefix, onlyFailed });
+    const found = savedDocumentList.current ?? new DocumentList(query);
     savedDocumentList.current = null;
     return found;
-  }, [collection, prefix, onlyFailed]);
+  }, [JSON.stringify(query)]);
   useLayoutEffect(() => {
     if (savedList !== null) window.scrollTo(0, savedList.scrollY);
   }, []);
   useEffect(() => {
-    saveList(list, { collection, prefix, onlyFailed });
+    saveList(list);
     list.open();
     return () => list.close();
   }, [list]);
   useEffect(() => {
     if (list.error.peek() !== null) void list.loadMore();
   }, [list, reconnectCount.value]);
-  return { list, prefix, prefixText, setPrefixText };
-}
-
-function PrefixField({
-  prefixText,
-  onType,
-}: {
-  readonly prefixText: string;
-  readonly onType: (prefixText: string) => void;
-}) {
-  return (
-    <Field label="Path prefix">
-      {(control) => (
-        <input
-          {...control}
-          type="search"
-          autoComplete="off"
-          spellcheck={false}
-          placeholder="reports/2026/"
-          value={prefixText}
-          onInput={(event) => onType(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
-interface FilterSelectProps {
-  readonly filter: DocumentFilter;
-  readonly status: StatusResponse | undefined;
-  readonly onChoose: (filter: DocumentFilter) => void;
-}
-
-function FilterSelect({ filter, status, onChoose }: FilterSelectProps) {
-  const optionLabel = (name: string, number: number | undefined) => (
-    <>
-      {name} <span class="tally">{number === undefined ? '' : formatCount(number)}</span>
-    </>
-  );
-  return (
-    <RadioGroup
-      legend="Documents to show"
-      name="filter"
-      value={filter}
-      options={[
-        ['all', optionLabel('All', status?.num_documents)],
-        ['failed', optionLabel('Failed', status?.num_failed_documents)],
-      ]}
-      onChange={onChoose}
-    />
-  );
+  return list;
 }
 
 function IndexingNotice({ status }: { readonly status: StatusResponse | undefined }) {
@@ -209,14 +155,4 @@ function IndexingNotice({ status }: { readonly status: StatusResponse | undefine
       {status?.waiting_for?.map((reason) => ` · ${reason}`)}
     </p>
   );
-}
-
-/** Returns the text after typing has paused. */
-function useDebounced(text: string): string {
-  const [debounced, setDebounced] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setDebounced(text), debounceMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return debounced;
 }

@@ -1,5 +1,6 @@
 import { organizationId } from '../server/session.ts';
-import type { DocumentList, DocumentListQuery } from './document-list.ts';
+import type { DocumentList } from './document-list.ts';
+import type { DocumentQuery } from './document-query.ts';
 
 /** Keeps the last shown list, so that going back from a document restores it unchanged. */
 
@@ -9,7 +10,6 @@ interface SavedList {
    */
   readonly id: number;
   readonly organizationId: string;
-  readonly options: DocumentListQuery;
   readonly list: DocumentList;
   scrollY: number;
 }
@@ -17,22 +17,18 @@ interface SavedList {
 let lastId = 0;
 let saved: SavedList | null = null;
 
-/** Returns the list of this history entry if it is the saved one, with any prefix. */
-export function findSavedList({
-  collection,
-  onlyFailed,
-}: Omit<DocumentListQuery, 'prefix'>): SavedList | null {
+/** Returns the list of this history entry if it is the saved one for the same query. */
+export function findSavedList(query: DocumentQuery): SavedList | null {
   const state = window.history.state as { readonly list?: number } | null;
   if (saved === null || state?.list !== saved.id || saved.organizationId !== organizationId()) return null;
-  const { options } = saved;
-  return options.collection === collection && options.onlyFailed === onlyFailed ? saved : null;
+  return JSON.stringify(saved.list.query) === JSON.stringify(query) ? saved : null;
 }
 
 /** Associates the list with this history entry. */
-export function saveList(list: DocumentList, options: DocumentListQuery): void {
+export function saveList(list: DocumentList): void {
   if (saved?.list !== list) {
     lastId += 1;
-    saved = { id: lastId, organizationId: organizationId(), options, list, scrollY: 0 };
+    saved = { id: lastId, organizationId: organizationId(), list, scrollY: 0 };
   }
   window.history.replaceState({ list: saved.id }, '');
 }

@@ -1,0 +1,203 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { StatusResponse } from '../../../src/schemas/status.ts';
+import { isNarrow } from '../browser/media.ts';
+import { Field, RadioGroup } from '../components/field.tsx';
+import { formatCount } from '../format/numbers.ts';
+import { CollectionField } from './collection-select.tsx';
+import {
+  type AddedRange,
+  addedRanges,
+  type DocumentQuery,
+  type FileType,
+  fileTypes,
+  type StateGroup,
+} from './document-query.ts';
+
+const debounceMs = 250;
+
+interface DocumentFiltersProps {
+  readonly names: readonly string[];
+  readonly query: DocumentQuery;
+  readonly status: StatusResponse | undefined;
+  readonly onChange: (change: Partial<DocumentQuery>) => void;
+  readonly onCollection: (name: string) => void;
+}
+
+/** Collection, filters and, where the list has no headings, the order. */
+export function DocumentFilters({ names, query, status, onChange, onCollection }: DocumentFiltersProps) {
+  const { type, added, from, to } = query;
+  return (
+    <>
+      <div class="filters">
+        <CollectionField names={names} selected={query.collection} onChoose={onCollection} />
+        <PathField text={query.text} onChange={(text) => onChange({ text })} />
+        <Field label="Type">
+          {(control) => (
+            <select
+              {...control}
+              value={type}
+              onChange={(event) => onChange({ type: event.currentTarget.value as FileType | '' })}
+            >
+              <option value="">All types</option>
+              {Object.entries(fileTypes).map(([value, { name }]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Added">
+          {(control) => (
+            <select
+              {...control}
+              value={added}
+              onChange={(event) => onChange({ added: event.currentTarget.value as AddedRange | '' })}
+            >
+              <option value="">Any time</option>
+              {Object.entries(addedRanges).map(([value, name]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {added === 'range' && (
+          <>
+            <DateField label="From" value={from} onChange={(day) => onChange({ from: day })} />
+            <DateField label="To" value={to} onChange={(day) => onChange({ to: day })} />
+          </>
+        )}
+      </div>
+      <div class="filter-states">
+        <StateFilter show={query.show} status={status} onChoose={(show) => onChange({ show })} />
+        {isNarrow.value && <SortField query={query} onChange={onChange} />}
+      </div>
+    </>
+  );
+}
+
+/** Applies the text after typing has paused. */
+function PathField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  const applied = useRef(text);
+  /** Other filters may change before the text is applied. */
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    if (text !== applied.current) setTyped(text); // changed by a link or the history
+    applied.current = text;
+  }, [text]);
+  useEffect(() => {
+    if (typed === applied.current) return;
+    const timer = setTimeout(() => {
+      applied.current = typed;
+      latest.current(typed);
+    }, debounceMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <Field label="Search paths">
+      {(control) => (
+        <input
+          {...control}
+          type="search"
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="Part of a path"
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface DateFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (day: string) => void;
+}
+
+function DateField({ label, value, onChange }: DateFieldProps) {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <input
+          {...control}
+          type="date"
+          value={value}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface StateFilterProps {
+  readonly show: StateGroup;
+  readonly status: StatusResponse | undefined;
+  readonly onChoose: (show: StateGroup) => void;
+}
+
+function StateFilter({ show, status, onChoose }: StateFilterProps) {
+  const optionLabel = (name: string, number: number | undefined) => (
+    <>
+      {name} <span class="tally">{number === undefined ? '' : formatCount(number)}</span>
+    </>
+  );
+  const pending = status && status.num_parsing_documents + status.num_indexing_documents;
+  return (
+    <RadioGroup
+      legend="Documents to show"
+      name="filter"
+      value={show}
+      options={[
+        ['all', optionLabel('All', status?.num_documents)],
+        ['indexed', optionLabel('Indexed', status?.num_indexed_documents)],
+        ['pending', optionLabel('In progress', pending)],
+        ['failed', optionLabel('Failed', status?.num_failed_documents)],
+      ]}
+      onChange={onChoose}
+    />
+  );
+}
+
+/** Orders to choose where the list has no column headings. */
+const orders = [
+  ['path', '', 'Path'],
+  ['created_at', 'desc', 'Newest first'],
+  ['created_at', '', 'Oldest first'],
+  ['size', 'desc', 'Largest first'],
+  ['size', '', 'Smallest first'],
+  ['num_pages', 'desc', 'Most pages first'],
+  ['index_status', '', 'State'],
+] as const;
+
+function SortField({ query, onChange }: Pick<DocumentFiltersProps, 'query' | 'onChange'>) {
+  const current = orders.findIndex(
+    ([sort, order]) => sort === query.sort && (order === 'desc') === query.isDescending,
+  );
+  return (
+    <Field label="Order">
+      {(control) => (
+        <select
+          {...control}
+          value={String(current)}
+          onChange={({ currentTarget }) => {
+            const [sort, order] = orders[Number(currentTarget.value)]!;
+            onChange({ sort, isDescending: order === 'desc' });
+          }}
+        >
+          {current === -1 && <option value="-1">Other</option>}
+          {orders.map(([, , name], i) => (
+            <option key={name} value={String(i)}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
