@@ -157,6 +157,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
       modelDefault: defaultEmbeddingModel,
       parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
       modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
+      describeIndex: (collectionId) => storage.indexes.describe(collectionId),
     }),
     parsers: createParserServices(dependencies),
     models,

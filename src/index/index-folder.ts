@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { uuidPattern } from '../core/ids.ts';
 
 /** The vectors of one generation of a collection have one index, in one folder. */
@@ -18,4 +20,19 @@ export function formatFolderName({ collectionId, generation }: IndexGeneration):
 export function parseFolderName(name: string): IndexGeneration | null {
   const [collectionId = '', generation = '0'] = name.split('.');
   return uuidPattern.test(collectionId) ? { collectionId, generation: Number(generation) } : null;
+}
+
+/** Bytes of the files in a folder; 0 if it does not exist. Files that are replaced meanwhile do not count. */
+export async function folderBytes(folder: string): Promise<number> {
+  const isMissing = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return null;
+  };
+  const names = await readdir(folder, { recursive: true }).catch(isMissing);
+  let sum = 0;
+  for (const name of names ?? []) {
+    const found = await stat(join(folder, name)).catch(isMissing);
+    if (found?.isFile() === true) sum += found.size;
+  }
+  return sum;
 }

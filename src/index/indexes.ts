@@ -9,7 +9,7 @@ import type { VersionReader } from '../storage/version-reader.ts';
 import type { Versions } from '../storage/versions.ts';
 import type { CollectionIndex } from './collection-index.ts';
 import { IndexChanges } from './index-changes.ts';
-import { type IndexGeneration, parseFolderName } from './index-folder.ts';
+import { folderBytes, formatFolderName, type IndexGeneration, parseFolderName } from './index-folder.ts';
 import { IndexLoader } from './index-loader.ts';
 import { IndexRepairs } from './index-repairs.ts';
 import { IndexReplacements } from './index-replacements.ts';
@@ -33,6 +33,18 @@ export interface IndexesOptions {
   readonly retireMs: number;
   readonly logger: Logger;
 }
+
+/** Size and state of an index. */
+export interface IndexDescription {
+  readonly state: 'ready' | 'loading' | 'repairing';
+  /** Chunks that search finds, and those of removed versions that are not yet compacted away. */
+  readonly rows: number;
+  readonly deadRows: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
+const emptyDescription = { rows: 0, deadRows: 0, memoryBytes: 0, diskBytes: 0 } as const;
 
 /**
  * The shards of every collection, kept consistent with the live versions in the store: opens, persists,
@@ -114,6 +126,21 @@ export class Indexes {
       removed += 1;
     }
     return removed;
+  }
+
+  /** Describes the current index of a collection. */
+  async describe(collectionId: string): Promise<IndexDescription> {
+    const entry = this.#openIndexes.find(collectionId);
+    if (entry === undefined) return { ...emptyDescription, state: 'loading' };
+    if (entry.isRepairing) return { ...emptyDescription, state: 'repairing' };
+    const { rows, deadRows, bytes } = entry.index.statistics();
+    return {
+      state: 'ready',
+      rows,
+      deadRows,
+      memoryBytes: Object.values(bytes).reduce((sum, each) => sum + each, 0),
+      diskBytes: await folderBytes(join(this.#folder, formatFolderName(entry))),
+    };
   }
 
   statistics(): IndexTotals {

@@ -1,10 +1,17 @@
 import { type Static, Type } from './typebox.ts';
-import { Component, Count, Nullable } from './wire.ts';
+import { Component, Count, Nullable, OneOf, Timestamp } from './wire.ts';
 
 export const StatusRequest = Component('StatusRequest', 'The collection to describe.', {
   collection_name: Type.Optional(
     Nullable(Type.String(), {
       description: 'Only this collection; absent or null means all collections of the caller.',
+    }),
+  ),
+  include_details: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'With `collection_name`: also return `details`. Keys with a document filter do not get them, because they describe the whole collection.',
     }),
   ),
 });
@@ -47,6 +54,23 @@ const ParsingDocument = Type.Object({
   ...ParsingProgress.properties,
 });
 
+export const collectionIndexStates = ['ready', 'loading', 'repairing'] as const;
+
+const CollectionDetails = Type.Object({
+  created_at: Timestamp('Time when the collection was created.'),
+  num_shards: Count('Index parts that are searched in parallel.'),
+  num_stored_bytes: Count('Bytes of the original files and texts of all documents.'),
+  index_state: OneOf(collectionIndexStates, {
+    description:
+      '`ready`: queries are answered. `loading` after a start and `repairing` after damage: queries get status 503 for a moment. The next numbers are then 0.',
+  }),
+  num_chunks: Count('Chunks that search finds: parts of about 2,000 characters.'),
+  num_removed_chunks: Count('Chunks of deleted or replaced documents that are not yet compacted away.'),
+  num_index_memory_bytes: Count('Memory that the index uses.'),
+  num_index_disk_bytes: Count('Size of the snapshot of the index on disk; 0 before the first one.'),
+});
+export type CollectionDetails = Static<typeof CollectionDetails>;
+
 export const StatusResponse = Component('StatusResponse', 'Document counts by status.', {
   num_documents: Count('All documents: the sum of the next four.'),
   num_parsing_documents: Count('Waiting for parsing or being parsed.'),
@@ -74,5 +98,6 @@ export const StatusResponse = Component('StatusResponse', 'Document counts by st
     }),
   ),
   num_indexed_bytes: Count('UTF-8 bytes of the indexed text.'),
+  details: Type.Optional(CollectionDetails),
 });
 export type StatusResponse = Static<typeof StatusResponse>;

@@ -1,3 +1,4 @@
+import type { IndexDescription } from '../index/indexes.ts';
 import type { ParsingDocument } from '../ingest/job-runner.ts';
 import type { ModelChangeProgress } from '../ingest/model-change-run.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
@@ -24,6 +25,7 @@ export interface StatusServicesOptions extends VisibleCountsOptions {
   readonly parsingDocumentsIn: (collectionId: string) => readonly ParsingDocument[];
   /** Returns the progress of a model change of a collection; null when there is none. */
   readonly modelChangeOf: (collection: Collection) => ModelChangeProgress | null;
+  readonly describeIndex: (collectionId: string) => Promise<IndexDescription>;
 }
 
 /** Reports document counts by status, from counters that every write updates exactly. */
@@ -67,6 +69,31 @@ export class StatusServices {
         : { embedding_model: requestedCollections[0]?.model?.id ?? this.#options.modelDefault }),
       ...(parsing.length === 0 ? {} : { parsing_documents: parsing }),
       ...(changes.length === 0 ? {} : { model_changes: changes }),
+      ...(await this.#details(principal, request, requestedCollections[0])),
+    };
+  }
+
+  /** Empty unless the request asks for the details of one collection and the caller may read all of it. */
+  async #details(
+    principal: OrganizationPrincipal,
+    { include_details: isRequested, collection_name: name = null }: StatusRequest,
+    collection: Collection | undefined,
+  ): Promise<Pick<StatusResponse, 'details'>> {
+    const isAllowed = documentFilterOf(principal) === null;
+    if (isRequested !== true || name === null || collection === undefined || !isAllowed) return {};
+    const { collectionId, createdAt, shards } = collection;
+    const index = await this.#options.describeIndex(collectionId);
+    return {
+      details: {
+        created_at: new Date(createdAt).toISOString(),
+        num_shards: shards,
+        num_stored_bytes: this.#options.counts.get(collectionId).storedBytes,
+        index_state: index.state,
+        num_chunks: index.rows,
+        num_removed_chunks: index.deadRows,
+        num_index_memory_bytes: index.memoryBytes,
+        num_index_disk_bytes: index.diskBytes,
+      },
     };
   }
 

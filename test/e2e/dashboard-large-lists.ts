@@ -211,6 +211,48 @@ async function heapBytes(page: Page): Promise<number> {
   return usedSize;
 }
 
+/** The details of a collection, its query defaults, and the progress of a model change, which can be canceled. */
+async function changeCollection(t: Test, page: Page, api: CheckedApiClient): Promise<void> {
+  const openSettings = async () => {
+    await page.getByRole('button', { name: 'Actions for c000' }).click();
+    await page.getByRole('button', { name: 'Details and settings…' }).click();
+  };
+  await openSettings();
+  const dialog = page.getByRole('dialog', { name: 'c000' });
+  await dialog.getByText('Index in memory').waitFor();
+  t.match(await dialog.locator('dl').textContent(), /Documents70Chunks70Original files/);
+  await dialog.getByLabel('Results per document').fill('2');
+  await dialog.getByRole('button', { name: 'Save defaults' }).click();
+  await page.getByText('Query defaults saved.').waitFor();
+  t.match(await api.call('collections/get-collection-list', {}), {
+    query_defaults: [{ collection_name: 'c000', query_defaults: { max_per_document: 2 } }],
+  });
+
+  const change = {
+    collection_name: 'c000',
+    embedding_model: 'other',
+    num_documents: 70,
+    num_documents_done: 14,
+  };
+  await page.route('**/v1/status/get-status', async (route) => {
+    const reply = await route.fetch();
+    await route.fulfill({ response: reply, json: { ...(await reply.json()), model_changes: [change] } });
+  });
+  const requested: unknown[] = [];
+  await page.route('**/v1/collections/change-model', (route) => {
+    requested.push(route.request().postDataJSON());
+    return route.fulfill({ json: { message: 'Success!' } });
+  });
+  await page.reload();
+  await page.getByText('New model 20%').first().waitFor();
+  await openSettings();
+  await dialog.getByText('14 of 70').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel the change' }).click();
+  await waitFor('the change is canceled', async () => (requested.length > 0 ? true : null));
+  t.same(requested, [{ collection_name: 'c000', embedding_model: 'zembed-1' }]);
+  await page.unrouteAll({ behavior: 'wait' });
+}
+
 /** Hundreds of uploads are canceled; hundreds of collections and results load in pages. */
 export async function largeListsScenario(t: Test, browser: Browser): Promise<void> {
   const server = await TestServer.start(t);
@@ -243,6 +285,8 @@ export async function largeListsScenario(t: Test, browser: Browser): Promise<voi
   await waitFor('every row has its counts', async () =>
     (await page.locator('.table .skeleton').count()) === 0 ? true : null,
   );
+
+  await changeCollection(t, page, api);
 
   await page.goto(`${server.url}/app/search?collection=c000`);
   await page.getByLabel('Query').fill('granite');

@@ -130,6 +130,7 @@ export async function createServices(t: Test, options: Parameters<typeof openCom
     },
   };
   const status = new StatusServices({
+    describeIndex: (collectionId) => first.indexes.describe(collectionId),
     ...first,
     clock,
     findWaitReason: () => documentServices.admissionError.reason,

@@ -23,8 +23,17 @@ t.test('the status counts documents by state, for one collection and for all', a
     ...counts,
     embedding_model: 'letters',
   });
+  const described = { collection_name: 'papers', include_details: true };
+  const { details } = await status.getStatus(serviceCallFor(), described);
+  t.match(details, { num_shards: 8, index_state: 'ready', num_chunks: 1, num_removed_chunks: 0 });
+  t.equal(details?.num_stored_bytes, 5 + 'broken'.length);
+  t.ok((details?.num_index_memory_bytes ?? 0) > 0);
+  const filtered = serviceCallFor();
+  const restriction = { collections: null, filter: { year: '2026' } };
+  const restricted = { ...filtered, principal: { ...filtered.principal, restriction: restriction as never } };
+  t.equal((await status.getStatus(restricted, described)).details, undefined);
   const all = { ...counts, num_documents: 3, num_indexed_documents: 2, num_indexed_bytes: 10 };
-  for (const request of [{}, { collection_name: null }])
+  for (const request of [{}, { collection_name: null }, { include_details: true }])
     t.same(await status.getStatus(serviceCallFor(), request), all);
   const otherOrganizationCall = serviceCallFor('00000000-0000-4000-8000-0000000000ee');
   t.match(await status.getStatus(otherOrganizationCall, {}), { num_documents: 0 });

@@ -1,4 +1,5 @@
-import { useMemo, useState } from 'preact/hooks';
+import type { ComponentType } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { Button } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
@@ -10,10 +11,11 @@ import { Page } from '../components/page.tsx';
 import { LoadingText, SkeletonRows } from '../components/skeleton.tsx';
 import { Table } from '../components/table.tsx';
 import { showToast } from '../components/toasts.tsx';
-import { formatBytes, formatCount } from '../format/numbers.ts';
+import { formatBytes, formatCount, formatPercent } from '../format/numbers.ts';
 import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
+import { errorMessage } from '../server/api-call.ts';
 import { useLoad, usePoll } from '../server/load.ts';
-import { deleteCollection, getStatus, listCollections } from '../server/retrieval.ts';
+import { deleteCollection, getCollectionStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
 import { NewCollection } from './new-collection.tsx';
 
@@ -26,7 +28,9 @@ const pageSize = 100;
 /** Page of all collections: create, delete and open collections. */
 export function Collections() {
   const list = useLoad(async (abort) => (await listCollections(abort)).collection_names, []);
-  const [dialog, setDialog] = useState<'new' | { readonly deleting: string } | null>(null);
+  const [dialog, setDialog] = useState<
+    'new' | { readonly deleting: string } | { readonly settings: string } | null
+  >(null);
   const done = (message: string) => {
     showToast(message);
     list.reload();
@@ -57,12 +61,19 @@ export function Collections() {
           One collection is enough to start. Put documents that you search together into the same collection.
         </EmptyState>
       ) : (
-        <CollectionTable names={list.data} onDelete={(deleting) => setDialog({ deleting })} />
+        <CollectionTable
+          names={list.data}
+          onDelete={(deleting) => setDialog({ deleting })}
+          onSettings={(settings) => setDialog({ settings })}
+        />
       )}
       {dialog === 'new' && (
         <NewCollection onClose={() => setDialog(null)} onCreated={(name) => done(`${name} was created.`)} />
       )}
-      {dialog !== null && dialog !== 'new' && (
+      {dialog !== null && dialog !== 'new' && 'settings' in dialog && (
+        <LazySettings name={dialog.settings} onClose={() => setDialog(null)} />
+      )}
+      {dialog !== null && dialog !== 'new' && 'deleting' in dialog && (
         <ConfirmDialog
           title={`Delete ${dialog.deleting}?`}
           action="Delete collection"
@@ -80,18 +91,36 @@ export function Collections() {
   );
 }
 
+type SettingsProps = { readonly name: string; readonly onClose: () => void };
+
+/** The code of the dialog loads at first use. */
+function LazySettings(props: SettingsProps) {
+  const [Dialog, setDialog] = useState<ComponentType<SettingsProps> | null>(null);
+  useEffect(() => {
+    import('./collection-settings.tsx').then(
+      ({ CollectionSettings }) => setDialog(() => CollectionSettings),
+      (error: unknown) => {
+        showToast(errorMessage(error), 'bad');
+        props.onClose();
+      },
+    );
+  }, []);
+  return Dialog === null ? null : <Dialog {...props} />;
+}
+
 interface CollectionTableProps {
   readonly names: readonly string[];
   readonly onDelete: (name: string) => void;
+  readonly onSettings: (name: string) => void;
 }
 
-function CollectionTable({ names, onDelete }: CollectionTableProps) {
+function CollectionTable({ names, onDelete, onSettings }: CollectionTableProps) {
   const [max, setMax] = useState(pageSize);
   const visibleNames = useMemo(() => names.slice(0, max), [names, max]);
   const left = names.length - visibleNames.length;
   return (
     <div class="stack">
-      <CollectionRows names={visibleNames} onDelete={onDelete} />
+      <CollectionRows names={visibleNames} onDelete={onDelete} onSettings={onSettings} />
       {left > 0 && (
         <div class="row center">
           <Button onClick={() => setMax(max + pageSize)}>
@@ -103,7 +132,7 @@ function CollectionTable({ names, onDelete }: CollectionTableProps) {
   );
 }
 
-function CollectionRows({ names, onDelete }: CollectionTableProps) {
+function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
   const counts = useCounts(names);
   const statusText = (name: string, field: (status: StatusResponse) => string) => {
     const status = counts.get(name);
@@ -131,18 +160,28 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
             <LoadingText value={statusText(name, (status) => formatCount(status.num_documents))} />
           ),
         },
-        { title: 'Status', width: '11rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
         {
-          title: 'Indexed text',
+          title: 'Chunks',
           isNumber: true,
-          width: '8rem',
+          width: '7rem',
           cell: (name) => (
-            <LoadingText
-              value={statusText(name, (status) => formatBytes(status.num_indexed_bytes))}
-              width="5ch"
-            />
+            <LoadingText value={statusText(name, ({ details }) => formatCount(details?.num_chunks ?? 0))} />
           ),
         },
+        {
+          title: 'On disk',
+          isNumber: true,
+          width: '7rem',
+          cell: (name) => <LoadingText value={statusText(name, sizeOnDisk)} width="5ch" />,
+        },
+        {
+          title: 'Model',
+          width: '9rem',
+          cell: (name) => (
+            <LoadingText value={statusText(name, ({ embedding_model: model }) => model ?? '–')} width="8ch" />
+          ),
+        },
+        { title: 'Status', width: '9rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
         {
           title: 'Actions',
           isActions: true,
@@ -159,6 +198,11 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
                 <li>
                   <a href={searchUrl(name)}>Search</a>
                 </li>
+                <li>
+                  <button type="button" onClick={() => onSettings(name)}>
+                    Details and settings…
+                  </button>
+                </li>
                 <li class="apart">
                   <button type="button" class="danger" onClick={() => onDelete(name)}>
                     Delete…
@@ -173,9 +217,24 @@ function CollectionRows({ names, onDelete }: CollectionTableProps) {
   );
 }
 
+/** Original files and the snapshot of the index. */
+function sizeOnDisk({ details }: StatusResponse): string {
+  return formatBytes((details?.num_stored_bytes ?? 0) + (details?.num_index_disk_bytes ?? 0));
+}
+
 function CollectionState({ status }: { readonly status: StatusResponse | null | undefined }) {
   if (status === null) return <Chip>Unknown</Chip>;
   if (status === undefined) return <LoadingText value={undefined} width="6ch" />;
+  const state = status.details?.index_state;
+  if (state === 'loading') return <Chip tone="info">Loading</Chip>;
+  if (state === 'repairing') return <Chip tone="warning">Being repaired</Chip>;
+  const change = status.model_changes?.[0];
+  if (change !== undefined)
+    return (
+      <Chip tone={change.waiting_for === undefined ? 'info' : 'warning'}>
+        {`New model ${formatPercent(change.num_documents_done, change.num_documents)}`}
+      </Chip>
+    );
   const inProgress = status.num_parsing_documents + status.num_indexing_documents;
   if (inProgress > 0) return <Chip tone="info">{formatCount(inProgress)} in progress</Chip>;
   if (status.num_failed_documents > 0)
@@ -201,7 +260,7 @@ function useCounts(names: readonly string[]): Counts {
     const worker = async () => {
       for (let name = remaining.shift(); name !== undefined; name = remaining.shift()) {
         const collection = name;
-        const status = await getStatus(collection, abort).catch((error: unknown) => {
+        const status = await getCollectionStatus(collection, abort).catch((error: unknown) => {
           if (abort.aborted) throw error;
           return null; // deleted in the meantime, or no reply: the row shows no numbers
         });
@@ -218,5 +277,7 @@ function useCounts(names: readonly string[]): Counts {
 }
 
 function isIndexing(status: StatusResponse | null): boolean {
-  return status !== null && status.num_parsing_documents + status.num_indexing_documents > 0;
+  if (status === null) return false;
+  const isChanging = status.model_changes !== undefined || status.details?.index_state !== 'ready';
+  return isChanging || status.num_parsing_documents + status.num_indexing_documents > 0;
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { now } from '../browser/clock.ts';
 import { compareByBytes } from '../format/compare-by-bytes.ts';
 import { type DocumentRow, listDocuments } from '../server/retrieval.ts';
 import { type DocumentQuery, hasFilters, toListFilters } from './document-query.ts';
@@ -30,7 +31,7 @@ export class DocumentList {
 
   constructor(query: DocumentQuery) {
     this.query = query;
-    this.#filters = toListFilters(query, Date.now());
+    this.#filters = toListFilters(query, now());
   }
 
   /** Starts loading, unless rows from an earlier use exist. */

@@ -18,7 +18,7 @@ export const fileTypes = {
   sheet: { name: 'Spreadsheets', extensions: ['xlsx', 'xls', 'xlsm', 'xlsb', 'ods', 'csv', 'tsv'] },
   slides: { name: 'Presentations', extensions: ['pptx', 'ppt', 'pptm', 'odp'] },
   text: { name: 'Text and Markdown', extensions: ['txt', 'md', 'markdown', 'rst', 'log', 'tex', 'org'] },
-  web: { name: 'Web pages', extensions: ['html', 'htm', 'xhtml', 'mhtml'] },
+  web: { name: 'Web pages', extensions: ['html', 'htm', 'xhtml'] },
   mail: { name: 'Email', extensions: ['eml', 'msg', 'mbox'] },
   image: { name: 'Images', extensions: ['png', 'jpg', 'jpeg', 'tif', 'tiff', 'webp', 'gif', 'bmp'] },
   data: { name: 'Data', extensions: ['json', 'jsonl', 'xml', 'yaml', 'yml', 'toml'] },

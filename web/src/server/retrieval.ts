@@ -38,6 +38,24 @@ export function getStatus(collection: string | null, signal?: Abort): Promise<st
   return post('/status/get-status', { collection_name: collection }, signal);
 }
 
+/** Status of a collection with its details. */
+export function getCollectionStatus(collection: string, signal?: Abort): Promise<status.StatusResponse> {
+  return post('/status/get-status', { collection_name: collection, include_details: true }, signal);
+}
+
+/** Starts to re-embed a collection. The current model cancels a change in progress. */
+export function changeModel(collection: string, model: string): Promise<DefaultResponse> {
+  return post('/collections/change-model', { collection_name: collection, embedding_model: model });
+}
+
+/** Replaces all query defaults of a collection. */
+export function updateCollection(
+  collection: string,
+  defaults: queries.QueryDefaults,
+): Promise<DefaultResponse> {
+  return post('/collections/update-collection', { collection_name: collection, query_defaults: defaults });
+}
+
 export function listDocuments(
   request: documentList.GetDocumentInfoListRequest,
   signal?: Abort,
@@ -127,3 +145,4 @@ export function toLocalUrl(address: string): string {
 }
 
 export type { DocumentMetadataResponse as DocumentRow } from '../../../src/schemas/documents.ts';
+export type { QueryDefaults } from '../../../src/schemas/queries.ts';

@@ -1,0 +1,260 @@
+import { useState } from 'preact/hooks';
+import type { StatusResponse } from '../../../src/schemas/status.ts';
+import { Button } from '../components/button.tsx';
+import { DescriptionList } from '../components/description-list.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { SkeletonRows } from '../components/skeleton.tsx';
+import { showToast } from '../components/toasts.tsx';
+import { formatBytes, formatCount } from '../format/numbers.ts';
+import { formatDateTime } from '../format/times.ts';
+import { useLoad, usePoll } from '../server/load.ts';
+import {
+  changeModel,
+  getCollectionStatus,
+  listCollections,
+  listModels,
+  type QueryDefaults,
+  updateCollection,
+} from '../server/retrieval.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+
+/** Model of collections whose vectors the caller sends. */
+const ownVectors = 'own';
+
+interface CollectionSettingsProps {
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+/** Details, model and query defaults of a collection. */
+export function CollectionSettings({ name, onClose }: CollectionSettingsProps) {
+  const status = useLoad((abort) => getCollectionStatus(name, abort), [name]);
+  const defaults = useLoad((abort) => loadDefaults(name, abort), [name]);
+  usePoll(
+    async (abort) => {
+      const found = await getCollectionStatus(name, abort);
+      status.replace(found);
+      return found.model_changes === undefined ? 'idle' : 'busy';
+    },
+    [name, status.data?.model_changes === undefined],
+  );
+  const error = status.error ?? defaults.error;
+  return (
+    <Dialog title={name} onClose={onClose}>
+      {status.data === undefined || defaults.data === undefined ? (
+        error === null ? (
+          <SkeletonRows rows={8} />
+        ) : (
+          <LoadError error={error} onRetry={status.error === null ? defaults.reload : status.reload} />
+        )
+      ) : (
+        <>
+          <Details status={status.data} />
+          <ModelForm name={name} status={status.data} onChanged={status.reload} />
+          <DefaultsForm name={name} saved={defaults.data} onSaved={onClose} onClose={onClose} />
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+async function loadDefaults(name: string, abort: AbortSignal): Promise<QueryDefaults> {
+  const { query_defaults: all } = await listCollections(abort);
+  return all?.find(({ collection_name }) => collection_name === name)?.query_defaults ?? {};
+}
+
+const stateNames = { ready: 'Ready', loading: 'Loading', repairing: 'Being repaired' } as const;
+
+function Details({ status }: { readonly status: StatusResponse }) {
+  const { details } = status;
+  if (details === undefined) return null;
+  return (
+    <DescriptionList
+      facts={[
+        ['Documents', formatCount(status.num_documents)],
+        ['Chunks', formatCount(details.num_chunks)],
+        ['Original files', formatBytes(details.num_stored_bytes)],
+        [
+          'Index on disk',
+          details.num_index_disk_bytes === 0 ? 'Not written yet' : formatBytes(details.num_index_disk_bytes),
+        ],
+        ['Index in memory', formatBytes(details.num_index_memory_bytes)],
+        ['Index', stateNames[details.index_state]],
+        ['Shards', formatCount(details.num_shards)],
+        ['Created', formatDateTime(details.created_at)],
+      ]}
+    />
+  );
+}
+
+interface ModelFormProps {
+  readonly name: string;
+  readonly status: StatusResponse;
+  readonly onChanged: () => void;
+}
+
+/** Changes the embedding model. The old vectors answer queries until all documents have new ones. */
+function ModelForm({ name, status, onChanged }: ModelFormProps) {
+  const current = status.embedding_model ?? '';
+  const change = status.model_changes?.[0];
+  const models = useLoad(listModels, []);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const model = chosen ?? current;
+  const submission = useAsyncAction(async () => {
+    await changeModel(name, change === undefined ? model : current);
+    setChosen(null);
+    onChanged();
+  });
+  if (current === ownVectors)
+    return <p class="hint">You send the vectors of this collection with its documents and queries.</p>;
+  if (change !== undefined)
+    return (
+      <div class="bulk-fields" role="status">
+        <p>
+          Changing the model from <strong>{current}</strong> to <strong>{change.embedding_model}</strong>.
+          Queries use the old model until all documents have new vectors.
+        </p>
+        <div class="bulk-progress">
+          <progress
+            max={Math.max(1, change.num_documents)}
+            value={change.num_documents_done}
+            aria-label="Documents with new vectors"
+          />
+          <span class="muted number">
+            {formatCount(change.num_documents_done)} of {formatCount(change.num_documents)}
+          </span>
+        </div>
+        {change.waiting_for !== undefined && <p class="note warning">{change.waiting_for}</p>}
+        <ErrorMessage error={submission.error} />
+        <div class="row">
+          <Button onClick={submission.start} busy={submission.isBusy}>
+            Cancel the change
+          </Button>
+        </div>
+      </div>
+    );
+  const names = models.data?.embedding_models ?? [];
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (model !== current) submission.start();
+      }}
+    >
+      <Field
+        label="Embedding model"
+        hint="A change computes new vectors for all documents. Search continues with the old ones meanwhile."
+      >
+        {(control) => (
+          <select {...control} value={model} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {[...new Set([current, ...names])].map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <ErrorMessage error={submission.error ?? models.error} />
+      {model !== current && (
+        <div class="row">
+          <Button type="submit" tone="primary" busy={submission.isBusy}>
+            Change model
+          </Button>
+          <Button onClick={() => setChosen(null)}>Keep {current}</Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+interface DefaultsFormProps {
+  readonly name: string;
+  readonly saved: QueryDefaults;
+  readonly onSaved: () => void;
+  readonly onClose: () => void;
+}
+
+/** Fields as typed. An empty field has no default. */
+interface DefaultsText {
+  readonly lexical: string;
+  readonly vector: string;
+  readonly minScore: string;
+  readonly perDocument: string;
+}
+
+/** Options that queries without them use. */
+function DefaultsForm({ name, saved, onSaved, onClose }: DefaultsFormProps) {
+  const [text, setText] = useState<DefaultsText>(() => ({
+    lexical: toText(saved.weights?.lexical),
+    vector: toText(saved.weights?.vector),
+    minScore: toText(saved.min_score),
+    perDocument: toText(saved.max_per_document),
+  }));
+  const submission = useAsyncAction(async () => {
+    await updateCollection(name, toDefaults(text, saved));
+    showToast('Query defaults saved.');
+    onSaved();
+  });
+  const field = (key: keyof DefaultsText, label: string, bounds: object, hint: string) => (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <input
+          {...control}
+          {...bounds}
+          type="number"
+          value={text[key]}
+          onInput={(event) => setText({ ...text, [key]: event.currentTarget.value })}
+        />
+      )}
+    </Field>
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        submission.start();
+      }}
+    >
+      <h3>Query defaults</h3>
+      <div class="default-fields">
+        {field('lexical', 'Weight of words', { min: 0, step: 'any', placeholder: '1' }, 'Exact words')}
+        {field('vector', 'Weight of meaning', { min: 0, step: 'any', placeholder: '0.6' }, 'Similar meaning')}
+        {field('minScore', 'Minimum score', { min: 0, max: 1, step: 'any', placeholder: 'None' }, '0 to 1')}
+        {field('perDocument', 'Results per document', { min: 1, placeholder: 'No limit' }, 'At most')}
+      </div>
+      <ErrorMessage error={submission.error} />
+      <DialogActions>
+        <Button onClick={onClose}>Close</Button>
+        <Button type="submit" tone="primary" busy={submission.isBusy}>
+          Save defaults
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function toText(value: number | null | undefined): string {
+  return value === null || value === undefined ? '' : String(value);
+}
+
+/** Keeps defaults that the form does not show. A single weight is completed with the default of the server. */
+function toDefaults({ lexical, vector, minScore, perDocument }: DefaultsText, saved: QueryDefaults) {
+  const weights =
+    lexical === '' && vector === ''
+      ? {}
+      : {
+          weights: {
+            lexical: lexical === '' ? 1 : Number(lexical),
+            vector: vector === '' ? 0.6 : Number(vector),
+          },
+        };
+  return {
+    ...(saved.syntax === undefined ? {} : { syntax: saved.syntax }),
+    ...weights,
+    ...(minScore === '' ? {} : { min_score: Number(minScore) }),
+    ...(perDocument === '' ? {} : { max_per_document: Number(perDocument) }),
+  };
+}
