@@ -128,6 +128,7 @@
         'test/native/lexical_test.cc',
         'test/native/load_test.cc',
         'test/native/main.cc',
+        'test/native/packed_terms_test.cc',
         'test/native/postings_test.cc',
         'test/native/search_test.cc',
         'test/native/snapshot_test.cc',

@@ -14,7 +14,7 @@ import { denyConnections } from '../src/egress/deny-connections.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
 import { isModelRemoved, openEmbedder, toModelKey } from '../src/models/registry.ts';
-import { analyzeChunks } from '../src/text/terms.ts';
+import { analyzeChunks, packTerms } from '../src/text/terms.ts';
 
 denyConnections();
 
@@ -79,12 +79,18 @@ const noEmbedder = {
   embed: async () => ({ vectors: new Float32Array(0), codes: new Uint8Array(0), tokens: 0 }),
 };
 
+/** Same as `analyzeChunks`, with packed terms. */
+function analyze(...parameters: Parameters<typeof analyzeChunks>) {
+  const analysis = analyzeChunks(...parameters);
+  return { ...analysis, block: packTerms(analysis.block) };
+}
+
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
-  if (task.model === null) return prepareDocument(task, { ...noEmbedder, analyze: analyzeChunks });
+  if (task.model === null) return prepareDocument(task, { ...noEmbedder, analyze });
   return models.use(task.model, (embedder) =>
     prepareDocument(task, {
       dimensions: embedder.dimensions,
-      analyze: analyzeChunks,
+      analyze,
       embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
     }),
   );

@@ -3,11 +3,14 @@
 #include <dlfcn.h>
 #include <napi.h>
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bridge/catch_out_of_memory.h"
 #include "bridge/environment.h"
@@ -18,6 +21,7 @@
 #include "bridge/text.h"
 #include "bridge/values.h"
 #include "engine/kernels.h"
+#include "engine/packed_terms.h"
 #include "engine/process_memory.h"
 #include "engine/registry.h"
 #include "engine/spelling.h"
@@ -79,6 +83,21 @@ Napi::Value Stage(const Napi::CallbackInfo& info) {
                                           [finish](Status status) { finish(std::move(status), {}); });
       },
       Undefined);
+}
+
+// Returns the packed form of a term block.
+Napi::Value PackTermBlock(const Napi::CallbackInfo& info) {
+  const auto bytes = info[0].As<Napi::Uint8Array>();
+  const size_t length = bytes.ByteLength();
+  std::vector<uint64_t> words((length + 7) / 8);
+  if (length > 0) std::memcpy(words.data(), bytes.Data(), length);
+  TermBlock block;
+  ThrowUnlessOk(info.Env(), TermBlock::Parse(reinterpret_cast<const uint8_t*>(words.data()), length, &block));
+  std::vector<uint8_t> packed;
+  PackTerms(block, &packed);
+  auto result = Napi::Uint8Array::New(info.Env(), packed.size());
+  std::copy(packed.begin(), packed.end(), result.Data());
+  return result;
 }
 
 Napi::Value Discard(const Napi::CallbackInfo& info) {
@@ -284,6 +303,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionOpen", Napi::Function::New<CatchOutOfMemory<Open>>(env, "collectionOpen"));
   add("collectionRelease", Napi::Function::New<CatchOutOfMemory<Release>>(env, "collectionRelease"));
   add("collectionStage", Napi::Function::New<CatchOutOfMemory<Stage>>(env, "collectionStage"));
+  add("termBlockPack", Napi::Function::New<CatchOutOfMemory<PackTermBlock>>(env, "termBlockPack"));
   add("collectionDiscard", Napi::Function::New<CatchOutOfMemory<Discard>>(env, "collectionDiscard"));
   add("collectionCommit", Napi::Function::New<CatchOutOfMemory<Commit>>(env, "collectionCommit"));
   add("collectionSearch", Napi::Function::New<CatchOutOfMemory<Search>>(env, "collectionSearch"));

@@ -11,7 +11,6 @@
 namespace quarry {
 namespace {
 
-constexpr uint32_t kTermBlockMagic = 0x31425451;  // "QTB1"
 constexpr size_t kFirstTableSize = 64;
 constexpr uint32_t kTailBytesMax = kBlockPostings * kTailPostingBytesMax;
 

@@ -24,6 +24,8 @@ struct TermEntry {
 };
 static_assert(sizeof(TermEntry) == 16);
 
+inline constexpr uint32_t kTermBlockMagic = 0x31425451;  // "QTB1"
+
 // View of a validated term block. Layout: header u32 magic 'QTB1', u32 rows; u32 entry count of each row;
 // zeros up to a multiple of 8 bytes; then all entries in row order, ascending by hash within a row.
 class TermBlock {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "engine/packed_terms.h"
+
 namespace quarry {
 namespace {
 constexpr uint32_t kNoRow = 0xffffffff;
@@ -27,6 +29,11 @@ uint32_t* AppendRows(uint64_t bits, uint32_t start, uint32_t* list) {
 }  // namespace
 
 Status DocumentInput::Check(uint32_t dimensions) {
+  if (const auto* const bytes = reinterpret_cast<const uint8_t*>(terms.data()); HasPackedTerms(bytes, termBytes)) {
+    std::vector<uint64_t> unpacked;
+    if (Status status = UnpackTerms(bytes, termBytes, &unpacked, &termBytes); !status.ok()) return status;
+    terms = std::move(unpacked);
+  }
   if (Status status = TermBlock::Parse(reinterpret_cast<const uint8_t*>(terms.data()), termBytes, &block);
       !status.ok()) {
     return status;

@@ -30,12 +30,12 @@ namespace quarry {
 struct DocumentInput {
   uint64_t version = 0;
   std::vector<float> vectors;   // rows x dimensions, each row of unit length
-  std::vector<uint64_t> terms;  // bytes of the term block, stored in words for alignment
+  std::vector<uint64_t> terms;  // bytes of the term block, packed until Check, in words for alignment
   size_t termBytes = 0;
   Attributes attributes;
   TermBlock block;  // view of `terms`, set by Check
 
-  // Parses the term block and validates that all parts agree with each other and with the dimensions of the
+  // Unpacks and parses the term block and validates that all parts agree with each other and with the dimensions of the
   // collection. Returns kInvalid otherwise.
   Status Check(uint32_t dimensions);
 };

@@ -2,6 +2,7 @@
 #include "engine/lexical_search.cc"
 #include "engine/max_score_search.cc"
 #include "engine/packed_postings.cc"
+#include "engine/packed_terms.cc"
 #include "engine/posting_block.cc"
 #include "engine/posting_cursor.cc"
 #include "engine/postings.cc"

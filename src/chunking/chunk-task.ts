@@ -45,7 +45,7 @@ export interface ChunkTaskResult {
   readonly pageStarts: ChunkedDocument['pageStarts'];
   /** Length of the document text in code points. */
   readonly length: number;
-  /** TermBlock (see text/terms.ts) with one row per non-blank chunk, in order. */
+  /** TermBlock (see text/terms.ts), packed by workers, with one row per non-blank chunk, in order. */
   readonly terms: Uint8Array;
   /** Terms of the fine chunks of the same rows: their sizes in bytes as u32, then one block per row. */
   readonly fineTerms: Uint8Array;

@@ -70,6 +70,8 @@ export interface Addon extends NativeText {
     readonly directory: string;
   }): Promise<{ handle: CollectionHandle; opened: ShardOpenResult[] }>;
   collectionRelease(handle: CollectionHandle): void;
+  /** Returns the packed form of a TermBlock; `collectionStage` takes either. */
+  termBlockPack(block: Uint8Array): Uint8Array;
   collectionStage(
     handle: CollectionHandle,
     shard: number,

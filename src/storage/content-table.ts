@@ -21,7 +21,7 @@ export const parts = {
   indexHead: 6,
   /** Index = piece: row vectors, little-endian f32. */
   vectors: 7,
-  /** Index = piece: the TermBlock in engine format. */
+  /** Index = piece: the packed TermBlock (native/FORMAT.md); before format 3 not packed. */
   terms: 8,
   /** Counterparts of `codes`, `indexHead` and `vectors` for odd generations. */
   oddCodes: 9,

@@ -9,8 +9,9 @@ import type { Store, WriteOperation } from './store.ts';
  * 1  the first layout
  * 2  API keys may have a restriction, which a build of format 1 would ignore, giving the key full access;
  *    sign-ins in progress are no longer stored
+ * 3  terms of documents are packed, which an engine of format 2 cannot read
  */
-export const currentFormat = 2;
+export const currentFormat = 3;
 
 /**
  * Migrates a directory from format `from` to `from + 1`. Must be idempotent: a crash may interrupt it at any
@@ -35,6 +36,8 @@ export const migrations: readonly Migration[] = [
         await deleteInBatches(store, (limit) => deleteFirstKeys(store, table, limit));
     },
   },
+  // Terms that are not packed stay readable.
+  { from: 2, migrate: async () => {} },
 ];
 
 async function deleteFirstKeys(store: Store, table: number, limit: number): Promise<WriteOperation[]> {

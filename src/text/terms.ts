@@ -33,7 +33,7 @@ interface FineSpan {
 
 export interface ChunkAnalysis {
   /**
-   * A TermBlock with one row per input row, packed little endian; the stored form is also the input of the engine:
+   * A TermBlock with one row per input row, little endian:
    *   header   u32 magic 'QTB1', u32 rowCount
    *   sizes    rowCount x u32 entryCount, padded with zeros to a multiple of 8 bytes
    *   entries  in row order, 16 bytes each: u64 termHash, u16 bodyCount, u16 prefixCount, u32 zero
@@ -89,6 +89,14 @@ export function analyzeChunks(rows: readonly AnalysisRow[], language: string | n
     ...analysis,
     languages: Array.from(analysis.languages, (position) => languages[position] ?? null),
   };
+}
+
+/**
+ * Returns the packed form of a TermBlock, about a third of its bytes for a document of several rows, in which it
+ * is stored. The engine takes either (native/FORMAT.md).
+ */
+export function packTerms(block: Uint8Array): Uint8Array {
+  return addon.termBlockPack(block);
 }
 
 /**
