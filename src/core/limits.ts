@@ -18,6 +18,8 @@ export const limits = {
   listDocumentsMax: 1_024,
   listExtensionsMax: 64,
   listExtensionBytesMax: 64,
+  textRangeCharactersMax: 100_000,
+  textRangeCharactersDefault: 20_000,
   queryCodePointsMax: 4_096,
   queryOperatorsMax: 64,
   topSnippetsMax: 128,

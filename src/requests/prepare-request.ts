@@ -18,6 +18,7 @@ import {
   type BatchDocument,
   DeleteDocumentRequest,
   GetDocumentInfoRequest,
+  GetDocumentTextRequest,
   GetPageInfoRequest,
   UpdateDocumentRequest,
 } from '../schemas/documents.ts';
@@ -81,6 +82,7 @@ const requestSchemas = {
   'get-document-info-list': GetDocumentInfoListRequest,
   'get-page-info': GetPageInfoRequest,
   'export-documents': ExportDocumentsRequest,
+  'get-document-text': GetDocumentTextRequest,
   'parse-document': ParseDocumentRequest,
   'top-documents': TopDocumentsRequest,
   'top-pages': TopPagesRequest,

@@ -146,6 +146,16 @@ export function checkTopN(topN: number, field = 'top_n'): void {
   if (topN < 1) reject(`${field} is ${topN}; it must be at least 1.`);
 }
 
+/** A range of text: not negative, and 1 to 100,000 characters. */
+export function checkTextRange(request: {
+  readonly start_index?: number | null;
+  readonly max_characters?: number | null;
+}): void {
+  const { start_index: start = null, max_characters: count = null } = request;
+  if (start !== null && start < 0) reject(`start_index is ${start}; it must not be negative.`);
+  if (count !== null) checkInteger('max_characters', count, 1, limits.textRangeCharactersMax);
+}
+
 /** 1 to 64 names. */
 export function checkRankFields(fields: readonly string[]): void {
   if (fields.length < 1 || fields.length > limits.rankFieldsMax)

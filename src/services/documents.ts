@@ -13,6 +13,8 @@ import type {
   DocumentMetadataResponse,
   DocumentResponse,
   GetDocumentInfoRequest,
+  GetDocumentTextRequest,
+  GetDocumentTextResponse,
   GetPageInfoRequest,
   GetPageInfoResponse,
   UpdateDocumentRequest,
@@ -30,6 +32,7 @@ import { readDocumentText } from './document-text.ts';
 import type { IngestCheck } from './document-uploads.ts';
 import type { DocumentUrls } from './document-urls.ts';
 import { toParsingProgress } from './status.ts';
+import { readTextRange } from './text-range.ts';
 
 export interface DocumentServicesOptions {
   readonly collections: Collections;
@@ -185,6 +188,16 @@ export class DocumentServices {
         image_url: version === undefined ? null : documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
       },
     };
+  }
+
+  async getDocumentText(
+    call: DocumentCall,
+    request: GetDocumentTextRequest,
+  ): Promise<GetDocumentTextResponse> {
+    const access = accessCollection(this.#options.collections, call, request.collection_name);
+    const record = findDocument(this.#options.documents, access, request.path);
+    const range = readTextRange(this.#options.contents, record, request);
+    return { text: { collection_name: access.collection.name, path: record.path, ...range } };
   }
 
   #toResponse(call: DocumentCall, collection: Collection, record: DocumentRecord): DocumentMetadataResponse {

@@ -139,6 +139,15 @@ export class Chunks {
     return layout === undefined ? undefined : pageParts(layout, page, this.#chunkReader(documentId));
   }
 
+  /** Returns the code points [start, end) of the text, from a layout of the same document. */
+  readRange(
+    documentId: string,
+    layout: Layout,
+    span: { readonly start: number; readonly end: number },
+  ): TextParts {
+    return readSlice(layout, span, this.#chunkReader(documentId));
+  }
+
   /** Returns the start offset of a page, in code points; null if there is none, or the document is not chunked. */
   readPageStart(documentId: string, page: number): number | null {
     return this.readLayout(documentId)?.pageStarts[page] ?? null;

@@ -31,6 +31,7 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'get-document-info': [401, 200, 200, 403, 403],
   'get-document-info-list': [401, 200, 200, 403, 403],
   'get-page-info': [401, 200, 200, 403, 403],
+  'get-document-text': [401, 200, 200, 403, 403],
   'get-document': [200, 200, 200, 200, 200],
   'get-page-image': [200, 200, 200, 200, 200],
   'get-status': [401, 200, 200, 403, 403],

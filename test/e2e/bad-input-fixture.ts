@@ -23,6 +23,7 @@ export const validBodies: Record<string, object> = {
   'documents/get-document-info': { collection_name, path: 'doc' },
   'documents/get-document-info-list': { collection_name },
   'documents/get-page-info': { collection_name, path: 'doc', page_index: 0 },
+  'documents/get-document-text': { collection_name, path: 'doc' },
   'status/get-status': {},
   'queries/top-documents': { collection_name, query: 'x', k: 3 },
   'queries/top-pages': { collection_name, query: 'x', k: 3 },

@@ -113,6 +113,37 @@ await t.test('text is returned unchanged, and offsets count code points', async 
   }
 });
 
+await t.test('a text is read in parts, by page or by position', async (t) => {
+  const collection_name = await newCollection('parts');
+  const pages = ['\u{1F30D} first', '', `second ${'\u{1F30B} lava '.repeat(900)}`, 'last'];
+  await api.add(collection_name, 'pages', { type: 'text-pages', pages });
+  const whole = [...pages.join('\n\n')];
+  const read = async (more: object) => {
+    const body = { collection_name, path: 'pages', ...more };
+    return (await api.call('documents/get-document-text', body)).text;
+  };
+  let joined = '';
+  for (let next: number | null = 0; next !== null; ) {
+    const part = await read({ start_index: next, max_characters: 1_777 });
+    t.equal(part.start_index, next);
+    t.equal(part.end_index, next + [...part.content].length);
+    joined += part.content;
+    next = part.next_index;
+  }
+  t.equal(joined, whole.join(''));
+  t.match(await read({}), { num_pages: 4, length: whole.length, page_span: [0, 4], next_index: null });
+  let start = 0;
+  for (const [page_index, content] of pages.entries()) {
+    const part = await read({ page_index });
+    t.match(part, { content, start_index: start, next_index: null });
+    t.same(part.page_span, [page_index, content === '' ? page_index : page_index + 1]);
+    start += [...content].length + 2;
+  }
+  t.match(await read({ page_index: 2, max_characters: 6 }), { content: 'second', next_index: 17 });
+  const outside = { collection_name, path: 'pages', page_index: 2, start_index: 0 };
+  t.equal(await api.status('documents/get-document-text', outside), 400);
+});
+
 await t.test('a snippet is exactly the slice of the text between its offsets', async (t) => {
   const collection_name = await newCollection('slices', 8);
   const astral = '\u{1F30B}\u{1D49C}';

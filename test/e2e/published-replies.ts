@@ -171,6 +171,21 @@ const GetPageInfoResponse = Type.Object({
   }),
 });
 
+/** Additive. */
+const GetDocumentTextResponse = Type.Object({
+  text: Type.Object({
+    collection_name: Type.String(),
+    path: Type.String(),
+    num_pages: Type.Integer(),
+    length: Type.Integer(),
+    start_index: Type.Integer(),
+    end_index: Type.Integer(),
+    page_span: Type.Tuple([Type.Integer(), Type.Integer()]),
+    next_index: Nullable(Type.Integer()),
+    content: Type.String(),
+  }),
+});
+
 /** Additive: only with `explain: true`. */
 const explainedFields = {
   explain: Type.Optional(
@@ -345,6 +360,7 @@ const replyShapes = {
   'documents/get-document-info-list': GetDocumentInfoListResponse,
   'documents/delete-document': DeleteDocumentResponse,
   'documents/get-page-info': GetPageInfoResponse,
+  'documents/get-document-text': GetDocumentTextResponse,
   'queries/top-documents': TopDocumentsResponse,
   'queries/top-pages': TopPagesResponse,
   'queries/top-snippets': TopSnippetsResponse,

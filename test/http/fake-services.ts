@@ -141,6 +141,12 @@ const fakeServices: FakeServices = {
       image_url: null,
     },
   }),
+  getDocumentText: async (_call, { path }) => ({
+    text: {
+      ...{ collection_name: 'c', path, num_pages: 1, length: 1, start_index: 0, end_index: 1 },
+      ...{ page_span: [0, 1], next_index: null, content: 'x' },
+    },
+  }),
   getDocumentFile: async () => fakeFileReply('hello'),
   getPageImage: async () => ({ bytes: pageBytes, contentType: 'image/jpeg' }),
   getStatus: async () => ({

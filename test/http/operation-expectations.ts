@@ -104,6 +104,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     expected: { ...readAccess(200), filtered: 404 },
     buildInput: ofDocument({ page_index: 0, include_content: true }),
   },
+  'get-document-text': { expected: { ...readAccess(200), filtered: 404 }, buildInput: ofDocument() },
   'get-document': {
     expected: publicAccess(200),
     buildInput: (_names, _fresh, { fileToken }) => ({ query: `token=${fileToken}` }),

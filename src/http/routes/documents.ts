@@ -217,6 +217,23 @@ export const documentRoutes: readonly Route[] = [
     },
     serve: (services, call, request) => services.exports.exportDocuments(call, request),
   }),
+  organizationRoute({
+    operation: 'get-document-text',
+    access: 'read',
+    path: '/documents/get-document-text',
+    summary: 'Read a part of a document',
+    description:
+      'Returns a part of the text of a document, by page or by position. To read on, send `next_index` as `start_index`. The document must be indexed.',
+    request: documents.GetDocumentTextRequest,
+    reply: documents.GetDocumentTextResponse,
+    example: { collection_name: 'handbook', path: 'refunds.txt', page_index: 0, max_characters: 2_000 },
+    errorResponses: { 404: 'The collection, the document or the page does not exist.' },
+    check: (request) => {
+      checkDocument(request);
+      checks.checkTextRange(request);
+    },
+    serve: (services, call, request) => services.documents.getDocumentText(call, request),
+  }),
   {
     kind: 'file',
     method: 'GET',
