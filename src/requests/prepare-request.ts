@@ -12,13 +12,13 @@ import {
 } from '../schemas/collections.ts';
 import type { DocumentContent } from '../schemas/document-content.ts';
 import { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
+import { GetDocumentTextRequest } from '../schemas/document-text.ts';
 import {
   AddDocumentRequest,
   AddDocumentsRequest,
   type BatchDocument,
   DeleteDocumentRequest,
   GetDocumentInfoRequest,
-  GetDocumentTextRequest,
   GetPageInfoRequest,
   UpdateDocumentRequest,
 } from '../schemas/documents.ts';

@@ -7,14 +7,13 @@ import { limits } from '../core/limits.ts';
 import { type DocumentWriter, pathNotFound } from '../ingest/document-writer.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { GetDocumentInfoListRequest, GetDocumentInfoListResponse } from '../schemas/document-list.ts';
+import type { GetDocumentTextRequest, GetDocumentTextResponse } from '../schemas/document-text.ts';
 import type {
   DeleteDocumentRequest,
   DeleteDocumentResponse,
   DocumentMetadataResponse,
   DocumentResponse,
   GetDocumentInfoRequest,
-  GetDocumentTextRequest,
-  GetDocumentTextResponse,
   GetPageInfoRequest,
   GetPageInfoResponse,
   UpdateDocumentRequest,

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
 import { limits } from '../core/limits.ts';
-import type { GetDocumentTextRequest, GetDocumentTextResponse } from '../schemas/documents.ts';
+import type { GetDocumentTextRequest, GetDocumentTextResponse } from '../schemas/document-text.ts';
 import type { Layout } from '../storage/chunks.ts';
 import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord } from '../storage/documents.ts';

@@ -185,18 +185,6 @@ await t.test('numbers out of range', async (t) => {
     ['collections/add-collection', { query_defaults: { min_score: 2 } }, 400, /min_score is 2/],
     ['collections/add-collection', { query_defaults: { max_per_document: 0 } }, 400, /max_per_document is 0/],
     ['collections/add-collection', { query_defaults: { syntax: 'x' } }, 422, /body\.query_defaults\.syntax/],
-    ['documents/get-document-text', { page_index: 1 }, 404, /Page 1 does not exist/],
-    ['documents/get-document-text', { page_index: -1 }, 404, /Page -1 does not exist/],
-    ['documents/get-document-text', { path: 'failed' }, 400, /no text yet.*parsing_failed/],
-    ['documents/get-document-text', { start_index: -1 }, 400, /start_index is -1/],
-    [
-      'documents/get-document-text',
-      { start_index: 1_000_000 },
-      400,
-      /start_index is 1000000.*end of the text/,
-    ],
-    ['documents/get-document-text', { max_characters: 0 }, 400, /max_characters is 0/],
-    ['documents/get-document-text', { max_characters: 100_001 }, 400, /max_characters is 100001/],
     ['documents/get-page-info', { page_index: 1 }, 404, /Page 1 does not exist/],
     ['documents/get-page-info', { page_index: -1 }, 404, /Page -1 does not exist/],
     ['documents/get-page-info', { path: 'failed' }, 404, /Page 0 does not exist/],
@@ -212,6 +200,23 @@ await t.test('numbers out of range', async (t) => {
     ['embeddings', { dimensions: 1536 }, 400, /2560/],
     ['usage/documents', { start_time: 20 }, 400, /end_time/],
     ['usage/documents', { collection_names: ['nowhere'] }, 404, /nowhere/],
+  ]);
+});
+
+await t.test('parts of a text outside of it', async (t) => {
+  await server.checkRejected(t, [
+    ['documents/get-document-text', { page_index: 1 }, 404, /Page 1 does not exist/],
+    ['documents/get-document-text', { page_index: -1 }, 404, /Page -1 does not exist/],
+    ['documents/get-document-text', { path: 'failed' }, 400, /no text yet.*parsing_failed/],
+    ['documents/get-document-text', { start_index: -1 }, 400, /start_index is -1/],
+    [
+      'documents/get-document-text',
+      { start_index: 1_000_000 },
+      400,
+      /start_index is 1000000.*end of the text/,
+    ],
+    ['documents/get-document-text', { max_characters: 0 }, 400, /max_characters is 0/],
+    ['documents/get-document-text', { max_characters: 100_001 }, 400, /max_characters is 100001/],
   ]);
 });
 

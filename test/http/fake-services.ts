@@ -28,6 +28,7 @@ import type { Principal } from '../../src/schemas/principal.ts';
 import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
 import { testEventMsMax } from '../timeouts.ts';
+import { fakeClientServices } from './fake-client-services.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
 
@@ -72,12 +73,6 @@ const noBackup = {
   last_verified_restore: null,
 };
 const success = { message: 'Success!' };
-const rerankMeta = {
-  api_version: { version: '2' },
-  billed_units: { search_units: 1 },
-  tokens: { input_tokens: 1 },
-};
-const openAiModel = { id: 'zembed-1', object: 'model', created: 0, owned_by: 'quarry' } as const;
 const { content: _, ...listed } = document;
 
 /** All operations in one object, so that a test replaces one without naming its service. */
@@ -180,42 +175,7 @@ const fakeServices: FakeServices = {
     e2e_latency: 0.1,
     inference_latency: 0.1,
   }),
-  openAiEmbeddings: async () => ({
-    object: 'list',
-    data: [{ object: 'embedding', index: 0, embedding: [1, 0] }],
-    model: 'zembed-1',
-    usage: { prompt_tokens: 1, total_tokens: 1 },
-  }),
-  cohereRerank: async () => ({
-    id: uuid,
-    results: [{ index: 0, relevance_score: 0.5 }],
-    meta: rerankMeta,
-    model: 'zerank-2',
-    object: 'list',
-    usage: { total_tokens: 1 },
-  }),
-  cohereRerankV2: async () => ({
-    id: uuid,
-    results: [{ index: 0, relevance_score: 0.5 }],
-    meta: rerankMeta,
-  }),
-  cohereEmbed: async () =>
-    RenderedJson.of({
-      id: uuid,
-      embeddings: { float: [[1, 0]] },
-      texts: ['x'],
-      meta: { api_version: { version: '2' }, billed_units: { input_tokens: 1 } },
-      response_type: 'embeddings_by_type',
-    }),
-  listOpenAiModels: async () => ({ object: 'list', data: [openAiModel] }),
-  getOpenAiModel: async () => openAiModel,
-  searchVectorStore: async () => ({
-    object: 'vector_store.search_results.page',
-    search_query: ['x'],
-    data: [],
-    has_more: false,
-    next_page: null,
-  }),
+  ...fakeClientServices,
   createOrganization: async () => success,
   listOrganizations: async () => ({ organizations: [], next_after: null }),
   getOrganization: async (_call, { organization_id }) => ({

@@ -1,5 +1,6 @@
 import * as checks from '../../schemas/checks.ts';
 import * as documentList from '../../schemas/document-list.ts';
+import * as documentText from '../../schemas/document-text.ts';
 import * as documents from '../../schemas/documents.ts';
 import * as exports from '../../schemas/exports.ts';
 import { DefaultResponse } from '../../schemas/wire.ts';
@@ -224,8 +225,8 @@ export const documentRoutes: readonly Route[] = [
     summary: 'Read a part of a document',
     description:
       'Returns a part of the text of a document, by page or by position. To read on, send `next_index` as `start_index`. The document must be indexed.',
-    request: documents.GetDocumentTextRequest,
-    reply: documents.GetDocumentTextResponse,
+    request: documentText.GetDocumentTextRequest,
+    reply: documentText.GetDocumentTextResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', page_index: 0, max_characters: 2_000 },
     errorResponses: { 404: 'The collection, the document or the page does not exist.' },
     check: (request) => {
