@@ -116,7 +116,9 @@ export class QueryServices {
     return renderPages(result, {
       ...this.#replyOptions(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
-        request.include_content ? (reader.readPage(version, pageIndex) ?? null) : null,
+        request.include_content
+          ? (reader.readPageChunk(version, pageIndex) ?? reader.readPage(version, pageIndex) ?? null)
+          : null,
       imageUrl: ({ version, pageIndex }) => documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
     });
   }

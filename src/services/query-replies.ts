@@ -6,7 +6,7 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
-import type { DocumentHit, PageHit, SearchResult, SnippetHit } from '../search/search-result.ts';
+import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fragments.ts';
@@ -27,8 +27,8 @@ export interface SnippetReplyOptions extends ReplyOptions {
 }
 
 export interface PageReplyOptions extends ReplyOptions {
-  /** Text of the page; null when the reply omits it. */
-  readonly content: (hit: PageHit) => TextParts | null;
+  /** Text of the page, or the stored chunk that has exactly this text; null when the reply omits it. */
+  readonly content: (hit: PageHit) => TextParts | Snippet | null;
   readonly imageUrl: (hit: PageHit) => string | null;
 }
 
@@ -70,6 +70,8 @@ export async function renderPages(
     const shown = `"image_url":${image}${renderExplanation(hit, options)}`;
     chunks.push(`${i === 0 ? '' : ','}{${location},"score":${JSON.stringify(hit.score)},"content":`);
     if (content === null) chunks.push('null');
+    else if (typeof content === 'object' && 'text' in content)
+      chunks.push(options.fragments.ofContent(hit.version, content));
     else await appendText(chunks, content, options.yieldToEventLoop);
     chunks.push(`,${shown}}`);
   }

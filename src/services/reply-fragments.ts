@@ -25,6 +25,7 @@ export class ReplyFragments {
   readonly #documentUrls: Pick<DocumentUrls, 'fileUrl'>;
   readonly #documents = new WeakMap<VersionRecord, DocumentFragment>();
   readonly #chunks = new WeakMap<Snippet, Uint8Array>();
+  readonly #contents = new WeakMap<Snippet, Uint8Array>();
 
   constructor(documentUrls: Pick<DocumentUrls, 'fileUrl'>) {
     this.#documentUrls = documentUrls;
@@ -55,16 +56,30 @@ export class ReplyFragments {
     this.#chunks.set(chunk, fragment);
     return fragment;
   }
+
+  /** Returns the text of a stored chunk of a version as JSON: a part of `ofChunk`. */
+  ofContent(version: VersionRecord, chunk: Snippet): Uint8Array {
+    const cached = this.#contents.get(chunk);
+    if (cached !== undefined) return cached;
+    const start = Buffer.byteLength(renderBeforeContent(JSON.stringify(version.path), chunk));
+    const content = this.ofChunk(version, chunk).subarray(start, -Buffer.byteLength(afterContent));
+    this.#contents.set(chunk, content);
+    return content;
+  }
 }
 
 /** Serializes a snippet from its opening brace up to its score. */
-export function encodeSnippet(
-  pathJson: string,
-  { text, start, end, pageStart, pageEnd }: Snippet,
-): Uint8Array {
-  const span = `"start_index":${start},"end_index":${end},"page_span":[${pageStart},${pageEnd}]`;
-  return encodeUtf8(`{"path":${pathJson},${span},"content":${JSON.stringify(text)},"score":`);
+export function encodeSnippet(pathJson: string, snippet: Snippet): Uint8Array {
+  return encodeUtf8(
+    `${renderBeforeContent(pathJson, snippet)}${JSON.stringify(snippet.text)}${afterContent}`,
+  );
 }
+
+function renderBeforeContent(pathJson: string, { start, end, pageStart, pageEnd }: Snippet): string {
+  return `{"path":${pathJson},"start_index":${start},"end_index":${end},"page_span":[${pageStart},${pageEnd}],"content":`;
+}
+
+const afterContent = ',"score":';
 
 /** Serializes the fields of a document after its score. */
 export function renderAfterScore(metadata: VersionRecord['metadata'] | null, fileUrlJson: string): string {

@@ -193,8 +193,8 @@ function* readSlice(layout: Layout, span: { start: number; end: number }, read: 
   }
 }
 
-/** Index of the last chunk that starts at or before an offset. */
-function findChunkAt(starts: Uint32Array, offset: number): number {
+/** Returns the index of the last chunk that starts at or before an offset. */
+export function findChunkAt(starts: Uint32Array, offset: number): number {
   let low = 0;
   let high = starts.length;
   while (low < high) {

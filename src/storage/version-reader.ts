@@ -1,5 +1,5 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
-import { type Layout, pageParts, type StoredChunk } from './chunks.ts';
+import { findChunkAt, type Layout, pageParts, type StoredChunk } from './chunks.ts';
 import type { Contents } from './content.ts';
 import type { TextParts } from './text-parts.ts';
 import type { VersionRecord, Versions } from './versions.ts';
@@ -146,6 +146,19 @@ export class VersionReader {
       );
       return numbers.map((number) => entry.chunks.get(number));
     });
+  }
+
+  /** Returns the chunk with exactly the text of a page; undefined if no chunk has, as for most long documents. */
+  readPageChunk(version: VersionRecord, page: number): StoredChunk | undefined {
+    const layout = this.readLayout(version);
+    const start = layout?.pageStarts[page];
+    if (layout === undefined || start === undefined) return undefined;
+    const number = findChunkAt(layout.chunkStarts, start);
+    if (layout.chunkStarts[number] !== start) return undefined;
+    const entry = this.#loadEntry(version);
+    this.#readChunks([entry], [number]);
+    const chunk = entry.chunks.get(number);
+    return chunk?.end === start + layout.pageLengths[page]! ? chunk : undefined;
   }
 
   /** Removes a version that search no longer returns. */

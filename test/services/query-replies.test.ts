@@ -129,7 +129,8 @@ function plain(hits: readonly AnyHit[], showing: ReplyOptions, explanation: obje
 const ofPages = {
   content: (found: object) => {
     const { pageIndex, snippet } = found as AnyHit;
-    return pageIndex % 2 === 0 ? snippet.text : null;
+    if (pageIndex % 2 !== 0) return null;
+    return pageIndex % 4 === 0 ? snippet.text : snippet;
   },
   imageUrl: ({ pageIndex }: { pageIndex: number }) =>
     pageIndex % 3 === 0 ? `http://quarry.test/"${pageIndex}"` : null,

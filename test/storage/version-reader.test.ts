@@ -51,7 +51,10 @@ async function openReader(bytesMax: number) {
       title: null,
       language: null,
       pageStarts: starts,
-      pageLengths: Uint32Array.from(chunks, ({ start, end }) => end - start),
+      pageLengths: Uint32Array.from(
+        chunks,
+        ({ start, end }, i) => end - start - (i === chunkCount - 1 ? 1 : 0),
+      ),
       chunkStarts: starts,
     };
     const vectors = new Float32Array(2);
@@ -118,6 +121,14 @@ t.test('rows, records, codes and pages equal those of the store, cached or not',
           [...(reader.readPage(two.record, page) ?? [])],
           [...(contents.chunks.readPage(two.record.documentId, page) ?? [])],
         );
+      for (let page = 0; page <= chunkCount; page += 1) {
+        // The last page ends before its chunk.
+        const isChunk = page < chunkCount - 1;
+        t.same(
+          reader.readPageChunk(two.record, page)?.text,
+          isChunk ? [...reader.readPage(two.record, page)!].join('') : undefined,
+        );
+      }
       t.ok(reader.bytes <= bytesMax, `${reader.bytes} bytes are cached`);
     }
   }
