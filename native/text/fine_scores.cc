@@ -15,19 +15,33 @@ class Scorer {
       : query_(query), parents_(parents), vector_(query.vector.begin(), query.vector.end()) {}
 
   FineScores Run() {
+    Reserve();
     for (uint32_t parent = 0; parent < parents_.size(); ++parent) AddParent(parent);
     ScoreWords();
     Fuse();
     auto& order = scores_.order;
     order.resize(scores_.scores.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return scores_.scores[a] > scores_.scores[b]; });
+    const size_t best = std::min(query_.bestMax, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(best), order.end(),
+                      [&](uint32_t a, uint32_t b) {
+                        return scores_.scores[a] != scores_.scores[b] ? scores_.scores[a] > scores_.scores[b] : a < b;
+                      });
+    order.resize(best);
     return std::move(scores_);
   }
 
  private:
   size_t count() const { return scores_.parents.size(); }
+
+  void Reserve() {
+    size_t fineChunks = 0;
+    for (const FineParent& parent : parents_) fineChunks += parent.terms.fineChunks();
+    scores_.parents.reserve(fineChunks);
+    scores_.indexes.reserve(fineChunks);
+    scores_.similarities.reserve(fineChunks);
+    matches_.reserve(fineChunks * query_.words.size());
+  }
 
   void AddParent(uint32_t parent) {
     const auto& [terms, codes, fused] = parents_[parent];

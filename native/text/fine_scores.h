@@ -22,6 +22,8 @@ struct FineQuery {
   // Weight of the coarse chunk's score, and of each adjacent fine chunk of the same coarse chunk.
   double parentWeight = 0;
   double neighborWeight = 0;
+  // Maximum number of fine chunks in the order of the scores.
+  size_t bestMax = SIZE_MAX;
 };
 
 struct FineParent {
@@ -37,7 +39,7 @@ struct FineScores {
   std::vector<float> lexical;     // sum of the inverse document frequencies of its query words
   std::vector<float> similarities;
   std::vector<double> scores;
-  std::vector<uint32_t> order;  // positions in the other lists, best first; equal scores in order
+  std::vector<uint32_t> order;  // positions of the best in the other lists, best first; equal scores in order
 };
 
 // Words are weighted by their inverse document frequency among the given fine chunks, since the shards keep statistics

@@ -71,19 +71,8 @@ export interface NativeFineQuery {
   readonly vectorWeight: number;
   readonly parentWeight: number;
   readonly neighborWeight: number;
-}
-
-/** One element per fine chunk that is not blank, in the order of the coarse chunks. */
-export interface NativeFineScores {
-  /** Position of its coarse chunk. */
-  readonly parents: Uint32Array;
-  /** Index among the fine chunks of the coarse chunk. */
-  readonly indexes: Uint32Array;
-  readonly lexical: Float32Array;
-  readonly similarities: Float32Array;
-  readonly scores: Float64Array;
-  /** Positions in the other arrays, best first; equal scores in order. */
-  readonly order: Uint32Array;
+  /** Maximum number of fine chunks in the order of their scores; below 2^32. */
+  readonly bestMax: number;
 }
 
 export interface NativeBertOptions {
@@ -188,14 +177,17 @@ export interface NativeText {
   ): Uint8Array;
   /**
    * Scores the fine chunks of coarse chunks, which are given by their blocks of fine terms, the codes of
-   * their fine chunks, and their own scores.
+   * their fine chunks, and their own scores. Returns six numbers per fine chunk that is not blank, in the order
+   * of the coarse chunks: the position of its coarse chunk, its index among the fine chunks of that, its lexical
+   * score, similarity and score. The sixth number of row i is the row of the fine chunk that is best after i
+   * others, equal scores in order; -1 from row `bestMax` on.
    */
   fineChunksScore(
     query: NativeFineQuery,
     terms: readonly Uint8Array[],
     codes: readonly Uint8Array[],
     fused: Float64Array,
-  ): NativeFineScores;
+  ): Float64Array;
   /** Returns one row of `dimensions` floats per text, and the total token count. */
   embeddingRun(
     embedding: EmbeddingHandle,

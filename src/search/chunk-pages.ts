@@ -19,7 +19,7 @@ export async function scorePages(
   const starts = source.reader.readLayout(chunkHit.version)?.pageStarts;
   if (starts === undefined) return [];
   const best = new Map<number, number>();
-  const scores = await scoreFineChunks(source, query, [chunkHit.candidate]);
+  const scores = await scoreFineChunks(source, query, [chunkHit.candidate], 0);
   for (let i = 0; i < scores.length; i += 1) {
     const { index, score } = scores.at(i);
     for (const { page, share } of scorePagesOfFineChunk(

@@ -24,7 +24,7 @@ export interface FineChunkScores {
   readonly length: number;
   /** Returns the fine chunk at a position; they are in the order of their coarse chunks. */
   at(position: number): ScoredFineChunk;
-  /** Returns the best `count` fine chunks, or all, best first. */
+  /** Returns the best `count` fine chunks, or all, best first; not more than `bestMax`. */
   best(count?: number): ScoredFineChunk[];
 }
 
@@ -34,50 +34,78 @@ export interface FineChunkScores {
  */
 const chunkWeights = { parentWeight: 0.5, neighborWeight: 0.45 } as const;
 
+/** Numbers per row of `addon.fineChunksScore`. */
+const rowNumbers = 6;
+
 /**
  * Scores the fine chunks of coarse chunks. Words are weighted by their inverse document frequency among all
  * these chunks, since the shards keep statistics of coarse chunks only; vectors are the 8-bit codes made at
- * ingest.
+ * ingest. `bestMax`: maximum number that `best` returns.
  */
 export async function scoreFineChunks(
   source: Pick<SearchComponents, 'reader'>,
   query: PreparedQuery,
   candidates: readonly Candidate[],
+  bestMax = 0xffffffff,
 ): Promise<FineChunkScores> {
   const found = await readFineChunks(source, query, candidates);
-  const parents = candidates.filter((_, i) => found[i] !== undefined);
-  const data = found.filter((fineChunks) => fineChunks !== undefined);
-  const {
-    parents: parentOf,
-    indexes,
-    lexical,
-    similarities,
-    scores,
-    order,
-  } = addon.fineChunksScore(
+  const parents: Candidate[] = [];
+  const terms: Uint8Array[] = [];
+  const codes: Uint8Array[] = [];
+  for (let i = 0; i < found.length; i += 1) {
+    const fineChunks = found[i];
+    if (fineChunks === undefined) continue;
+    parents.push(candidates[i]!);
+    terms.push(fineChunks.terms);
+    codes.push(fineChunks.codes);
+  }
+  const rows = addon.fineChunksScore(
     {
       ...toFineTerms(query.lexicalQuery),
       ...chunkWeights,
       vector: query.vector,
       lexicalWeight: query.weights.lexical,
       vectorWeight: query.weights.vector,
+      bestMax,
     },
-    data.map(({ terms }) => terms),
-    data.map(({ codes }) => codes),
+    terms,
+    codes,
     Float64Array.from(parents, ({ fused }) => fused),
   );
-  const at = (i: number): ScoredFineChunk => ({
-    candidate: parents[parentOf[i]!]!,
-    index: indexes[i]!,
-    lexical: lexical[i]!,
-    similarity: similarities[i]!,
-    score: scores[i]!,
-  });
-  return {
-    length: scores.length,
-    at,
-    best: (count = scores.length) => Array.from(order.subarray(0, count), at),
-  };
+  return new FineChunkRows(parents, rows, bestMax);
+}
+
+class FineChunkRows implements FineChunkScores {
+  readonly length: number;
+  readonly #parents: readonly Candidate[];
+  readonly #rows: Float64Array;
+  readonly #bestMax: number;
+
+  constructor(parents: readonly Candidate[], rows: Float64Array, bestMax: number) {
+    this.length = rows.length / rowNumbers;
+    this.#parents = parents;
+    this.#rows = rows;
+    this.#bestMax = bestMax;
+  }
+
+  at(position: number): ScoredFineChunk {
+    const rows = this.#rows;
+    const start = position * rowNumbers;
+    return {
+      candidate: this.#parents[rows[start]!]!,
+      index: rows[start + 1]!,
+      lexical: rows[start + 2]!,
+      similarity: rows[start + 3]!,
+      score: rows[start + 4]!,
+    };
+  }
+
+  best(count: number = this.length): ScoredFineChunk[] {
+    const best: ScoredFineChunk[] = [];
+    const end = Math.min(count, this.length, this.#bestMax);
+    for (let i = 0; i < end; i += 1) best.push(this.at(this.#rows[i * rowNumbers + 5]!));
+    return best;
+  }
 }
 
 type FineTerms = Pick<NativeFineQuery, 'prefixes' | 'groups' | 'words'>;

@@ -59,14 +59,15 @@ async function findFineChunks(
   const { request } = query;
   const { parentsWanted, depth } = parentLimits(request.k);
   const candidates = await searchShards(components, query, depth);
+  const poolSize = poolSizeFor(request);
   let parents = await rankBest(components, query, candidates, parentsWanted);
-  let scores = await scoreFineChunks(components, query, parents);
+  let scores = await scoreFineChunks(components, query, parents, poolSize);
   if (scores.length < request.k && candidates.length > parentsWanted) {
     // Short texts have few fine chunks, but each has at least one.
     parents = await rankBest(components, query, candidates, request.k);
-    scores = await scoreFineChunks(components, query, parents);
+    scores = await scoreFineChunks(components, query, parents, poolSize);
   }
-  const best = scores.best(poolSizeFor(request));
+  const best = scores.best(poolSize);
   // Only the texts of the best are needed.
   const chunkHits = await readChunks(components, query, [...new Set(best.map(({ candidate }) => candidate))]);
   return { items: withParents(best, chunkHits), candidates };
