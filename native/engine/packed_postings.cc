@@ -83,8 +83,9 @@ const PackedPostings::Entry* PackedPostings::Find(uint64_t hash) const {
   if (terms_ == 0) return nullptr;
   const uint64_t bucket = BucketOf(hash, bucketBits_);
   const Entry* const end = entries_ + buckets_[bucket + 1];
-  const Entry* const found = std::lower_bound(entries_ + buckets_[bucket], end, hash,
-                                              [](const Entry& entry, uint64_t value) { return entry.hash < value; });
+  // A binary search of so few entries mispredicts more branches.
+  const Entry* found = entries_ + buckets_[bucket];
+  while (found != end && found->hash < hash) found++;
   return found == end || found->hash != hash ? nullptr : found;
 }
 

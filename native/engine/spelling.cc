@@ -13,18 +13,28 @@ namespace {
 constexpr size_t kAhead = 32;
 constexpr uint32_t kBatchesBetweenChecks = 64;
 
-// Words consist of characters of the basic multilingual plane; the caller never passes others.
-void AppendUtf8(char16_t unit, std::string* bytes) {
-  if (unit < 0x80) {
-    bytes->push_back(static_cast<char>(unit));
-  } else if (unit < 0x800) {
-    bytes->push_back(static_cast<char>(0xc0 | unit >> 6));
-    bytes->push_back(static_cast<char>(0x80 | (unit & 0x3f)));
-  } else {
-    bytes->push_back(static_cast<char>(0xe0 | unit >> 12));
-    bytes->push_back(static_cast<char>(0x80 | (unit >> 6 & 0x3f)));
-    bytes->push_back(static_cast<char>(0x80 | (unit & 0x3f)));
+constexpr size_t kUtf8BytesPerUnit = 3;
+
+// Returns the hash of a term. Words consist of characters of the basic multilingual plane; the caller never passes
+// others. `buffer` keeps its memory from one term to the next.
+uint64_t HashOf(const std::u16string& term, std::string* buffer) {
+  if (buffer->size() < term.size() * kUtf8BytesPerUnit) buffer->resize(term.size() * kUtf8BytesPerUnit);
+  char* const start = buffer->data();
+  char* to = start;
+  for (const char16_t unit : term) {
+    if (unit < 0x80) {
+      *to++ = static_cast<char>(unit);
+      continue;
+    }
+    if (unit < 0x800) {
+      *to++ = static_cast<char>(0xc0 | unit >> 6);
+    } else {
+      *to++ = static_cast<char>(0xe0 | unit >> 12);
+      *to++ = static_cast<char>(0x80 | (unit >> 6 & 0x3f));
+    }
+    *to++ = static_cast<char>(0x80 | (unit & 0x3f));
   }
+  return TermHash({start, static_cast<size_t>(to - start)});
 }
 
 uint64_t RowsWith(const ReadSnapshot& readSnapshot, uint64_t hash) {
@@ -50,9 +60,7 @@ class TermLookup {
     if (!status_.ok()) return;
     PendingTerm& pending = pending_[count_++];
     pending.term = term;
-    bytes_.clear();
-    for (const char16_t unit : term) AppendUtf8(unit, &bytes_);
-    pending.hash = TermHash(bytes_);
+    pending.hash = HashOf(term, &buffer_);
     for (const auto& shard : *readSnapshot_.shards) shard->postings().PrefetchSlot(pending.hash);
     if (count_ == kAhead) Flush();
   }
@@ -90,7 +98,7 @@ class TermLookup {
   std::array<PendingTerm, kAhead> pending_;
   size_t count_ = 0;
   uint32_t batches_ = 0;
-  std::string bytes_;
+  std::string buffer_;
 };
 
 // Generates all strings that differ from a form by exactly `edits` edits, each at or after the end of the

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstring>
 
 namespace quarry {
 namespace {
@@ -37,10 +38,17 @@ struct SipState {
   }
 };
 
-// Reads up to eight bytes, little-endian.
-uint64_t WordAt(std::string_view bytes, size_t at) {
+// Reads eight bytes, little-endian.
+uint64_t FullWordAt(std::string_view bytes, size_t at) {
   uint64_t word = 0;
-  for (size_t i = 0; i < 8 && at + i < bytes.size(); i++) {
+  std::memcpy(&word, bytes.data() + at, sizeof word);
+  return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+}
+
+// Reads the last bytes, fewer than eight.
+uint64_t LastWordAt(std::string_view bytes, size_t at) {
+  uint64_t word = 0;
+  for (size_t i = 0; at + i < bytes.size(); i++) {
     word |= uint64_t{static_cast<uint8_t>(bytes[at + i])} << (8 * i);
   }
   return word;
@@ -51,8 +59,8 @@ uint64_t WordAt(std::string_view bytes, size_t at) {
 uint64_t TermHash(std::string_view term) {
   SipState state;
   size_t at = 0;
-  for (; at + 8 <= term.size(); at += 8) state.Absorb(WordAt(term, at));
-  state.Absorb(WordAt(term, at) | uint64_t{term.size() & 0xff} << 56);
+  for (; at + 8 <= term.size(); at += 8) state.Absorb(FullWordAt(term, at));
+  state.Absorb(LastWordAt(term, at) | uint64_t{term.size() & 0xff} << 56);
   state.v2 ^= 0xff;
   for (int i = 0; i < 4; i++) state.Round();
   return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
