@@ -6,14 +6,16 @@ import type {
   ChunkTaskResult,
   TimedChunkResult,
 } from '../src/chunking/chunk-task.ts';
-import { packResults } from '../src/chunking/pack-results.ts';
+import { arraysOf, packResults } from '../src/chunking/pack-results.ts';
 import { packChunks } from '../src/chunking/packed-chunks.ts';
 import { prepareDocument } from '../src/chunking/prepare-document.ts';
+import { storeChunks } from '../src/chunking/store-chunks.ts';
 import { setNiceness } from '../src/core/niceness.ts';
 import { denyConnections } from '../src/egress/deny-connections.ts';
 import { embedChunks } from '../src/models/chunk-vectors.ts';
 import { ModelCache } from '../src/models/model-cache.ts';
 import { isModelRemoved, openEmbedder, toModelKey } from '../src/models/registry.ts';
+import { encodeChunk } from '../src/storage/chunks.ts';
 import { analyzeChunks, packTerms } from '../src/text/terms.ts';
 
 denyConnections();
@@ -55,10 +57,10 @@ const packedChunksMin = 64;
 
 /** A document sent alone may be long: its blocks are transferred as they are. */
 function packSingle({ result, ms }: TimedChunkResult): TransferableReply {
-  const { chunks, terms, fineTerms, spans, vectors, codes } = result;
+  const { chunks, terms, fineTerms, spans, vectors, codes, stored } = result;
   const packed = chunks.length < packedChunksMin ? [] : packChunks(chunks);
   const transferred = { ...result, chunks: packed.length === 0 ? chunks : [] };
-  const arrays = [terms, fineTerms, spans, vectors, codes, ...packed];
+  const arrays = [terms, fineTerms, spans, vectors, codes, ...arraysOf(stored), ...packed];
   const transferList = arrays.map(({ buffer }) => buffer as ArrayBuffer);
   return { outcomes: [{ result: transferred, packed, ms }], transferList };
 }
@@ -87,11 +89,12 @@ function analyze(...parameters: Parameters<typeof analyzeChunks>) {
 
 async function prepare(task: ChunkTask): Promise<ChunkTaskResult> {
   if (task.model === null) return prepareDocument(task, { ...noEmbedder, analyze });
-  return models.use(task.model, (embedder) =>
+  const result = await models.use(task.model, (embedder) =>
     prepareDocument(task, {
       dimensions: embedder.dimensions,
       analyze,
       embed: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
     }),
   );
+  return storeChunks(result, encodeChunk);
 }

@@ -39,9 +39,26 @@ export interface ChunkReply extends TimedChunkResult {
 /** Result or error for one document of a batch. */
 export type ChunkOutcome = ChunkReply | { readonly error: unknown };
 
+/** The chunks of a document in the form in which they are stored. */
+export interface StoredChunks {
+  /** Records of all chunks, concatenated; see `encodeChunk` of storage/chunks.ts. */
+  readonly records: Uint8Array;
+  /** Per chunk: where its record ends, and where its part of `codes` and of `fineTerms` ends. */
+  readonly ends: Uint32Array;
+  /** Per chunk: its start in the document text, in code points. */
+  readonly starts: Uint32Array;
+  /** Index of the chunk of each row. */
+  readonly chunkOfRow: Uint32Array;
+  /** Languages of the chunks, without duplicates. */
+  readonly languages: readonly string[];
+}
+
 /** Large data lies in few blocks of memory, which move between threads without a copy. */
 export interface ChunkTaskResult {
+  /** Empty if the result has `stored`. */
   readonly chunks: readonly AnalyzedChunk[];
+  /** Present if the worker embedded the chunks, which no other component needs then. */
+  readonly stored?: StoredChunks;
   readonly pageStarts: ChunkedDocument['pageStarts'];
   /** Length of the document text in code points. */
   readonly length: number;

@@ -1,10 +1,15 @@
-import type { ChunkTaskResult } from './chunk-task.ts';
+import type { ChunkTaskResult, StoredChunks } from './chunk-task.ts';
 
 /** Start alignment of each array, in bytes: a multiple of the size of every element type. */
 const alignment = 8;
 
 function alignBytes(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
+}
+
+/** Returns the arrays of a result in its stored form. */
+export function arraysOf(stored: StoredChunks | undefined): (Uint8Array | Uint32Array)[] {
+  return stored === undefined ? [] : [stored.records, stored.ends, stored.starts, stored.chunkOfRow];
 }
 
 /**
@@ -15,8 +20,10 @@ export function packResults(results: readonly ChunkTaskResult[]): {
   readonly results: ChunkTaskResult[];
   readonly block: ArrayBuffer;
 } {
-  const sizes = results.flatMap(({ terms, fineTerms, spans, vectors, codes }) =>
-    [terms, fineTerms, spans, vectors, codes].map((array) => alignBytes(array.byteLength)),
+  const sizes = results.flatMap(({ terms, fineTerms, spans, vectors, codes, stored }) =>
+    [terms, fineTerms, spans, vectors, codes, ...arraysOf(stored)].map((array) =>
+      alignBytes(array.byteLength),
+    ),
   );
   const block = new ArrayBuffer(sizes.reduce((sum, bytes) => sum + bytes, 0));
   let offset = 0;
@@ -29,6 +36,16 @@ export function packResults(results: readonly ChunkTaskResult[]): {
     offset += alignBytes(numbers.byteLength);
     return copy;
   };
+  const packStored = (stored: StoredChunks): StoredChunks => ({
+    ...stored,
+    records: copyIntoBlock(stored.records, (at) => new Uint8Array(block, at, stored.records.length)),
+    ends: copyIntoBlock(stored.ends, (at) => new Uint32Array(block, at, stored.ends.length)),
+    starts: copyIntoBlock(stored.starts, (at) => new Uint32Array(block, at, stored.starts.length)),
+    chunkOfRow: copyIntoBlock(
+      stored.chunkOfRow,
+      (at) => new Uint32Array(block, at, stored.chunkOfRow.length),
+    ),
+  });
   return {
     results: results.map((result) => ({
       ...result,
@@ -37,6 +54,7 @@ export function packResults(results: readonly ChunkTaskResult[]): {
       spans: copyIntoBlock(result.spans, (at) => new Uint32Array(block, at, result.spans.length)),
       vectors: copyIntoBlock(result.vectors, (at) => new Float32Array(block, at, result.vectors.length)),
       codes: copyIntoBlock(result.codes, (at) => new Uint8Array(block, at, result.codes.length)),
+      ...(result.stored === undefined ? {} : { stored: packStored(result.stored) }),
     })),
     block,
   };

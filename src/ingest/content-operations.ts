@@ -1,6 +1,6 @@
 import { shardOf } from '../index/shard-of.ts';
 import type { VersionChange } from '../index/version-publisher.ts';
-import type { Layout, NewChunk } from '../storage/chunks.ts';
+import type { Layout } from '../storage/chunks.ts';
 import { type Collection, type Collections, ownVectors } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
@@ -10,7 +10,8 @@ import type { WriteOperation } from '../storage/store.ts';
 import type { DocumentEvent } from './document-event.ts';
 
 export interface ChunkedContent {
-  readonly chunks: readonly NewChunk[];
+  /** Records of the chunks; see `encodeChunk`. */
+  readonly chunks: readonly Uint8Array[];
   /** 8-bit vectors of the fine chunks, per coarse chunk; undefined for a chunk without vectors. */
   readonly codes: readonly (Uint8Array | undefined)[];
   /** Terms of the fine chunks, per coarse chunk; undefined for a blank chunk. */
@@ -18,6 +19,7 @@ export interface ChunkedContent {
   readonly layout: Layout;
   readonly block: IndexBlock;
   readonly languages: readonly string[];
+  readonly fineChunks: number;
   readonly tokens: { readonly content: number; readonly embedding: number };
   readonly timeTakenMs: number;
 }
@@ -35,9 +37,6 @@ export interface ContentOperationsOptions {
   /** Returns operations that count an event, to be included in the write that causes it. */
   readonly count: (event: DocumentEvent) => WriteOperation[];
 }
-
-/** Numbers per fine chunk in `NewChunk.spans`. */
-const numbersPerSpan = 4;
 
 /** The store operations for the chunks, vectors and terms of documents. Writes nothing itself. */
 export class ContentOperations {
@@ -61,7 +60,7 @@ export class ContentOperations {
     for (const [i, chunk] of chunks.entries()) {
       const codesOfChunk = codes[i];
       const termsOfChunk = fineTerms[i];
-      const entries = [contents.chunks.put(documentId, i, chunk)];
+      const entries = [contents.chunks.putRecord(documentId, i, chunk)];
       if (codesOfChunk !== undefined)
         entries.push(contents.blocks.putCodes(documentId, i, codesOfChunk, block.generation));
       if (termsOfChunk !== undefined) entries.push(contents.blocks.putFineTerms(documentId, i, termsOfChunk));
@@ -98,9 +97,7 @@ export class ContentOperations {
         contentTokens: sum(({ content }) => content.tokens.content),
         embeddingTokens: sum(({ content }) => content.tokens.embedding),
         coarseChunks: sum(({ content }) => content.chunks.length),
-        fineChunks: sum(({ content }) =>
-          content.chunks.reduce((count, { spans }) => count + spans.length / numbersPerSpan, 0),
-        ),
+        fineChunks: sum(({ content }) => content.fineChunks),
         timeTakenMs: sum(({ content }) => content.timeTakenMs),
       }),
     ];

@@ -1,4 +1,5 @@
 import type { ChunkTask, ChunkTaskResult } from '../chunking/chunk-task.ts';
+import { encodeParts, firstFineTerms, numbersPerSpan, storedParts } from '../chunking/store-chunks.ts';
 import { assertDefined } from '../core/assert.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
@@ -11,7 +12,7 @@ import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
 import type { PackedParseOutcome, PageImages, ParseTask } from '../parsing/process/parse-task.ts';
 import type { Blobs } from '../storage/blobs.ts';
-import type { Layout, NewChunk } from '../storage/chunks.ts';
+import { encodeChunk, type Layout } from '../storage/chunks.ts';
 import type { Contents } from '../storage/content.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import type { IndexBlock } from '../storage/index-blocks.ts';
@@ -67,8 +68,6 @@ export interface IngestStepsOptions {
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }
 
-/** Numbers per fine chunk in the spans of a result. */
-const numbersPerSpan = 4;
 /** Code points between two pages of the document text. */
 const separatorLength = 2;
 
@@ -296,61 +295,41 @@ async function toContent(
   { id: model, generation }: DocumentModel,
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<Omit<ChunkedContent, 'layout' | 'timeTakenMs'>> {
-  const { spans, vectors, dimensions, terms, tokens } = result;
-  const codeBytes = result.codes.length / Math.max(1, countFineChunks(result.chunks));
-  const chunks: NewChunk[] = [];
+  const { vectors, dimensions, terms, tokens, stored } = result;
+  const chunkOfRow = stored?.chunkOfRow ?? Uint32Array.from(rowsOf(result));
+  const chunks: Uint8Array[] = [];
   const codes: (Uint8Array | undefined)[] = [];
   const fineTerms: (Uint8Array | undefined)[] = [];
-  const nextFineTerms = readFineTerms(result);
-  let span = 0;
   let code = 0;
-  const rows: number[] = [];
-  const languages = new Set<string>();
-  for (const [i, { children, ...chunk }] of result.chunks.entries()) {
+  let fine = firstFineTerms(chunkOfRow.length);
+  const parts = stored === undefined ? encodeParts(result, encodeChunk) : storedParts(stored);
+  for (const { record, codesEnd, fineTermsEnd } of parts) {
     const pause = yieldToEventLoop();
     if (pause !== null) await pause;
-    if (!chunk.blank) rows.push(i);
-    if (chunk.language !== null) languages.add(chunk.language);
-    chunks.push({ ...chunk, spans: spans.subarray(span, span + children * numbersPerSpan) });
-    span += children * numbersPerSpan;
-    const bytes = chunk.blank ? 0 : children * codeBytes;
-    codes.push(bytes === 0 ? undefined : result.codes.subarray(code, code + bytes));
-    code += bytes;
-    fineTerms.push(chunk.blank ? undefined : nextFineTerms());
+    chunks.push(record);
+    codes.push(codesEnd === code ? undefined : result.codes.subarray(code, codesEnd));
+    // A block is never empty.
+    fineTerms.push(fineTermsEnd === fine ? undefined : result.fineTerms.subarray(fine, fineTermsEnd));
+    code = codesEnd;
+    fine = fineTermsEnd;
   }
-  const chunkOfRow = Uint32Array.from(rows);
   return {
     chunks,
     codes,
     fineTerms,
     block: { rowCount: chunkOfRow.length, dimensions, model, generation, vectors, terms, chunkOfRow },
-    languages: [...languages],
+    languages: stored?.languages ?? [...new Set(result.chunks.flatMap(({ language }) => language ?? []))],
+    fineChunks: result.spans.length / numbersPerSpan,
     tokens,
   };
 }
 
-/** Returns a function that returns the fine terms of each chunk that is not blank, in order. */
-function readFineTerms({ fineTerms, chunks }: ChunkTaskResult): () => Uint8Array {
-  const rows = chunks.reduce((count, { blank }) => count + (blank ? 0 : 1), 0);
-  const view = new DataView(fineTerms.buffer, fineTerms.byteOffset, fineTerms.byteLength);
-  let row = 0;
-  let start = rows * Uint32Array.BYTES_PER_ELEMENT;
-  return () => {
-    const end = start + view.getUint32(row * Uint32Array.BYTES_PER_ELEMENT, true);
-    const bytes = fineTerms.subarray(start, end);
-    start = end;
-    row += 1;
-    return bytes;
-  };
-}
-
-/** Returns the number of searchable fine chunks: those of blank chunks do not count. */
-function countFineChunks(chunks: ChunkTaskResult['chunks']): number {
-  return chunks.reduce((sum, { blank, children }) => sum + (blank ? 0 : children), 0);
+function rowsOf({ chunks }: ChunkTaskResult): number[] {
+  return chunks.flatMap(({ blank }, i) => (blank ? [] : i));
 }
 
 function toLayout(
-  { chunks, pageStarts, length }: ChunkTaskResult,
+  { chunks, stored, pageStarts, length }: ChunkTaskResult,
   { unordered, headings, title, language, warnings }: ParsedHead,
   { textBytes }: DocumentRecord,
 ): Layout {
@@ -367,6 +346,6 @@ function toLayout(
     warnings,
     pageStarts: Uint32Array.from(pageStarts),
     pageLengths,
-    chunkStarts: Uint32Array.from(chunks, (chunk) => chunk.start),
+    chunkStarts: stored?.starts ?? Uint32Array.from(chunks, ({ start }) => start),
   };
 }

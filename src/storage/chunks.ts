@@ -70,6 +70,11 @@ const chunkCodec = recordCodec<PackedChunk>();
 /** Maximum number of chunks per part of a text. */
 const partChunksMax = 32;
 
+/** Returns the value of a chunk in the store. */
+export function encodeChunk({ spans, ...chunk }: NewChunk): Uint8Array {
+  return chunkCodec.encode({ ...chunk, children: asBytes(spans) });
+}
+
 /** Chunks of documents; they cover the text of a document exactly. */
 export class Chunks {
   readonly #store: Store;
@@ -78,9 +83,13 @@ export class Chunks {
     this.#store = store;
   }
 
-  put(documentId: string, index: number, { spans, ...chunk }: NewChunk): WriteOperation {
-    const packed = chunkCodec.encode({ ...chunk, children: asBytes(spans) });
-    return contentTable.put([documentId, parts.chunk, index], packed);
+  put(documentId: string, index: number, chunk: NewChunk): WriteOperation {
+    return this.putRecord(documentId, index, encodeChunk(chunk));
+  }
+
+  /** `record`: the result of `encodeChunk`. */
+  putRecord(documentId: string, index: number, record: Uint8Array): WriteOperation {
+    return contentTable.put([documentId, parts.chunk, index], record);
   }
 
   /** Write this with or after the last chunk: it marks the chunk step as complete. */
@@ -109,7 +118,7 @@ export class Chunks {
   /** Returns chunks in the order of `keys`; undefined if a document was deleted meanwhile. */
   read(keys: readonly ChunkKey[]): (StoredChunk | undefined)[] {
     return readChunkParts(this.#store, keys, [parts.chunk]).map((bytes) =>
-      bytes === undefined ? undefined : unpackChunk(bytes),
+      bytes === undefined ? undefined : decodeChunk(bytes),
     );
   }
 
@@ -122,7 +131,7 @@ export class Chunks {
     // An interrupted attempt may have left chunks after the last one.
     const lt = contentTable.keyOf(documentId, parts.chunk, layout.chunkStarts.length);
     for await (const { value } of contentTable.range(this.#store, [documentId, parts.chunk], { lt }))
-      if (texts.push(unpackChunk(value).text) === partChunksMax) {
+      if (texts.push(decodeChunk(value).text) === partChunksMax) {
         textPieces.push(texts.join(''));
         texts = [];
       }
@@ -205,7 +214,8 @@ export function findChunkAt(starts: Uint32Array, offset: number): number {
   return Math.max(0, low - 1);
 }
 
-function unpackChunk(bytes: Uint8Array): StoredChunk {
+/** Returns the chunk of a record. */
+export function decodeChunk(bytes: Uint8Array): StoredChunk {
   const { children, ...rest } = chunkCodec.decode(bytes);
   const packed = asUint32(children);
   const spans: FineChunkSpan[] = [];

@@ -6,6 +6,7 @@ import { BackgroundScheduler } from '../../src/core/async/background-scheduler.t
 import { systemClock } from '../../src/core/clock.ts';
 import { IngestSteps } from '../../src/ingest/ingest-steps.ts';
 import { quantize } from '../../src/models/quantization.ts';
+import { decodeChunk } from '../../src/storage/chunks.ts';
 import { Contents } from '../../src/storage/content.ts';
 import type { DocumentRecord } from '../../src/storage/documents.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
@@ -60,16 +61,16 @@ async function steps(onEmbed: (texts: readonly string[]) => void) {
 t.test('a long document is embedded in bounded runs, and every chunk has its own vectors', async (t) => {
   const runs: number[] = [];
   const { ingestSteps, record } = await steps((texts) => runs.push(texts.length));
-  const { block, chunks, codes, layout } = await ingestSteps.chunk(record, new AbortController().signal);
+  const content = await ingestSteps.chunk(record, new AbortController().signal);
+  const { block, codes, layout } = content;
+  const chunks = content.chunks.map(decodeChunk);
   t.ok(Math.max(...runs) <= 2_048 && runs.length > 3, `runs of ${runs}`);
   const rows = chunks.flatMap(({ blank }, i) => (blank ? [] : [i]));
   t.ok(rows.length < chunks.length, 'there is a blank chunk');
   t.same([...block.chunkOfRow], rows);
   t.same(block.vectors, letterVectors(rows.map((i) => `${chunks[i]!.prefix}\n\n${chunks[i]!.text}`)).vectors);
-  for (const [i, { text, spans, blank }] of chunks.entries()) {
-    const children = Array.from({ length: spans.length / 4 }, (_, child) =>
-      text.slice(spans[4 * child], spans[4 * child + 1]),
-    );
+  for (const [i, { text, children: spans, blank }] of chunks.entries()) {
+    const children = spans.map(({ start, end }) => text.slice(start, end));
     t.equal(children.join(''), text, `precise chunks tile chunk ${i}`);
     t.same(
       codes[i],

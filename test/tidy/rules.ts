@@ -21,6 +21,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'storage',
     'index',
     'chunking/packed-chunks',
+    'chunking/store-chunks',
     'type:chunking',
     'type:models',
     'type:parsing',
@@ -60,7 +61,13 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   app: ['*'],
   workers: [
     ...['core', 'parsing', 'chunking', 'models', 'text'],
-    ...['http/json-body', 'requests', 'egress/deny-connections', 'accounts/password-strength'],
+    ...[
+      'http/json-body',
+      'requests',
+      'storage/chunks',
+      'egress/deny-connections',
+      'accounts/password-strength',
+    ],
   ],
   bench: [
     ...['core', 'eval', 'text', 'models', 'chunking', 'parsing', 'storage', 'index', 'ingest', 'auth'],
