@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { IndexDescription } from '../core/index-description.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ChangeLog, LiveVersions } from '../storage/changes.ts';
 import { type Collection, type Collections, getGeneration } from '../storage/collections.ts';
@@ -32,16 +33,6 @@ export interface IndexesOptions {
   /** Milliseconds that replaced shards stay open, for queries that began before the replacement. */
   readonly retireMs: number;
   readonly logger: Logger;
-}
-
-/** Size and state of an index. */
-export interface IndexDescription {
-  readonly state: 'ready' | 'loading' | 'repairing';
-  /** Chunks that search finds, and those of removed versions that are not yet compacted away. */
-  readonly rows: number;
-  readonly deadRows: number;
-  readonly memoryBytes: number;
-  readonly diskBytes: number;
 }
 
 const emptyDescription = { rows: 0, deadRows: 0, memoryBytes: 0, diskBytes: 0 } as const;

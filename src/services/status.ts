@@ -1,4 +1,4 @@
-import type { IndexDescription } from '../index/indexes.ts';
+import type { IndexDescription } from '../core/index-description.ts';
 import type { ParsingDocument } from '../ingest/job-runner.ts';
 import type { ModelChangeProgress } from '../ingest/model-change-run.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';

@@ -18,7 +18,7 @@ import {
   type QueryDefaults,
   updateCollection,
 } from '../server/retrieval.ts';
-import { useAsyncAction } from '../server/use-async-action.ts';
+import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 
 /** Model of collections whose vectors the caller sends. */
 const ownVectors = 'own';
@@ -110,31 +110,7 @@ function ModelForm({ name, status, onChanged }: ModelFormProps) {
   if (current === ownVectors)
     return <p class="hint">You send the vectors of this collection with its documents and queries.</p>;
   if (change !== undefined)
-    return (
-      <div class="bulk-fields" role="status">
-        <p>
-          Changing the model from <strong>{current}</strong> to <strong>{change.embedding_model}</strong>.
-          Queries use the old model until all documents have new vectors.
-        </p>
-        <div class="bulk-progress">
-          <progress
-            max={Math.max(1, change.num_documents)}
-            value={change.num_documents_done}
-            aria-label="Documents with new vectors"
-          />
-          <span class="muted number">
-            {formatCount(change.num_documents_done)} of {formatCount(change.num_documents)}
-          </span>
-        </div>
-        {change.waiting_for !== undefined && <p class="note warning">{change.waiting_for}</p>}
-        <ErrorMessage error={submission.error} />
-        <div class="row">
-          <Button onClick={submission.start} busy={submission.isBusy}>
-            Cancel the change
-          </Button>
-        </div>
-      </div>
-    );
+    return <ModelChangeProgress current={current} change={change} cancellation={submission} />;
   const names = models.data?.embedding_models ?? [];
   return (
     <form
@@ -167,6 +143,40 @@ function ModelForm({ name, status, onChanged }: ModelFormProps) {
         </div>
       )}
     </form>
+  );
+}
+
+interface ModelChangeProgressProps {
+  readonly current: string;
+  readonly change: NonNullable<StatusResponse['model_changes']>[number];
+  readonly cancellation: AsyncAction;
+}
+
+function ModelChangeProgress({ current, change, cancellation }: ModelChangeProgressProps) {
+  return (
+    <div class="bulk-fields" role="status">
+      <p>
+        Changing the model from <strong>{current}</strong> to <strong>{change.embedding_model}</strong>.
+        Queries use the old model until all documents have new vectors.
+      </p>
+      <div class="bulk-progress">
+        <progress
+          max={Math.max(1, change.num_documents)}
+          value={change.num_documents_done}
+          aria-label="Documents with new vectors"
+        />
+        <span class="muted number">
+          {formatCount(change.num_documents_done)} of {formatCount(change.num_documents)}
+        </span>
+      </div>
+      {change.waiting_for !== undefined && <p class="note warning">{change.waiting_for}</p>}
+      <ErrorMessage error={cancellation.error} />
+      <div class="row">
+        <Button onClick={cancellation.start} busy={cancellation.isBusy}>
+          Cancel the change
+        </Button>
+      </div>
+    </div>
   );
 }
 

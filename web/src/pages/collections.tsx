@@ -186,34 +186,42 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
           title: 'Actions',
           isActions: true,
           width: '5rem',
-          cell: (name) => (
-            <Menu class="at-end" name={`Actions for ${name}`} label={<Icon name="more" />}>
-              <ul>
-                <li>
-                  <a href={documentsUrl(name)}>Documents</a>
-                </li>
-                <li>
-                  <a href={uploadUrl(name)}>Upload</a>
-                </li>
-                <li>
-                  <a href={searchUrl(name)}>Search</a>
-                </li>
-                <li>
-                  <button type="button" onClick={() => onSettings(name)}>
-                    Details and settings…
-                  </button>
-                </li>
-                <li class="apart">
-                  <button type="button" class="danger" onClick={() => onDelete(name)}>
-                    Delete…
-                  </button>
-                </li>
-              </ul>
-            </Menu>
-          ),
+          cell: (name) => <CollectionMenu name={name} onDelete={onDelete} onSettings={onSettings} />,
         },
       ]}
     />
+  );
+}
+
+function CollectionMenu({
+  name,
+  onDelete,
+  onSettings,
+}: Omit<CollectionTableProps, 'names'> & { readonly name: string }) {
+  return (
+    <Menu class="at-end" name={`Actions for ${name}`} label={<Icon name="more" />}>
+      <ul>
+        <li>
+          <a href={documentsUrl(name)}>Documents</a>
+        </li>
+        <li>
+          <a href={uploadUrl(name)}>Upload</a>
+        </li>
+        <li>
+          <a href={searchUrl(name)}>Search</a>
+        </li>
+        <li>
+          <button type="button" onClick={() => onSettings(name)}>
+            Details and settings…
+          </button>
+        </li>
+        <li class="apart">
+          <button type="button" class="danger" onClick={() => onDelete(name)}>
+            Delete…
+          </button>
+        </li>
+      </ul>
+    </Menu>
   );
 }
 
