@@ -32,6 +32,7 @@ import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
+import { openTracer } from './tracing.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
 
@@ -71,6 +72,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
   const certificates = await openCertificates(settings, { clock, logger, metrics });
+  const tracer = openTracer(settings, resources, { egress, logger, metrics });
   const data = await openData(settings, resources, logger);
   const backups = openBackups(settings, resources, { data, logger, metrics });
   const components = buildAccountComponents(settings, data, {
@@ -80,7 +82,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   });
   registerClosers(resources, components);
   const { organizations, keys } = components;
-  const inputs = { data, organizations, egress, logger, metrics };
+  const inputs = { data, organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
@@ -93,7 +95,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
     ...{ data, backups, tools, components, services, accounts, pipeline, pools, quotas },
-    ...{ progress, egress, metrics, logger, certificates },
+    ...{ progress, egress, metrics, logger, certificates, tracer },
     payments: payments.state,
   });
   const listening = await openListeners(settings, resources, { requestHandler, certificates, logger });

@@ -44,6 +44,7 @@ export async function checkRestored(
     egress: createEgress(settings),
     logger,
     metrics: new Metrics(),
+    tracer: null,
   });
   const search = buildSearch(settings, storage, pipeline);
   const total = { collections: 0, documents: 0, searches: 0 };

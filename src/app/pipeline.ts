@@ -31,6 +31,7 @@ import { hasPageImages } from '../parsing/process/parse-task.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { Search } from '../search/search.ts';
 import { getGeneration, hasOwnVectors, ownVectors, type VectorSet } from '../storage/collections.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { type Pools, type Storage, toParseLimits } from './storage.ts';
 
@@ -45,6 +46,7 @@ interface PipelineDependencies {
   readonly reranker: FeatureReranker;
   readonly catalog: ModelCatalog;
   readonly logger: Logger;
+  readonly tracer: Tracer | null;
   /** Whether log lines may contain texts of documents. */
   readonly mayLogContent: () => boolean;
 }
@@ -98,7 +100,7 @@ const indexingDocumentsPerThread = 32;
 
 /** Builds the components that documents and queries pass through between the services and the shards. */
 export async function buildPipeline(settings: Settings, dependencies: PipelineDependencies) {
-  const { storage, pools, embedder, reranker, catalog, logger, mayLogContent } = dependencies;
+  const { storage, pools, embedder, reranker, catalog, logger, tracer, mayLogContent } = dependencies;
   const { store, space } = storage;
   const models = new ModelRunner(pools, reranker, catalog, (model, error) => {
     logger.error({ model, error: describedError(error, mayLogContent()) }, 'model failed');
@@ -127,6 +129,7 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     clock,
     backgroundScheduler,
     logger,
+    tracer,
     mayLogContent,
     parallel: ingestParallelism(settings),
   });

@@ -21,6 +21,7 @@ import { routes } from '../http/routes/routes.ts';
 import type { Services } from '../http/services.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { AccountComponents } from './accounts.ts';
 import { type Backups, describeBackups } from './backups.ts';
 import { describeCertificate } from './certificates.ts';
@@ -65,6 +66,7 @@ interface RequestHandlerDependencies {
   readonly logger: Logger;
   readonly payments: () => PaymentsReadiness | null;
   readonly certificates: CertificateMonitor | null;
+  readonly tracer: Tracer | null;
 }
 
 export function buildRequestHandler(
@@ -117,6 +119,7 @@ export function buildRequestHandler(
       });
     },
     metrics,
+    tracer: dependencies.tracer,
     settings: requestHandlerSettings(settings),
     logger,
     clock,

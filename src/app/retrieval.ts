@@ -20,6 +20,7 @@ import { ParserProcessRegistry } from '../parsing/process/parser-process-registr
 import { openToolEnvironment, type ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { findOptionalTools } from '../parsing/tools/optional-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { createModelFolderWatcher, openModelCatalog } from './models.ts';
 import { buildPipeline } from './pipeline.ts';
 import type { ResourceStack } from './resource-stack.ts';
@@ -34,13 +35,14 @@ interface RetrievalDependencies {
   readonly egress: Egress;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracer: Tracer | null;
 }
 
 /** `resources` closes the opened components in reverse order. */
 export async function openRetrieval(
   settings: Settings,
   resources: ResourceStack,
-  { data, organizations, egress, logger, metrics }: RetrievalDependencies,
+  { data, organizations, egress, logger, metrics, tracer }: RetrievalDependencies,
 ) {
   const isOrganizationDeleted = (id: string) => organizations.find(id) === undefined;
   const storage = await buildStorage(settings, data, { isOrganizationDeleted, logger });
@@ -70,6 +72,7 @@ export async function openRetrieval(
     reranker,
     catalog,
     logger,
+    tracer,
     mayLogContent,
   });
   const { ingest, modelChanges, memory } = pipeline;

@@ -8,6 +8,7 @@ import { resourceSettings } from './schema/resources.ts';
 import { serverSettings } from './schema/server.ts';
 import { threadSettings } from './schema/threads.ts';
 import { tierSettings } from './schema/tiers.ts';
+import { tracingSettings } from './schema/tracing.ts';
 import type { Setting, SettingValue } from './setting.ts';
 
 /**
@@ -19,6 +20,7 @@ const settingTable = {
   ...serverSettings,
   ...resourceSettings,
   ...backupSettings,
+  ...tracingSettings,
   ...threadSettings,
   ...parsingSettings,
   ...modelSettings,

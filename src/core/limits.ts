@@ -62,6 +62,14 @@ export const limits = {
   chunkBuffersFreeMax: 16,
   /** Receive buffer of a connection; equals the default maximum of Linux. */
   receiveBufferBytes: 212_992,
+  /** Traces: spans that wait for export, spans per request to the collector, spans per trace. */
+  spansQueuedMax: 8_192,
+  spansPerExportMax: 512,
+  spansPerTraceMax: 64,
+  tracesRequestedPerSecondMax: 100,
+  spanExportMs: 5_000,
+  spanExportMsMax: 10_000,
+  spanCloseMsMax: 2_000,
   /** Lines of the slow-query log per second, and UTF-16 code units of a query in one. */
   slowQueryLinesPerSecondMax: 10,
   slowQueryTextUnitsMax: 500,

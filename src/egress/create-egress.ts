@@ -32,6 +32,7 @@ function configuredHosts(settings: Settings): AllowedHost[] {
     ...(settings.stripeSecretKey === null ? [] : toAllowedHosts('payments', [settings.stripeApiBase])),
     ...toAllowedHosts('AWS Marketplace', awsUrls(settings)),
     ...(settings.vercelClientId === null ? [] : toAllowedHosts('Vercel', [settings.vercelApiUrl])),
+    ...toAllowedHosts('traces', [settings.traceEndpoint]),
     ...parseExtraHosts(settings.egressHosts),
   ];
   const names = allHosts.map(({ host, port }) => `${host} ${port}`);

@@ -7,6 +7,7 @@ import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { OrganizationPrincipal, Principal } from '../schemas/principal.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { Dashboard } from './dashboard.ts';
 import type { LargeBodyReader } from './large-body-reader.ts';
 import type { OriginSettings } from './origin.ts';
@@ -87,6 +88,8 @@ export interface RequestHandlerOptions {
   readonly notReadyReason: () => string | null;
   readonly readiness: () => Readiness;
   readonly dashboard: Dashboard;
+  /** Null or absent: no request is traced. */
+  readonly tracer?: Pick<Tracer, 'startRequest'> | null;
   readonly metrics: Metrics;
   readonly settings: RequestHandlerSettings;
   readonly logger: Logger;

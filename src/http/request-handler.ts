@@ -1,6 +1,7 @@
 import { ConcurrencyLimiter } from '../admission/concurrency-limiter.ts';
 import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import { UploadLimiter } from '../admission/upload-limiter.ts';
+import type { RecordedTrace } from '../tracing/tracer.ts';
 import { bodySize, type Exchange, type Reply } from './exchange.ts';
 import type { ListenerName } from './listen-error.ts';
 import { Pages } from './pages.ts';
@@ -85,6 +86,7 @@ export class RequestHandler {
     const defaults = exchange.isSecure ? secureHeaders : this.#defaultHeaders;
     const headers: Record<string, string> = Object.assign({}, defaults, reply.headers);
     headers['x-request-id'] = requestId;
+    if (context.trace !== null) headers.traceresponse = context.trace.responseHeader;
     const { status, body, cookies = [] } = reply;
     try {
       return await exchange.reply({ status, headers, cookies, body, headersOnly, close });
@@ -94,15 +96,38 @@ export class RequestHandler {
     }
   }
 
-  #recordCompletion({ requestId, receivedAt, route }: RequestContext, sent: Reply | null): void {
+  #recordCompletion(context: RequestContext, sent: Reply | null): void {
+    const { requestId, receivedAt, route } = context;
     const { logger, clock } = this.#components.options;
     const status = sent?.status ?? clientDisconnectedStatus;
     const replyBytes = sent ? bodySize(sent.body) : 0;
     const operation = route?.operation ?? 'none';
     const milliseconds = clock.monotonic() - receivedAt;
     this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });
+    if (context.trace !== null) endTrace(context.trace, context, status);
     logger.debug({ requestId, operation, status, milliseconds, replyBytes }, 'request');
   }
+}
+
+/** The path is not recorded: it can contain the path of a document. */
+function endTrace(
+  trace: RecordedTrace,
+  { exchange, requestId, route, principal }: RequestContext,
+  status: number,
+) {
+  const operation = route?.operation ?? 'none';
+  trace.end({
+    name: operation,
+    kind: 'server',
+    attributes: {
+      'http.request.method': exchange.method,
+      ...(route === null ? {} : { 'http.route': route.path }),
+      'http.response.status_code': status,
+      'quarry.request_id': requestId,
+      ...(principal?.kind === 'organization' ? { 'quarry.organization_id': principal.organizationId } : {}),
+    },
+    isError: status >= 500,
+  });
 }
 
 /** Returns null when the client has disconnected. */

@@ -6,6 +6,7 @@ import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import { countTexts, type Texts } from '../core/packed-texts.ts';
+import type { Trace } from '../core/trace.ts';
 import type { Indexes } from '../index/indexes.ts';
 import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
@@ -125,10 +126,14 @@ export class IngestSteps {
   }
 
   /** Splits the stored pages into chunks, analyzes them and embeds them at both granularities. */
-  async chunk(record: DocumentRecord, signal: AbortSignal): Promise<ChunkedContent> {
+  async chunk(
+    record: DocumentRecord,
+    signal: AbortSignal,
+    trace: Trace | null = null,
+  ): Promise<ChunkedContent> {
     // Checked first, to avoid work that would have to be repeated.
     const model = this.#options.getModel(record.collectionId);
-    return this.#chunkParsed(record, { ...(await this.#readParsed(record)), model, signal });
+    return this.#chunkParsed(record, { ...(await this.#readParsed(record)), model, signal, trace });
   }
 
   /**
@@ -147,7 +152,7 @@ export class IngestSteps {
     );
     const chunking = documents.map(async ({ record, signal }, i) => {
       const found = parsed[i];
-      return found === undefined ? null : this.#chunkParsed(record, { ...found, model, signal });
+      return found === undefined ? null : this.#chunkParsed(record, { ...found, model, signal, trace: null });
     });
     const outcomes = await Promise.allSettled(chunking);
     return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : null));
@@ -160,14 +165,16 @@ export class IngestSteps {
       pages,
       model,
       signal,
+      trace,
     }: {
       readonly head: ParsedHead;
       readonly pages: Texts;
       readonly model: DocumentModel;
       readonly signal: AbortSignal;
+      readonly trace: Trace | null;
     },
   ): Promise<ChunkedContent> {
-    const { chunker } = this.#options;
+    const { chunker, clock } = this.#options;
     const stopFlag = this.isSmall(record)
       ? null
       : new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -188,9 +195,15 @@ export class IngestSteps {
     };
     try {
       signal.throwIfAborted();
+      const chunkStartedAt = clock.monotonic();
       const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated: record.attempts > 0 });
+      // The workers embed with the built-in models while they chunk.
+      const isEmbedded = model.embedChunks === 'in-worker';
+      trace?.addSpan('chunk', chunkStartedAt, { 'quarry.embeds': isEmbedded });
+      const embedStartedAt = clock.monotonic();
       const yieldToEventLoop = this.#options.backgroundScheduler.slice();
       const result = await this.#withVectors(record, { chunked, model, signal, yieldToEventLoop });
+      if (!isEmbedded) trace?.addSpan('embed', embedStartedAt);
       signal.throwIfAborted();
       return {
         ...(await toContent(result, model, yieldToEventLoop)),

@@ -1,18 +1,27 @@
 import { AppError } from '../core/app-error.ts';
+import { assertDefined } from '../core/assert.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { waitForAll } from '../core/async/wait-for-all.ts';
 import type { Clock } from '../core/clock.ts';
 import { describedError } from '../core/described-error.ts';
 import type { Logger } from '../core/logger.ts';
 import { ModelError } from '../core/model-error.ts';
+import type { Trace } from '../core/trace.ts';
 import type { ParseProgress } from '../parsing/tools/document-tools.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import type { Job } from '../storage/jobs.ts';
 import { ExpectationFailedError } from '../storage/store.ts';
+import type { RootSpan, Tracer } from '../tracing/tracer.ts';
 import type { ChunkedContent } from './content-operations.ts';
 import { AbandonedError, type DocumentTransitions } from './document-transitions.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 import { SmallDocuments } from './small-documents.ts';
+
+interface StepContext {
+  readonly signal: AbortSignal;
+  /** Null if the step is not traced. */
+  readonly trace: Trace | null;
+}
 
 export interface JobRunnerOptions {
   readonly transitions: DocumentTransitions;
@@ -20,6 +29,8 @@ export interface JobRunnerOptions {
   readonly clock: Clock;
   readonly backgroundScheduler: BackgroundScheduler;
   readonly logger: Logger;
+  /** Null or absent: no step is traced. */
+  readonly tracer?: Pick<Tracer, 'startJob'> | null;
   /** Whether the log may contain document text: not while an organization has zero data retention. */
   readonly mayLogContent: () => boolean;
 }
@@ -94,12 +105,17 @@ export class JobRunner {
    */
   async run(job: Job, record: DocumentRecord | null): Promise<Job | null> {
     const signal = this.#begin(job);
+    const trace = this.#options.tracer?.startJob() ?? null;
+    let isError = false;
     try {
-      return await this.#step(job, record ?? this.#options.transitions.getCurrent(job), signal);
+      const current = record ?? this.#options.transitions.getCurrent(job);
+      return await this.#step(job, current, { signal, trace });
     } catch (error) {
+      isError = true;
       return await this.#recover(job, error);
     } finally {
       this.#running.delete(job.version);
+      trace?.end({ ...describeJob(job), isError });
     }
   }
 
@@ -122,8 +138,10 @@ export class JobRunner {
     documents: readonly { readonly job: Job; readonly record: DocumentRecord }[],
   ): Promise<(Job | null)[]> {
     const batch = documents.map(({ job, record }) => ({ job, record, signal: this.#begin(job) }));
-    const indexed = await this.#smallDocuments.index(batch);
+    const trace = this.#options.tracer?.startJob() ?? null;
+    const indexed = await this.#smallDocuments.index(batch, trace);
     for (const { job } of batch) this.#running.delete(job.version);
+    trace?.end(describeBatch(batch, indexed.size));
     return Promise.all(
       batch.map(async ({ job }) => (indexed.has(job.version) || this.#closed ? null : this.run(job, null))),
     );
@@ -136,12 +154,12 @@ export class JobRunner {
     return controller.signal;
   }
 
-  async #step(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<Job | null> {
+  async #step(job: Job, record: DocumentRecord, { signal, trace }: StepContext): Promise<Job | null> {
     const { transitions, steps } = this.#options;
     if (job.step === 'parse') {
       transitions.checkCapacity();
       await transitions.markStarted(job, 'parsing');
-      const outcome = await this.#parse(job, record, signal);
+      const outcome = await this.#traced(trace, 'parse', () => this.#parse(job, record, signal));
       return 'failure' in outcome
         ? await this.#fail(job, 'parsing_failed', outcome.failure)
         : await transitions.storeParsed(job, outcome);
@@ -149,13 +167,23 @@ export class JobRunner {
     const needsChunks = job.step === 'chunk' && steps.needsChunks(record);
     if (needsChunks) transitions.checkCapacity();
     if (needsChunks && steps.isSmall(record)) {
-      await this.#indexSmall(job, record, signal);
+      await this.#indexSmall(job, record, { signal, trace });
       return null;
     }
     await transitions.markStarted(job, 'indexing');
-    if (needsChunks) job = await transitions.storeChunked(job, await steps.chunk(record, signal));
-    await this.#index(job, { record, content: null, signal });
+    if (needsChunks) job = await transitions.storeChunked(job, await steps.chunk(record, signal, trace));
+    await this.#traced(trace, 'index', () => this.#index(job, { record, content: null, signal }));
     return null;
+  }
+
+  async #traced<T>(trace: Trace | null, name: string, work: () => Promise<T>): Promise<T> {
+    if (trace === null) return work();
+    const started = this.#options.clock.monotonic();
+    try {
+      return await work();
+    } finally {
+      trace.addSpan(name, started);
+    }
   }
 
   async #parse(job: Job, record: DocumentRecord, signal: AbortSignal): ReturnType<IngestSteps['parse']> {
@@ -172,11 +200,11 @@ export class JobRunner {
   }
 
   /** Stores a small document while its rows are being staged, without an intermediate status. */
-  async #indexSmall(job: Job, record: DocumentRecord, signal: AbortSignal): Promise<void> {
+  async #indexSmall(job: Job, record: DocumentRecord, { signal, trace }: StepContext): Promise<void> {
     const { transitions, steps } = this.#options;
-    const content = await steps.chunk(record, signal);
+    const content = await steps.chunk(record, signal, trace);
     try {
-      await this.#index(job, { record, content, signal });
+      await this.#traced(trace, 'index', () => this.#index(job, { record, content, signal }));
     } catch (error) {
       // The shard or the store is busy, perhaps for minutes: store the content, so that only the indexing is
       // retried.
@@ -278,6 +306,33 @@ export class JobRunner {
       return error instanceof AbandonedError;
     }
   }
+}
+
+/** A document that is not indexed runs separately, which reports its error. */
+function describeBatch(batch: readonly { readonly job: Job }[], indexed: number): RootSpan {
+  const { job } = assertDefined(batch[0], 'a batch has at least one document');
+  return {
+    ...{ name: 'ingest batch', kind: 'internal', isError: false },
+    attributes: {
+      'quarry.organization_id': job.organizationId,
+      'quarry.collection_id': job.collectionId,
+      'quarry.documents': batch.length,
+      'quarry.documents_indexed': indexed,
+    },
+  };
+}
+
+/** The path of the document is not recorded. */
+function describeJob({ step, organizationId, collectionId, documentId }: Job): Omit<RootSpan, 'isError'> {
+  return {
+    name: `ingest ${step}`,
+    kind: 'internal',
+    attributes: {
+      'quarry.organization_id': organizationId,
+      'quarry.collection_id': collectionId,
+      'quarry.document_id': documentId,
+    },
+  };
 }
 
 /** Whether the error is temporary. */

@@ -1,6 +1,8 @@
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { waitForAll } from '../core/async/wait-for-all.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Trace } from '../core/trace.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import type { Job } from '../storage/jobs.ts';
 import type { ChunkedDocument } from './content-operations.ts';
@@ -12,6 +14,7 @@ export interface SmallDocumentsOptions {
   readonly steps: IngestSteps;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'yield'>;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 export interface SmallDocument {
@@ -39,16 +42,22 @@ export class SmallDocuments {
    * failed, or if the write of the whole batch failed; it then runs separately, which reports its own error.
    * Never rejects.
    */
-  async index(documents: readonly SmallDocument[]): Promise<ReadonlySet<number>> {
-    const { transitions, steps, logger } = this.#options;
+  async index(documents: readonly SmallDocument[], trace: Trace | null = null): Promise<ReadonlySet<number>> {
+    const { transitions, steps, logger, clock } = this.#options;
     try {
       transitions.checkCapacity();
+      const chunkStartedAt = clock.monotonic();
       const contents = await steps.chunkSmall(documents);
+      trace?.addSpan('chunk', chunkStartedAt, { 'quarry.embeds': true });
       const chunked = documents.flatMap((document, i) => {
         const content = contents[i];
         return content === null || content === undefined ? [] : { ...document, content };
       });
-      return chunked.length === 0 ? noVersions : await this.#publish(chunked);
+      if (chunked.length === 0) return noVersions;
+      const indexStartedAt = clock.monotonic();
+      const published = await this.#publish(chunked);
+      trace?.addSpan('index', indexStartedAt);
+      return published;
     } catch (error) {
       logger.debug(
         { documents: documents.length, error: String(error) },

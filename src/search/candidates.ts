@@ -5,6 +5,7 @@ import type { LexicalQuery } from '../text/query.ts';
 import { callIndex } from './call-index.ts';
 import { defaultWeights, fuse, type Weights } from './fuse.ts';
 import type { ProximityScores } from './proximity.ts';
+import type { QueryRecorder } from './query-recorder.ts';
 
 /** A coarse chunk that may answer the query, with its first-stage scores. */
 export interface Candidate {
@@ -39,6 +40,7 @@ export interface CandidateRequest {
   readonly deadlineMs: number;
   readonly caller: CancellationToken;
   readonly yieldToEventLoop: YieldToEventLoop;
+  readonly recorder?: Pick<QueryRecorder, 'trace'>;
 }
 
 /** Factor of the search depth for `latency_mode: high`. */
@@ -141,5 +143,6 @@ export async function findCandidates(
   const pause = yieldToEventLoop();
   if (pause !== null) await pause;
   if (caller.isCanceled) throw caller.signal.reason;
-  return new CandidateList(hits, vector !== null, weights);
+  const createList = () => new CandidateList(hits, vector !== null, weights);
+  return request.recorder === undefined ? createList() : request.recorder.trace('fuse', createList);
 }

@@ -1,5 +1,6 @@
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { Trace } from '../core/trace.ts';
 import type { FilterNode } from '../index/collection-index.ts';
 import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
@@ -48,5 +49,7 @@ export interface SearchRequest {
   /** Called before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly explain: boolean;
+  /** Null or absent if the query is not traced. */
+  readonly trace?: Trace | null;
   readonly control: SearchControl;
 }

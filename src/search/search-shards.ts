@@ -20,6 +20,7 @@ export function searchShards(
       deadlineMs,
       caller,
       yieldToEventLoop,
+      recorder,
     }),
   );
 }

@@ -49,7 +49,7 @@ export class Search {
   async listDocuments(
     request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>,
   ): Promise<SearchResult<DocumentHit>> {
-    const recorder = new QueryRecorder(this.#components.clock);
+    const recorder = new QueryRecorder(this.#components.clock, request.trace);
     const listingRequest = { ...request, query: '', reranker: null, isWide: false };
     const analyzed = { lexicalQuery: emptyQuery, text: '', corrections: [] };
     return this.#findResults(listing, prepareQuery(listingRequest, recorder, analyzed, null));
@@ -60,8 +60,8 @@ export class Search {
     request: SearchRequest,
   ): Promise<SearchResult<H>> {
     const components = this.#components;
-    const recorder = new QueryRecorder(components.clock);
-    const analyzed = await recorder.measure('search', () => analyze(components, request));
+    const recorder = new QueryRecorder(components.clock, request.trace);
+    const analyzed = await recorder.measure('search', () => analyze(components, request), 'analyze');
     const vector = await recorder.measure('embed', () => embed(components, request, analyzed.text, recorder));
     return this.#findResults(strategy, prepareQuery(request, recorder, analyzed, vector));
   }

@@ -1,6 +1,7 @@
 import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Trace } from '../core/trace.ts';
 import type { Principal } from '../schemas/principal.ts';
 
 /** Context of a use case, besides the request itself. */
@@ -14,6 +15,8 @@ export interface ServiceCall<P extends Principal = Principal> {
   readonly cancellation: CancellationToken;
   /** Called before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
+  /** Null or absent if the request is not traced. */
+  readonly trace?: Trace | null;
   /** Network address of the client; behind a trusted proxy, the address that the proxy reports. */
   readonly address: () => string;
 }

@@ -214,6 +214,7 @@ export class QueryServices {
       caller: call.cancellation,
       yieldToEventLoop: call.yieldToEventLoop,
       explain: request.explain ?? false,
+      trace: call.trace ?? null,
       control,
     };
   }

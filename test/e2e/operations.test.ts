@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { firstCertificate } from '../http/certificate-pairs.ts';
 import { findUnknownReferences, readAlertRules, readMonitoringExpressions } from '../package/monitoring.ts';
+import { waitUntil } from '../timeouts.ts';
+import { startCollector } from '../tracing/collector.ts';
 import { freePort } from './free-port.ts';
 import { operatorKey, TestServer } from './server.ts';
 
@@ -18,6 +20,7 @@ const keyFile = join(folder, 'server.key');
 writeFileSync(certificateFile, firstCertificate.certificate);
 writeFileSync(keyFile, firstCertificate.key);
 
+const collector = await startCollector(t);
 const metricsAddress = `127.0.0.1:${await freePort()}`;
 const server = await TestServer.start(t, {
   TLS_CERTIFICATE_FILE: certificateFile,
@@ -26,14 +29,16 @@ const server = await TestServer.start(t, {
   // Every optional metric exists.
   BACKUP_TARGET: join(folder, 'backups'),
   SLOW_QUERY_MS: '1',
+  TRACE_ENDPOINT: collector.url,
+  TRACE_SAMPLES_PER_THOUSAND: '0',
 });
 
-async function call(path: string, body?: unknown) {
+async function call(path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
   const sent = request(`${server.url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     ca: firstCertificate.certificate,
     agent: false,
-    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json', ...headers },
   });
   sent.end(body === undefined ? undefined : JSON.stringify(body));
   const [reply] = await once(sent, 'response');
@@ -85,4 +90,33 @@ t.test('the dashboard and the alerts use metrics and labels that exist', async (
     t.match(labels.severity, /^(critical|warning)$/, alert);
     t.match(annotations, { summary: /\.$/, action: /\S/ }, alert);
   }
+});
+
+t.test('a query with a traceparent is traced with its stages', async (t) => {
+  const content = { type: 'text', text: 'Refunds take five days.' };
+  const document = { collection_name: 'c', path: 'refunds.txt', content, wait: true };
+  t.equal((await call('/v1/documents/add-document', document)).status, 201);
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+  const query = { collection_name: 'c', query: 'refunds', k: 3, reranker: 'zerank-2' };
+  const reply = await call('/v1/queries/top-snippets', query, { traceparent });
+  t.equal(reply.status, 200);
+  t.match(reply.headers.traceresponse, new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+  t.equal((await call('/healthz')).headers.traceresponse, undefined);
+  await waitUntil('the export of the trace', () => collector.spans.some(({ kind }) => kind === 2));
+  const spans = collector.spans.filter((span) => span.traceId === traceId);
+  t.equal(spans.length, collector.spans.length, 'other requests are not traced');
+  const names = new Set(spans.map(({ name }) => name));
+  t.same([...names].sort(), ['analyze', 'embed', 'fuse', 'read', 'rerank', 'search', 'top-snippets']);
+  t.match(spans.at(-1), {
+    parentSpanId: 'b7ad6b7169203331',
+    attributes: {
+      'http.request.method': 'POST',
+      'http.route': '/queries/top-snippets',
+      'http.response.status_code': '200',
+      'quarry.request_id': reply.headers['x-request-id'],
+    },
+  });
+  const readiness = await (await fetch(`http://${metricsAddress}/readyz`)).text();
+  t.match(readiness, `127.0.0.1:${collector.port} (traces)`);
 });

@@ -11,6 +11,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   storage: ['core', 'schemas'],
   backup: ['core', 'storage'],
   text: ['core', 'index/addon', 'index/native-text'],
+  tracing: ['core', 'egress'],
   models: ['core', 'egress', 'text'],
   parsing: ['core', 'schemas'],
   chunking: ['core'],
@@ -25,6 +26,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:chunking',
     'type:models',
     'type:parsing',
+    'type:tracing',
   ],
   search: ['core', 'storage', 'index', 'text'],
   audit: ['core', 'schemas', 'storage'],
@@ -41,7 +43,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:backup',
   ],
   http: [
-    ...['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon'],
+    ...['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon', 'type:tracing'],
     // Search of the documentation.
     ...['text/fold', 'text/languages'],
   ],
@@ -52,6 +54,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
     // Backups of a data directory that no server uses, and restores.
     'app/backup-commands',
+    // Checks of the machine and the data directory.
+    'app/diagnostics/diagnose',
     ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],

@@ -5,6 +5,7 @@ import type { YieldToEventLoop } from '../../core/async/event-loop-scheduler.ts'
 import type { IndexedSetItem } from '../../core/indexed-set.ts';
 import type { Principal } from '../../schemas/principal.ts';
 import type { ServiceCall } from '../../services/call.ts';
+import type { RecordedTrace } from '../../tracing/tracer.ts';
 import { Deadline } from '../deadline.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { ListenerName } from '../listen-error.ts';
@@ -22,6 +23,8 @@ export class RequestContext implements IndexedSetItem {
   /** Milliseconds of `Clock.monotonic()`. */
   readonly receivedAt: number;
   readonly deadline = new Deadline();
+  /** Null if the request is not traced. */
+  readonly trace: RecordedTrace | null;
   /** Set by `findRoute`. */
   handler: RouteHandler | null = null;
   /** Set by `authenticate`; null for an operation that needs no credential. */
@@ -36,12 +39,13 @@ export class RequestContext implements IndexedSetItem {
   index = -1;
 
   constructor(components: PipelineComponents, exchange: Exchange, listener: ListenerName) {
-    const { random, clock, scheduler } = components.options;
+    const { random, clock, scheduler, tracer = null } = components.options;
     this.components = components;
     this.listener = listener;
     this.exchange = exchange;
     this.requestId = random.uuid();
     this.receivedAt = clock.monotonic();
+    this.trace = tracer === null ? null : tracer.startRequest(exchange.header('traceparent'));
     this.yieldToEventLoop = scheduler.createYield('');
     exchange.onDisconnect(() => this.deadline.disconnect());
   }
@@ -89,7 +93,7 @@ export function createServiceCall(context: RequestContext): ServiceCall {
 
 /** Same as `createServiceCall`, for a call whose token is the credential. */
 export function createTokenCall(context: RequestContext): Omit<ServiceCall, 'principal'> {
-  const { exchange, requestId, receivedAt, deadline, yieldToEventLoop } = context;
+  const { exchange, requestId, receivedAt, deadline, yieldToEventLoop, trace } = context;
   const { settings } = context.components.options;
   return {
     requestId,
@@ -97,6 +101,7 @@ export function createTokenCall(context: RequestContext): Omit<ServiceCall, 'pri
     receivedAt,
     cancellation: deadline,
     yieldToEventLoop,
+    trace,
     address: () => resolveClientAddress(exchange, settings),
   };
 }
