@@ -185,6 +185,15 @@ const documentRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
+    limit: 'Aliases',
+    bounds: 'Aliases of collections of an organization',
+    value: formatNumber(limits.aliasesPerOrganizationMax),
+    enforcedIn: 'services/collection-names.ts aliasesPerOrganizationMax',
+    status: 429,
+    header: 'aliases',
+    share: ownAllowance,
+  },
+  {
     limit: 'Ingest queue',
     bounds: 'Documents in the ingest queue',
     value: '`QUARRY_QUEUE_DOCUMENTS_MAX`',

@@ -61,7 +61,11 @@ const addOperations: ReadonlySet<string> = new Set([
 /** Operations that are charged to the document bytes per minute. */
 const receivingOperations: ReadonlySet<string> = new Set([...addOperations, 'parse-document']);
 /** Operations that add to the ingest queue. */
-const ingestOperations: ReadonlySet<string> = new Set([...addOperations, 'update-document']);
+const ingestOperations: ReadonlySet<string> = new Set([
+  ...addOperations,
+  'update-document',
+  'clone-collection',
+]);
 /** Milliseconds after which a client should retry when the ingest queue is full. */
 const ingestRetryMs = 2_000;
 

@@ -9,6 +9,7 @@ import { readProcessMemoryBytes } from '../core/process-memory.ts';
 import { type ChunkEmbedder, createVectorRenewal, StoredVectors } from '../index/stored-vectors.ts';
 import { VersionPublisher } from '../index/version-publisher.ts';
 import { ChunkBatches } from '../ingest/chunk-batches.ts';
+import { DocumentCopier } from '../ingest/document-copier.ts';
 import type { DocumentEvent } from '../ingest/document-event.ts';
 import { DocumentTransitions } from '../ingest/document-transitions.ts';
 import { DocumentWriter } from '../ingest/document-writer.ts';
@@ -31,6 +32,7 @@ import { hasPageImages } from '../parsing/process/parse-task.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { Search } from '../search/search.ts';
 import { getGeneration, hasOwnVectors, ownVectors, type VectorSet } from '../storage/collections.ts';
+import type { Job } from '../storage/jobs.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { type Pools, type Storage, toParseLimits } from './storage.ts';
@@ -107,7 +109,7 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
   });
   const queryEmbedder = createQueryEmbedder(settings, { embedder, catalog, models });
   const parseLimits = toParseLimits(settings);
-  const { transitions, createWriter } = createDocumentChanges(storage);
+  const { transitions, createWriters } = createDocumentChanges(storage);
   const vectors = new StoredVectors({ store, contents: storage.contents, space });
   const chunkEmbedderOf = (set: VectorSet) =>
     createChunkEmbedder(catalog.getForCollection(set.model ?? undefined), set.generation, {
@@ -133,11 +135,11 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     mayLogContent,
     parallel: ingestParallelism(settings),
   });
-  const writer = createWriter(ingest);
+  const writers = createWriters(ingest);
   const { queueDocumentsMax } = settings;
   const admission = new IngestAdmission({ space, queue: ingest, queueDocumentsMax, memory });
   const modelChanges = createModelChanges(dependencies, shared, () => admission.checkCapacity());
-  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, writer, admission, modelChanges };
+  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, ...writers, admission, modelChanges };
 }
 
 function createQueryEmbedder(
@@ -179,8 +181,8 @@ function createDocumentChanges(storage: Storage) {
     count,
     backgroundScheduler,
   });
-  const createWriter = (ingest: Ingest) =>
-    new DocumentWriter({
+  const createWriters = (ingest: Ingest) => {
+    const options = {
       documents,
       collections,
       versions,
@@ -193,10 +195,15 @@ function createDocumentChanges(storage: Storage) {
       random,
       count,
       backgroundScheduler,
-      onJob: (job) => ingest.enqueue(job),
+      onJob: (job: Job) => ingest.enqueue(job),
+    };
+    const writer = new DocumentWriter({
+      ...options,
       onAbandoned: (record) => ingest.abandon(record),
     });
-  return { transitions, createWriter };
+    return { writer, copier: new DocumentCopier({ ...options, store }) };
+  };
+  return { transitions, createWriters };
 }
 
 interface VectorComponents {

@@ -21,6 +21,8 @@ import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
 import { CohereServices } from '../services/cohere.ts';
+import { CollectionCloneServices } from '../services/collection-clones.ts';
+import { CollectionNameServices } from '../services/collection-names.ts';
 import { CollectionServices } from '../services/collections.ts';
 import { DocumentExportServices } from '../services/document-exports.ts';
 import { DocumentUploadServices } from '../services/document-uploads.ts';
@@ -75,11 +77,12 @@ export function createCollectionServices({
   pipeline,
   audit,
 }: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit'>): CollectionServices {
-  const { store, collections, indexes } = storage;
+  const { store, collections, nameLocks, indexes } = storage;
   const { catalog, ingest, modelChanges } = pipeline;
   return new CollectionServices({
     store,
     collections,
+    nameLocks,
     audit,
     clock,
     random,
@@ -135,6 +138,18 @@ export function buildServices(dependencies: ServiceDependencies): Services {
   const models = createModelService({ settings, pipeline, modelAdmission, meter });
   return {
     collections: dependencies.collections,
+    clones: new CollectionCloneServices({
+      ...{ collections, documents, clock },
+      copier: pipeline.copier,
+      collectionServices: dependencies.collections,
+      admission: pipeline.admission,
+      quotas: dependencies.quotas,
+    }),
+    names: new CollectionNameServices({
+      ...{ store, collections, clock },
+      nameLocks: storage.nameLocks,
+      audit: dependencies.audit,
+    }),
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/schema.ts';
+import { KeyedMutex } from '../core/async/mutex.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import { CollectionIndex } from '../index/collection-index.ts';
@@ -83,6 +84,7 @@ export async function buildStorage(
     changes,
     live,
     collections,
+    nameLocks: new KeyedMutex(),
     documents: new Documents(store),
     counts: new Counts(store),
     meter,

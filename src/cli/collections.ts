@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/app-error.ts';
 import { limits, shardCounts } from '../core/limits.ts';
-import type { GetCollectionListResponse } from '../schemas/collections.ts';
+import type { CloneCollectionResponse, GetCollectionListResponse } from '../schemas/collections.ts';
 import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
@@ -57,6 +57,23 @@ export const collectionCommands: readonly CommandSpec[] = [
     examples: ['quarry collections change-model handbook bge-small-en-v1.5'],
     interrupted: 'the server continues; run `quarry status` for progress',
     run: changeModel,
+  },
+  {
+    usage: 'collections clone <name> <new-name>',
+    settings: 'client',
+    summary: 'copy a collection; nothing is parsed or embedded again',
+    options: [{ flags: '--continue', meaning: 'continue an interrupted copy' }, jsonOption],
+    examples: ['quarry collections clone handbook handbook-test'],
+    interrupted: 'use --continue to copy the rest',
+    run: clone,
+  },
+  {
+    usage: 'collections rename <name> <new-name>',
+    settings: 'client',
+    summary: 'change the name of a collection',
+    options: [jsonOption],
+    examples: ['quarry collections rename handbook manual'],
+    run: rename,
   },
   {
     usage: 'collections delete <name>',
@@ -160,6 +177,44 @@ async function update(
       ? JSON.stringify(reply)
       : `Query defaults of ${toPrintable(name)}: ${toPrintable(description)}`,
   );
+  return exitCodes.done;
+}
+
+async function clone(
+  { api, terminal, clock }: CommandContext,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const [name = '', newName = ''] = args;
+  const { num_documents: total } = await api.call<StatusResponse>('status/get-status', {
+    collection_name: name,
+  });
+  const progress = new ProgressBar('Copying', terminal, clock);
+  let copied = 0;
+  for (let after: string | null = options.continue === true ? '' : null; ; ) {
+    const reply: CloneCollectionResponse = await api.call('collections/clone-collection', {
+      ...{ collection_name: name, new_collection_name: newName, path_gt: after },
+    });
+    copied += reply.num_documents;
+    after = reply.path_gt;
+    if (after === null) break;
+    progress.update({ done: copied, total: Math.max(copied, total), label: pluralize(copied, 'document') });
+  }
+  progress.finish(`${pluralize(copied, 'document')} copied to ${toPrintable(newName)}.`);
+  if (options.json === true) terminal.out(JSON.stringify({ copied }));
+  return exitCodes.done;
+}
+
+async function rename(
+  { api, terminal }: CommandContext,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const [name = '', newName = ''] = args;
+  const request = { collection_name: name, new_collection_name: newName };
+  const reply = await api.call('collections/rename-collection', request);
+  const message = `${toPrintable(name)} is now ${toPrintable(newName)}.`;
+  terminal.out(options.json === true ? JSON.stringify(reply) : message);
   return exitCodes.done;
 }
 

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { findSetting, flagName, type SettingName, settingNames } from '../config/schema.ts';
 import { describeAllowedValues } from '../config/value.ts';
 import { AppError } from '../core/app-error.ts';
+import { aliasCommands } from './aliases.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { billingCommands } from './billing.ts';
@@ -40,6 +41,7 @@ export const commands: readonly CommandSpec[] = [
   evalCommand,
   statusCommand,
   ...collectionCommands,
+  ...aliasCommands,
   ...documentCommands,
   ...keyCommands,
   ...userCommands,
@@ -57,7 +59,8 @@ export const commands: readonly CommandSpec[] = [
 
 /** Descriptions of command groups by the first word of their two-word commands. */
 export const commandGroups: Readonly<Record<string, string>> = {
-  collections: 'list, add and delete collections',
+  collections: 'list, add, rename and delete collections',
+  aliases: 'list, set and delete aliases of collections',
   documents: 'list, add, show, update, delete and retry documents',
   keys: 'list, create and revoke API keys (needs the admin key)',
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',

@@ -12,6 +12,12 @@ export const limits = {
   metadataBytesRaisedMax: 131_072,
   metadataNameBytesMax: 256,
 
+  aliasesPerOrganizationMax: 1_000,
+  aliasChangesMax: 64,
+  /** Bounds of one call that copies documents of a collection. */
+  cloneDocumentsMax: 4_096,
+  cloneMsMax: 20_000,
+
   // requests
   deletePathsMax: 64,
   batchDocumentsMax: 256,

@@ -3,6 +3,8 @@ import type { AdminService } from '../services/admin.ts';
 import type { BackupService } from '../services/backups.ts';
 import type { ServiceCall } from '../services/call.ts';
 import type { CohereServices } from '../services/cohere.ts';
+import type { CollectionCloneServices } from '../services/collection-clones.ts';
+import type { CollectionNameServices } from '../services/collection-names.ts';
 import type { CollectionServices } from '../services/collections.ts';
 import type { DocumentExportServices } from '../services/document-exports.ts';
 import type { DocumentUploadServices } from '../services/document-uploads.ts';
@@ -30,6 +32,8 @@ type PublicMethods<Service> = Pick<Service, keyof Service>;
  */
 export interface Services {
   readonly collections: PublicMethods<CollectionServices>;
+  readonly clones: PublicMethods<CollectionCloneServices>;
+  readonly names: PublicMethods<CollectionNameServices>;
   readonly documents: PublicMethods<DocumentServices>;
   readonly uploads: PublicMethods<DocumentUploadServices>;
   readonly exports: PublicMethods<DocumentExportServices>;

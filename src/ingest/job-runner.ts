@@ -254,9 +254,9 @@ export class JobRunner {
   /** Handles the error of a step: ends, fails or postpones the job. */
   async #recover(job: Job, error: unknown): Promise<Job | null> {
     const { clock, logger, mayLogContent, transitions } = this.#options;
-    if (this.#closed || error instanceof AbandonedError || error instanceof ExpectationFailedError)
-      return null;
-    if (this.#isAbandoned(job)) return null;
+    if (this.#closed || error instanceof AbandonedError || this.#isAbandoned(job)) return null;
+    // The document is current: its collection was renamed while the step was written.
+    if (error instanceof ExpectationFailedError) return { ...job, notBefore: clock.now() + retryMsInitial };
     try {
       // A store or pool that is busy is not the fault of the document: the attempt does not count.
       if (isTransient(error)) {

@@ -1,11 +1,18 @@
 import { AppError } from '../core/app-error.ts';
 import { isPacked, packTexts } from '../core/packed-texts.ts';
+import {
+  AddAliasRequest,
+  DeleteAliasRequest,
+  RenameCollectionRequest,
+  UpdateAliasesRequest,
+} from '../schemas/aliases.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
 import { CohereEmbedRequest, CohereRerankRequest, CohereRerankV2Request } from '../schemas/cohere.ts';
 import {
   AddCollectionRequest,
   ChangeModelRequest,
+  CloneCollectionRequest,
   DeleteCollectionRequest,
   GetCollectionInfoRequest,
   UpdateCollectionRequest,
@@ -72,6 +79,12 @@ const requestSchemas = {
   'delete-collection': DeleteCollectionRequest,
   'update-collection': UpdateCollectionRequest,
   'change-model': ChangeModelRequest,
+  'clone-collection': CloneCollectionRequest,
+  'rename-collection': RenameCollectionRequest,
+  'add-alias': AddAliasRequest,
+  'update-aliases': UpdateAliasesRequest,
+  'delete-alias': DeleteAliasRequest,
+  'get-alias-list': EmptyRequest,
   'get-collection-info': GetCollectionInfoRequest,
   'get-collection-list': EmptyRequest,
   'add-document': AddDocumentRequest,

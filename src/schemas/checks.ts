@@ -136,6 +136,25 @@ export function checkListFilters(request: {
     reject('path_gt cannot be combined with sort_by; send the next_cursor of the previous page as cursor.');
 }
 
+/** 1 to 64 changes of different aliases. */
+export function checkAliasChanges(
+  changes: readonly { readonly alias_name: string; readonly collection_name: string | null }[],
+): void {
+  if (changes.length < 1 || changes.length > limits.aliasChangesMax)
+    reject(`changes has ${changes.length} entries; it must have 1 to ${limits.aliasChangesMax}.`);
+  const names = new Set(changes.map(({ alias_name: name }) => name));
+  if (names.size < changes.length) reject('changes names an alias more than once.');
+  for (const { alias_name: name, collection_name: target } of changes) {
+    checkAliasName(name);
+    if (target !== null) checkCollectionName(target);
+  }
+}
+
+/** As a collection name. */
+export function checkAliasName(name: string): void {
+  checkName('alias name', name, limits.collectionNameBytesMax);
+}
+
 /** 1 to 256 documents. */
 export function checkExportLimit(limit: number): void {
   checkInteger('limit', limit, 1, limits.exportDocumentsMax);

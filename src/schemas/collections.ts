@@ -67,6 +67,29 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
+export const CloneCollectionRequest = Component('CloneCollectionRequest', 'A collection to copy.', {
+  collection_name: CollectionName(),
+  new_collection_name: Type.String({
+    description: 'Name of the copy. The first call creates it; an existing name returns 409.',
+    examples: ['handbook-copy'],
+  }),
+  path_gt: Type.Optional(
+    Nullable(Type.String(), {
+      description:
+        'Continues a copy after this path: send the value of the previous reply. An empty text continues from the start.',
+    }),
+  ),
+});
+export type CloneCollectionRequest = Static<typeof CloneCollectionRequest>;
+
+export const CloneCollectionResponse = Component('CloneCollectionResponse', 'Progress of a copy.', {
+  num_documents: Type.Integer({ description: 'Documents that this call copied.' }),
+  path_gt: Nullable(Type.String(), {
+    description: 'Send this value in the next call; null when the copy is complete.',
+  }),
+});
+export type CloneCollectionResponse = Static<typeof CloneCollectionResponse>;
+
 export const GetCollectionInfoRequest = Component('GetCollectionInfoRequest', 'A collection to describe.', {
   collection_name: CollectionName(),
 });

@@ -1,6 +1,7 @@
 import { actorOf } from '../audit/actor.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import { AppError } from '../core/app-error.ts';
+import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
@@ -45,6 +46,8 @@ export interface CollectionLifecycle {
 export interface CollectionServicesOptions {
   readonly store: Store;
   readonly collections: Collections;
+  /** Changes of the names and aliases of an organization run under its id. */
+  readonly nameLocks: KeyedMutex;
   readonly lifecycle: CollectionLifecycle;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
@@ -65,18 +68,36 @@ export class CollectionServices {
     this.#options = options;
   }
 
+  /** Creates an empty collection with the settings and the model of another one. Errors: 409 for a taken name. */
+  async addClone(
+    call: ServiceCall<OrganizationPrincipal>,
+    from: Collection,
+    name: string,
+  ): Promise<Collection> {
+    const { random, clock } = this.#options;
+    const { vectors } = from;
+    const collection = {
+      ...from,
+      collectionId: random.uuid(),
+      name,
+      createdAt: clock.now(),
+      ...(vectors === undefined ? {} : { vectors: { ...vectors, next: null, hasRemains: false } }),
+    };
+    await this.#create(call.principal, collection);
+    return collection;
+  }
+
   async addCollection(
     call: ServiceCall<OrganizationPrincipal>,
     request: AddCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, lifecycle, clock, random } = this.#options;
+    const { clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
     const defaults = request.query_defaults;
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
-    if (collections.find(organizationId, name) !== undefined) throw nameTakenError(name);
     const model = this.#resolveModel(request);
     const collection: Collection = {
       collectionId: random.uuid(),
@@ -89,21 +110,32 @@ export class CollectionServices {
       languages: [],
       ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
     };
-    await lifecycle.open(collection);
-    try {
-      await store.write(collections.create(collection));
-    } catch (error) {
-      await lifecycle.remove(collection);
-      throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;
-    }
+    await this.#create(call.principal, collection);
     return successResponse;
+  }
+
+  /** Errors: 409 for the name of a collection or an alias. */
+  #create({ organizationId }: OrganizationPrincipal, collection: Collection): Promise<void> {
+    const { store, collections, lifecycle, nameLocks } = this.#options;
+    const { name } = collection;
+    return nameLocks.run(organizationId, async () => {
+      if (collections.resolve(organizationId, name) !== undefined) throw nameTakenError(name);
+      await lifecycle.open(collection);
+      try {
+        await store.write(collections.create(collection));
+      } catch (error) {
+        await lifecycle.remove(collection);
+        throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;
+      }
+    });
   }
 
   async deleteCollection(
     call: ServiceCall<OrganizationPrincipal>,
     request: DeleteCollectionRequest,
   ): Promise<DefaultResponse> {
-    const collection = findCollection(this.#options.collections, call.principal, request.collection_name);
+    const { collections } = this.#options;
+    const collection = findExactCollection(collections, call.principal, request.collection_name);
     const deleted = this.#options.audit.entryOperation({
       organizationId: collection.organizationId,
       actor: actorOf(call.principal),
@@ -126,8 +158,16 @@ export class CollectionServices {
       await this.#delete(collection, { gcAdvanceMs });
   }
 
-  /** Returns false when a concurrent call deleted it. */
-  async #delete(
+  /** Deletes a collection and its aliases. Returns false when a concurrent call deleted it. */
+  #delete(
+    collection: Collection,
+    options: { readonly gcAdvanceMs?: number; readonly extraOperations?: readonly WriteOperation[] },
+  ): Promise<boolean> {
+    const { organizationId } = collection;
+    return this.#options.nameLocks.run(organizationId, () => this.#deleteLocked(collection, options));
+  }
+
+  async #deleteLocked(
     collection: Collection,
     {
       gcAdvanceMs = 0,
@@ -136,7 +176,14 @@ export class CollectionServices {
   ): Promise<boolean> {
     const { store, collections, lifecycle, clock } = this.#options;
     try {
-      const operations = [...collections.delete(collection, clock.now() - gcAdvanceMs), ...extraOperations];
+      const { organizationId, collectionId } = collection;
+      const aliases = await collections.aliases.list(organizationId);
+      const own = aliases.filter((alias) => alias.collectionId === collectionId);
+      const operations = [
+        ...collections.delete(collection, clock.now() - gcAdvanceMs),
+        ...own.map((alias) => collections.aliases.delete(alias)),
+        ...extraOperations,
+      ];
       await store.write(operations, { mayUseReserve: true });
     } catch (error) {
       if (error instanceof ExpectationFailedError) return false;
@@ -260,17 +307,33 @@ export async function listVisibleCollections(
     : all.filter(({ name }) => canAccessCollection(principal, name));
 }
 
-/** Returns the collection of that name. Errors: 404 when it does not exist or is not accessible. */
+/**
+ * Returns the collection with that name or alias. Access depends on the name of the collection, so that an alias never
+ * grants access. Errors: 404 when it does not exist or is not accessible.
+ */
 export function findCollection(
+  collections: Pick<Collections, 'resolve'>,
+  principal: OrganizationPrincipal,
+  name: string,
+): Collection {
+  const collection = collections.resolve(principal.organizationId, name);
+  if (collection === undefined || !canAccessCollection(principal, collection.name))
+    throw collectionNotFoundError(name);
+  return collection;
+}
+
+/** Same, for operations that do not accept an alias, because they concern the name or delete the collection. */
+export function findExactCollection(
   collections: Collections,
   principal: OrganizationPrincipal,
   name: string,
 ): Collection {
-  const collection = canAccessCollection(principal, name)
-    ? collections.find(principal.organizationId, name)
-    : undefined;
-  if (collection === undefined) throw collectionNotFoundError(name);
-  return collection;
+  const collection = findCollection(collections, principal, name);
+  if (collection.name === name) return collection;
+  throw new AppError(
+    'not_found',
+    `${JSON.stringify(name)} is an alias of the collection ${JSON.stringify(collection.name)}. This operation requires the name of the collection.`,
+  );
 }
 
 /** Removes unknown fields. */
@@ -292,7 +355,7 @@ function keyRestrictionError(name: string): AppError {
   );
 }
 
-function collectionNotFoundError(name: string): AppError {
+export function collectionNotFoundError(name: string): AppError {
   return new AppError('not_found', `The collection ${JSON.stringify(name)} does not exist.`);
 }
 
@@ -320,6 +383,6 @@ function modelUnchangedError({ name }: Collection, model: string): AppError {
   return new AppError('conflict', detail);
 }
 
-function nameTakenError(name: string): AppError {
+export function nameTakenError(name: string): AppError {
   return new AppError('conflict', `The collection ${JSON.stringify(name)} already exists.`);
 }

@@ -67,12 +67,12 @@ const metricReaders = {
 export class UsageService {
   readonly #meter: UsageMeter;
   readonly #ledger: UsageLedger;
-  readonly #collections: Pick<Collections, 'find' | 'list'>;
+  readonly #collections: Pick<Collections, 'resolve' | 'list'>;
 
   constructor(options: {
     readonly meter: UsageMeter;
     readonly ledger: UsageLedger;
-    readonly collections: Pick<Collections, 'find' | 'list'>;
+    readonly collections: Pick<Collections, 'resolve' | 'list'>;
   }) {
     this.#meter = options.meter;
     this.#ledger = options.ledger;
@@ -202,10 +202,9 @@ export class UsageService {
       return this.#visibleCollectionIds(call);
     const { organizationId } = call.principal;
     const ids = request.collection_names.map((name) => {
-      const collection = canAccessCollection(call.principal, name)
-        ? this.#collections.find(organizationId, name)
-        : undefined;
-      if (collection !== undefined) return collection.collectionId;
+      const collection = this.#collections.resolve(organizationId, name);
+      if (collection !== undefined && canAccessCollection(call.principal, collection.name))
+        return collection.collectionId;
       throw new AppError('not_found', `The collection "${name}" does not exist.`);
     });
     return new Set(ids);

@@ -1,5 +1,6 @@
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
+import { Aliases } from './aliases.ts';
 import { tables, text, uuid } from './keys.ts';
 import { RecordCache } from './record-cache.ts';
 import type { Store, WriteOperation } from './store.ts';
@@ -116,11 +117,13 @@ const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(ta
 
 /** Collections by organization and name, and by id. */
 export class Collections {
+  readonly aliases: Aliases;
   readonly #store: Store;
   readonly #cache: RecordCache<Collection>;
   readonly #keyCache: RecordCache<readonly [organizationId: string, name: string]>;
 
   constructor(store: Store) {
+    this.aliases = new Aliases(store);
     this.#store = store;
     this.#cache = new RecordCache(store, tables.collections, tables.vectorStates, tables.queryDefaults);
     this.#keyCache = new RecordCache(store, tables.collectionId);
@@ -131,6 +134,14 @@ export class Collections {
       const stored = collectionsTable.get(this.#store, [organizationId, name]);
       return stored === undefined ? undefined : this.#withState(stored);
     });
+  }
+
+  /** Returns the collection with this name or alias. */
+  resolve(organizationId: string, name: string): Collection | undefined {
+    const found = this.find(organizationId, name);
+    if (found !== undefined) return found;
+    const alias = this.aliases.find(organizationId, name);
+    return alias === undefined ? undefined : this.findById(alias.collectionId);
   }
 
   findById(collectionId: string): Collection | undefined {
@@ -154,9 +165,10 @@ export class Collections {
   }
 
   /** Errors: `ExpectationFailedError` if the name is taken when the write is applied. */
-  create(collection: Collection): WriteOperation[] {
+  create({ vectors, ...collection }: Collection): WriteOperation[] {
     const { organizationId, name, collectionId } = collection;
     return [
+      ...(vectors === undefined ? [] : [vectorStatesTable.put([collectionId], vectors)]),
       collectionsTable.expect(
         [organizationId, name],
         (known) => known === undefined,
@@ -168,13 +180,37 @@ export class Collections {
   }
 
   /**
-   * Replaces the mutable fields (languages). Name and id are immutable; the two methods below change the
-   * rest.
+   * Replaces the languages. The id is immutable; the methods below change the rest. Errors:
+   * `ExpectationFailedError` if the collection was deleted or renamed.
    */
   update({ vectors: _, ...collection }: Collection): WriteOperation[] {
+    const { collectionId, organizationId, name } = collection;
     return [
-      this.expectExists(collection.collectionId),
-      collectionsTable.put([collection.organizationId, collection.name], collection),
+      idsTable.expect([collectionId], (known) => known?.[1] === name, 'the collection exists under its name'),
+      collectionsTable.put([organizationId, name], collection),
+    ];
+  }
+
+  /**
+   * Changes the name. Errors: `ExpectationFailedError` if the collection was deleted or changed meanwhile, or the
+   * new name is taken.
+   */
+  rename({ vectors: _, ...collection }: Collection, newName: string): WriteOperation[] {
+    const { collectionId, organizationId, name, languages } = collection;
+    return [
+      collectionsTable.expect(
+        [organizationId, name],
+        (known) => known?.collectionId === collectionId && known.languages.length === languages.length,
+        'the collection is unchanged',
+      ),
+      collectionsTable.expect(
+        [organizationId, newName],
+        (known) => known === undefined,
+        'the new collection name is unused',
+      ),
+      collectionsTable.delete([organizationId, name]),
+      collectionsTable.put([organizationId, newName], { ...collection, name: newName }),
+      idsTable.put([collectionId], [organizationId, newName]),
     ];
   }
 

@@ -1,5 +1,5 @@
 import { Chunks } from './chunks.ts';
-import { contentTable } from './content-table.ts';
+import { contentTable, partsOfGeneration } from './content-table.ts';
 import { IndexBlocks } from './index-blocks.ts';
 import { ParsedPages } from './parsed-pages.ts';
 import type { Store, WriteOperation } from './store.ts';
@@ -16,6 +16,15 @@ export class Contents {
     this.chunks = new Chunks(store);
     this.blocks = new IndexBlocks(store);
     this.#store = store;
+  }
+
+  /** Yields operations that copy all content of a document id, with the vectors of one generation. */
+  async *copy(from: string, to: string, generation: number): AsyncGenerator<WriteOperation, void, void> {
+    const skipped = new Set<number>(Object.values(partsOfGeneration(generation + 1)));
+    for await (const { key, value } of contentTable.range(this.#store, [from])) {
+      const [, part, index] = key;
+      if (!skipped.has(part)) yield contentTable.put([to, part, index], value);
+    }
   }
 
   /** Deletes up to `limit` entries of a document id. Returns an empty list when nothing is left. */

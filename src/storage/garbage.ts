@@ -37,6 +37,25 @@ export function putGarbage(item: Garbage, now: number): WriteOperation {
 }
 
 /**
+ * Content that is being written in pieces before its document exists. The first operation is for a write before the
+ * first piece, and deletes the content at `dueAt` (milliseconds since the epoch); the others are for the write that
+ * completes the document, which fails after that time.
+ */
+export function guardContent(
+  item: Garbage,
+  dueAt: number,
+): { readonly begin: WriteOperation; readonly complete: readonly WriteOperation[] } {
+  const key = [dueAt, item.version] as const;
+  return {
+    begin: garbageTable.put(key, item),
+    complete: [
+      garbageTable.expect(key, (known) => known !== undefined, 'the content written in pieces exists'),
+      garbageTable.delete(key),
+    ],
+  };
+}
+
+/**
  * Deletes the garbage due at `now`, in bounded writes. May be interrupted at any point; the next call
  * continues. Resolves to the number of items deleted.
  */

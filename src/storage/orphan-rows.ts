@@ -42,6 +42,7 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   buckets: 'organization',
   usedLinks: 'anywhere',
   deletions: 'anywhere',
+  aliases: 'organization',
   documents: 'collection',
   documentId: 'document',
   versions: 'collection',

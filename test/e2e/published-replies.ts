@@ -1,5 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import {
+  CloneCollectionResponse,
+  ExportDocumentsResponse,
+  GetAliasListResponse,
+  GetCollectionInfoResponse,
+} from './transfer-replies.ts';
 
 /**
  * Reply shapes from which existing clients were generated: names, types, required fields and nullable fields. The
@@ -275,32 +281,6 @@ const AddDocumentsResponse = Type.Object({
     }),
   ),
 });
-const GetCollectionInfoResponse = Type.Object({
-  collection: Type.Object({
-    id: Uuid,
-    collection_name: Type.String(),
-    created_at: DateTime,
-    num_shards: Type.Integer(),
-    embedding_model: Type.String(),
-    dimensions: Type.Integer(),
-  }),
-});
-const ExportDocumentsResponse = Type.Object({
-  documents: Type.Array(
-    Type.Object({
-      path: Type.String(),
-      metadata: Metadata,
-      content: Nullable(Type.Object({ type: Type.String() })),
-      sha256: Type.String(),
-      size: Type.Integer(),
-      file_url: Nullable(Type.String()),
-      index_status: IndexStatus,
-      error: Nullable(Type.String()),
-      error_code: Nullable(Type.String()),
-      created_at: DateTime,
-    }),
-  ),
-});
 const GetModelListResponse = Type.Object({
   embedding_models: Type.Array(Type.String()),
   rerankers: Type.Array(Type.String()),
@@ -366,6 +346,12 @@ const replyShapes = {
   'queries/top-snippets': TopSnippetsResponse,
   'documents/add-documents': AddDocumentsResponse,
   'collections/change-model': DefaultResponse,
+  'collections/clone-collection': CloneCollectionResponse,
+  'collections/rename-collection': DefaultResponse,
+  'aliases/add-alias': DefaultResponse,
+  'aliases/update-aliases': DefaultResponse,
+  'aliases/delete-alias': DefaultResponse,
+  'aliases/get-alias-list': GetAliasListResponse,
   'collections/get-collection-info': GetCollectionInfoResponse,
   'documents/export-documents': ExportDocumentsResponse,
   'parsers/parse-document': ParseDocumentResponse,

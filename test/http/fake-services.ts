@@ -78,6 +78,8 @@ const { content: _, ...listed } = document;
 /** All operations in one object, so that a test replaces one without naming its service. */
 type FakeServices = Omit<
   Services['collections'] &
+    Services['clones'] &
+    Services['names'] &
     Services['documents'] &
     Services['uploads'] &
     Services['exports'] &
@@ -92,7 +94,7 @@ type FakeServices = Omit<
     Services['inspection'] &
     Services['users'] &
     Services['backups'],
-  'deleteAllOfOrganization'
+  'deleteAllOfOrganization' | 'addClone'
 > & {
   readonly usageDocuments: Services['usage']['documents'];
   readonly usageQueries: Services['usage']['queries'];
@@ -108,6 +110,12 @@ const fakeServices: FakeServices = {
   updateCollection: async () => success,
   changeModel: async () => success,
   getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
+  cloneCollection: async () => ({ num_documents: 0, path_gt: null }),
+  renameCollection: async () => success,
+  addAlias: async () => success,
+  updateAliases: async () => success,
+  deleteAlias: async () => success,
+  getAliasList: async () => ({ aliases: [] }),
   getCollectionInfo: async () => ({ collection: collectionInfo }),
   exportDocuments: async () => RenderedJson.of({ documents: [] }),
   addDocument: async (_call, { content, overwrite }) => {
@@ -351,7 +359,13 @@ function groupServices(operations: FakeServices): Services {
     usageCounters: counters,
   } = operations;
   return {
-    collections: { ...operations, deleteAllOfOrganization: async () => {} },
+    collections: {
+      ...operations,
+      deleteAllOfOrganization: async () => {},
+      addClone: () => Promise.reject(new Error('called by another service only')),
+    },
+    clones: operations,
+    names: operations,
     documents: operations,
     uploads: operations,
     exports: operations,

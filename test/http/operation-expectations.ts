@@ -56,6 +56,34 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   },
   'get-collection-info': { expected: readAccess(200), buildInput: inCollection() },
   'export-documents': { expected: readAccess(200), buildInput: inCollection({ limit: 1 }) },
+  'rename-collection': {
+    expected: { ...writeAccess(200), restricted: 403, filtered: 403 },
+    buildInput: ({ collection_name }, fresh) => ({
+      body: { collection_name, new_collection_name: `renamed-${fresh}` },
+    }),
+    prepare: freshCollection,
+  },
+  'clone-collection': {
+    expected: { ...writeAccess(200), restricted: 403, filtered: 403 },
+    buildInput: ({ collection_name }, fresh) => ({
+      body: { collection_name, new_collection_name: `clone-${fresh}` },
+    }),
+  },
+  'add-alias': {
+    expected: { ...writeAccess(201), restricted: 403, filtered: 403 },
+    buildInput: ({ collection_name }, fresh) => ({ body: { alias_name: `alias-${fresh}`, collection_name } }),
+  },
+  'update-aliases': {
+    expected: { ...writeAccess(200), restricted: 403, filtered: 403 },
+    buildInput: ({ collection_name }, fresh) => ({
+      body: { changes: [{ alias_name: `alias-${fresh}`, collection_name }] },
+    }),
+  },
+  'delete-alias': {
+    expected: { ...writeAccess(404), restricted: 403, filtered: 403 },
+    buildInput: (_names, fresh) => ({ body: { alias_name: `alias-${fresh}` } }),
+  },
+  'get-alias-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'get-collection-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'add-document': {
     expected: { ...writeAccess(201), filtered: 403 },

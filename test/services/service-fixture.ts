@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
+import { KeyedMutex } from '../../src/core/async/mutex.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
@@ -49,6 +50,7 @@ function createCollectionServices(first: Components): CollectionServices {
     random: systemRandom,
     model: { id: 'letters', version: '1', dimensions: 8 },
     defaultModel: 'letters',
+    nameLocks: new KeyedMutex(),
     findModel: (id) => ({ id, version: '1', dimensions: 8 }),
     lifecycle: {
       onModelChanged: () => {},

@@ -1,3 +1,4 @@
+import { RenameCollectionRequest } from '../../schemas/aliases.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as collections from '../../schemas/collections.ts';
 import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
@@ -77,6 +78,47 @@ export const collectionRoutes: readonly Route[] = [
     },
     check: checkCollection,
     serve: (services, call, request) => services.collections.changeModel(call, request),
+  }),
+  organizationRoute({
+    operation: 'rename-collection',
+    access: 'write',
+    scope: 'organization',
+    path: '/collections/rename-collection',
+    summary: 'Rename a collection',
+    description:
+      'Changes the name of a collection at once. Documents, aliases and running work are unaffected. API keys that are restricted to the old name lose access; those restricted to the new name gain it.',
+    request: RenameCollectionRequest,
+    reply: DefaultResponse,
+    example: { collection_name: 'handbook', new_collection_name: 'manual' },
+    errorResponses: { 404: collectionNotFound, 409: 'A collection or an alias has the new name.' },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkCollectionName(request.new_collection_name);
+    },
+    serve: (services, call, request) => services.names.renameCollection(call, request),
+  }),
+  organizationRoute({
+    operation: 'clone-collection',
+    access: 'write',
+    scope: 'organization',
+    path: '/collections/clone-collection',
+    summary: 'Copy a collection',
+    description:
+      'Creates a collection with the same settings and copies documents with their text, vectors and metadata; files are shared. Nothing is parsed or embedded again. One call copies documents for up to 20 seconds; repeat it with the `path_gt` of its reply until that is null. Copied documents become searchable within seconds.',
+    request: collections.CloneCollectionRequest,
+    reply: collections.CloneCollectionResponse,
+    example: { collection_name: 'handbook', new_collection_name: 'handbook-copy' },
+    errorResponses: {
+      404: collectionNotFound,
+      409: 'A collection or an alias has the new name, or the model of one of the collections was changed.',
+      429: 'The ingest queue or a quota of the organization is full.',
+    },
+    check: (request) => {
+      checkCollection(request);
+      checks.checkCollectionName(request.new_collection_name);
+      checks.checkPathBound('path_gt', request.path_gt ?? '');
+    },
+    serve: (services, call, request) => services.clones.cloneCollection(call, request),
   }),
   organizationRoute({
     operation: 'get-collection-info',

@@ -1,4 +1,5 @@
 import { administrationRoutes } from './administration.ts';
+import { aliasRoutes } from './aliases.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { backupRoutes } from './backups.ts';
 import { billingRoutes } from './billing.ts';
@@ -24,6 +25,7 @@ import { userRoutes } from './users.ts';
  */
 export const routes: readonly Route[] = [
   ...collectionRoutes,
+  ...aliasRoutes,
   ...documentRoutes,
   ...queryRoutes,
   ...statusRoutes,
