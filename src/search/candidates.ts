@@ -95,13 +95,18 @@ export class CandidateList {
   }
 }
 
+/** Working memory of `nthLargest`, because a new array of this size takes longer than the selection. */
+let scratch = new Float32Array(1_024);
+
 /**
  * Returns the `nth` largest number, counted from 1. `numbers` must have at least `nth` entries. Quickselect: of the
  * 60 candidates of ten results, 0.4 us instead of 2.3 us for sorting them.
  */
 function nthLargest(numbers: Float32Array, nth: number): number {
-  const values = numbers.slice();
-  let [first, last] = [0, values.length - 1];
+  if (scratch.length < numbers.length) scratch = new Float32Array(2 * numbers.length);
+  const values = scratch;
+  values.set(numbers);
+  let [first, last] = [0, numbers.length - 1];
   while (first < last) {
     const pivot = values[(first + last) >>> 1]!;
     let [left, right] = [first, last];

