@@ -7,6 +7,7 @@ export const exitCodes = {
   failed: 1,
   usage: 2,
   unreachable: 3,
+  warnings: 4,
   interrupted: 130,
 } as const;
 
@@ -15,6 +16,7 @@ export const exitCodeMeanings: readonly (readonly [number, string])[] = [
   [exitCodes.failed, 'the server rejected a request, or a file could not be read or uploaded'],
   [exitCodes.usage, 'invalid usage or invalid setting; nothing was changed'],
   [exitCodes.unreachable, 'server not reachable'],
+  [exitCodes.warnings, '`quarry doctor` found only warnings'],
   [exitCodes.interrupted, 'interrupted by Ctrl-C'],
 ];
 

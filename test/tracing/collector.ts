@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 
@@ -38,7 +38,7 @@ export async function startCollector(t: Pick<Test, 'teardown'>) {
   const spans: CollectedSpan[] = [];
   const requests: { headers: Readonly<Record<string, unknown>>; resource: Record<string, unknown> }[] = [];
   const reply = { status: 200, body: '{}' };
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
     let text = '';
     for await (const part of request) text += part;
     const [resourceSpans] = (JSON.parse(text) as WireRequest).resourceSpans;
@@ -47,7 +47,8 @@ export async function startCollector(t: Pick<Test, 'teardown'>) {
       for (const span of resourceSpans!.scopeSpans[0]!.spans)
         spans.push({ ...span, attributes: toRecord(span.attributes) });
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body);
-  });
+  };
+  const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   t.teardown(() => {
