@@ -9,6 +9,7 @@ import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { projectRoot } from '../core/root.ts';
+import { version } from '../core/version.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { Dashboard, readBuiltFiles } from '../http/dashboard.ts';
@@ -48,7 +49,7 @@ const documentOperations: ReadonlySet<string> = new Set([
   'upload-document',
 ]);
 
-export const apiVersion = '0.1.0';
+export const apiVersion = version;
 
 interface RequestHandlerDependencies {
   readonly data: DataDirectory;

@@ -22,6 +22,7 @@ import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
 import { exportCommand } from './transfer/export.ts';
 import { importCommand } from './transfer/import.ts';
+import { upgradeCommand } from './upgrade.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './users.ts';
 
@@ -51,6 +52,7 @@ export const commands: readonly CommandSpec[] = [
   ...billingCommands,
   usageCommand,
   doctorCommand,
+  upgradeCommand,
   ...signInCommands,
   configCommand,
   createCompletionCommand(listCompletionEntries),

@@ -5,6 +5,7 @@ import type { BackgroundScheduler } from '../core/async/background-scheduler.ts'
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import { version } from '../core/version.ts';
 import { Blobs } from './blobs.ts';
 import type { CommitJournal } from './commit-journal.ts';
 import { DiskSpaceMonitor } from './disk-space-monitor.ts';
@@ -162,17 +163,37 @@ async function readFormat(path: string, current: number): Promise<number> {
     await replaceFile(file, encodeFormat(current));
     return current;
   }
-  const format = parseFormat(text);
-  if (format === null)
-    throw startupError(
-      `The file ${file} is damaged: the format version is missing. Restore it from a backup.`,
-    );
+  const { format, version: writer } = parseFormatFile(file, text);
   if (format > current) {
+    const [writtenBy, remedy] =
+      writer === null
+        ? ['a newer Quarry version', 'the newer version']
+        : [`Quarry ${writer}`, `Quarry ${writer} or later`];
     throw startupError(
-      `The data directory ${path} has format ${format}, written by a newer Quarry version. This version supports format ${current}. Run the newer version.`,
+      `The data directory ${path} has format ${format}, written by ${writtenBy}. This version (${version}) supports format ${current}. Run ${remedy}.`,
     );
   }
   return format;
+}
+
+/** Content of `format.json`. */
+export interface FormatFile {
+  readonly format: number;
+  /** Version that created the directory or migrated it to this format; null before version 0.1.0 recorded it. */
+  readonly version: string | null;
+}
+
+/** Reads the format of a data directory; null if there is none. Errors: `unavailable` for a damaged file. */
+export async function readFormatFile(path: string): Promise<FormatFile | null> {
+  const file = join(path, 'format.json');
+  const text = await readIfExists(file);
+  return text === null ? null : parseFormatFile(file, text);
+}
+
+function parseFormatFile(file: string, text: string): FormatFile {
+  const content = parseFormat(text);
+  if (content !== null) return content;
+  throw startupError(`The file ${file} is damaged: the format version is missing. Restore it from a backup.`);
 }
 
 /**
@@ -184,14 +205,17 @@ function isIgnorableEntry(name: string): boolean {
   return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
 }
 
+/** The version tells an older build, which cannot open the directory, which one can. */
 export function encodeFormat(format: number): string {
-  return `${JSON.stringify({ format })}\n`;
+  return `${JSON.stringify({ format, version })}\n`;
 }
 
-function parseFormat(text: string): number | null {
+function parseFormat(text: string): FormatFile | null {
   try {
-    const { format } = JSON.parse(text) as { format?: unknown };
-    return typeof format === 'number' && Number.isSafeInteger(format) && format > 0 ? format : null;
+    const { format, version: writer } = JSON.parse(text) as { format?: unknown; version?: unknown };
+    if (typeof format !== 'number' || !Number.isSafeInteger(format) || format <= 0) return null;
+    const isVersion = typeof writer === 'string' && /^\d+\.\d+\.\d+[\w.+-]{0,32}$/.test(writer);
+    return { format, version: isVersion ? writer : null };
   } catch {
     return null;
   }

@@ -19,6 +19,10 @@ export const currentFormat = 3;
  */
 export interface Migration {
   readonly from: number;
+  /** Effect, for `quarry upgrade --check`. */
+  readonly description: string;
+  /** Free space that the migration needs, as a share of the size of the store. */
+  readonly freeShare: number;
   readonly migrate: (parts: { readonly store: Store; readonly path: string }) => Promise<void>;
 }
 
@@ -31,13 +35,20 @@ const tablesOfFormat1 = [0x1c, 0x1d, 0x1f] as const;
 export const migrations: readonly Migration[] = [
   {
     from: 1,
+    description: 'sign-ins in progress are deleted (their links are valid for minutes)',
+    // Deletions only; compactions rewrite a part of the store.
+    freeShare: 0.1,
     migrate: async ({ store }) => {
       for (const table of tablesOfFormat1)
         await deleteInBatches(store, (limit) => deleteFirstKeys(store, table, limit));
     },
   },
-  // Terms that are not packed stay readable.
-  { from: 2, migrate: async () => {} },
+  {
+    from: 2,
+    description: 'new documents are stored with packed terms; stored documents stay as they are',
+    freeShare: 0,
+    migrate: async () => {},
+  },
 ];
 
 async function deleteFirstKeys(store: Store, table: number, limit: number): Promise<WriteOperation[]> {

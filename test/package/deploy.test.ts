@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { parse, parseDocument } from 'yaml';
 import { projectRoot } from '../../src/core/root.ts';
+import { version as versionInCode } from '../../src/core/version.ts';
 import { renderTemplate } from './chart-template.ts';
 import { readDockerfile } from './dockerfile.ts';
 
@@ -111,4 +112,5 @@ t.test('all versions are the one of package.json', async (t) => {
   const chart = parse(read('helm', 'Chart.yaml')) as Record<string, string>;
   const values = parse(read('helm', 'values.yaml')) as { image: { tag: string } };
   t.same([chart.version, chart.appVersion, values.image.tag], [version, version, version]);
+  t.equal(versionInCode, version);
 });

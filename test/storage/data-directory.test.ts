@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { version } from '../../src/core/version.ts';
 import { type DataDirectoryOptions, openDataDirectory } from '../../src/storage/data-directory.ts';
 import { DiskSpaceMonitor } from '../../src/storage/disk-space-monitor.ts';
 import { currentFormat, type Migration } from '../../src/storage/migrations.ts';
@@ -21,7 +22,10 @@ t.test('a new data directory is private, and its secret never changes', async (t
   const first = await open(path);
   t.equal(statSync(path).mode & 0o777, 0o700);
   t.equal(statSync(join(path, 'secrets.json')).mode & 0o777, 0o600);
-  t.same(JSON.parse(readFileSync(join(path, 'format.json'), 'utf8')), { format: currentFormat });
+  t.same(JSON.parse(readFileSync(join(path, 'format.json'), 'utf8')), {
+    format: currentFormat,
+    version,
+  });
   t.equal(readFileSync(join(path, 'quarry.pid'), 'utf8'), `${process.pid}\n`);
   t.equal(first.secrets[0]?.byteLength, 32);
   t.ok(existsSync(first.indexPath));
@@ -55,7 +59,13 @@ t.test('an empty mounted volume is accepted, a file instead of a folder is not',
 
 t.test('a newer, a damaged and an unknown older format are rejected with a message', async (t) => {
   const cases: [string, string, RegExp][] = [
-    ['newer', '{"format":99}', /format 99.*newer/],
+    ['newer', '{"format":99}', /format 99, written by a newer Quarry version\..*Run the newer version/],
+    [
+      'named',
+      '{"format":99,"version":"4.2.0"}',
+      /written by Quarry 4\.2\.0\. This version \(0\.1\.0\) supports format 2\. Run Quarry 4\.2\.0 or later/,
+    ],
+    ['hostile', '{"format":99,"version":"<b>"}', /written by a newer Quarry version/],
     ['damaged', '{"form', /damaged/],
     ['nonsense', '{"format":"1"}', /damaged/],
   ];
@@ -81,6 +91,7 @@ t.test('an older format is migrated step by step and resumes after a failure', a
   let broken = true;
   const step = (from: number): Migration => ({
     from,
+    ...{ description: 'test', freeShare: 0 },
     async migrate({ store }) {
       if (from === 2 && broken) throw new Error('power cut');
       await store.write([putOperation(`step ${from}`, 'done')]);
@@ -95,7 +106,7 @@ t.test('an older format is migrated step by step and resumes after a failure', a
   t.same(done, [1, 2]);
   t.same([textAt(directory.store, 'step 1'), textAt(directory.store, 'step 2')], ['done', 'done']);
   await directory.close();
-  await t.rejects(open(path, { format: older }), { message: /format 3.*newer/ });
+  await t.rejects(open(path, { format: older }), { message: /format 3, written by Quarry/ });
 });
 
 t.test('format 1 is migrated: its sign-in data is deleted, everything else is kept', async (t) => {
@@ -115,7 +126,7 @@ t.test('format 1 is migrated: its sign-in data is deleted, everything else is ke
   const raised = await open(path, { reserveBytes: Number.MAX_SAFE_INTEGER });
   t.equal(
     readFileSync(join(path, 'format.json'), 'utf8'),
-    `{"format":${currentFormat}}\n`,
+    `{"format":${currentFormat},"version":"0.1.0"}\n`,
     'also on a full disk',
   );
   const found: string[] = [];
@@ -134,7 +145,7 @@ t.test('a build without restricted keys rejects the directory instead of ignorin
   const older = open(path, { format: { current: 1, migrations: [] } });
   await t.rejects(older, {
     code: 'unavailable',
-    message: new RegExp(`format ${currentFormat}, written by a newer Quarry version`),
+    message: new RegExp(`format ${currentFormat}, written by Quarry 0\\.1\\.0\\.`),
   });
 });
 

@@ -56,6 +56,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'app/backup-commands',
     // Checks of the machine and the data directory.
     'app/diagnostics/diagnose',
+    'app/diagnostics/check-upgrade',
     ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
