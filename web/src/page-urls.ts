@@ -12,6 +12,11 @@ export function documentsUrl(collection: string): string {
   return pageUrl('documents', { collection });
 }
 
+/** Documents of the last used collection in some states. */
+export function shownDocumentsUrl(show: 'indexed' | 'pending' | 'failed'): string {
+  return pageUrl('documents', { show });
+}
+
 /** Documents that could not be parsed or indexed. */
 export function failedDocumentsUrl(collection: string): string {
   return pageUrl('documents', { collection, show: 'failed' });

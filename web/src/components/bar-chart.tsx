@@ -1,5 +1,6 @@
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { formatCount } from '../format/numbers.ts';
+import { scaleEnd } from '../format/scales.ts';
 
 export interface Bar {
   /** Time step of the bar: a day or an hour. */
@@ -26,13 +27,18 @@ const [barWidth, gap] = [10, 3];
 export function BarChart({ title, step, bars, format = formatCount, isWide = false }: BarChartProps) {
   const id = useId();
   const visibleBars = bars ?? [];
-  const highest = Math.max(1, ...visibleBars.map(({ value }) => value));
+  const [hovered, setHovered] = useState<number | null>(null);
+  const highest = scaleEnd(Math.max(0, ...visibleBars.map(({ value }) => value)));
+  const ticks = [highest, highest / 2, 0];
+  const middle = visibleBars[Math.floor(visibleBars.length / 2)];
+  const pointed = hovered === null ? undefined : visibleBars[hovered];
   const width = Math.max(1, visibleBars.length) * (barWidth + gap) - gap;
   return (
     <figure class={isWide ? 'bars wide' : 'bars'}>
       <div class="bars-scale" aria-hidden="true">
-        <span>{bars === undefined ? '' : format(highest)}</span>
-        <span>{bars === undefined ? '' : format(0)}</span>
+        {ticks.map((tick) => (
+          <span key={tick}>{bars === undefined ? '' : format(tick)}</span>
+        ))}
       </div>
       <svg
         viewBox={`0 0 ${width} ${height}`}
@@ -40,11 +46,13 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
         role="img"
         aria-labelledby={id}
         class={bars === undefined ? 'waiting' : ''}
+        onPointerLeave={() => setHovered(null)}
       >
         <title id={id}>{title}</title>
-        {visibleBars.map(({ label, value }, i) => (
-          <g key={i} class="bar">
-            <rect class="bar-back" x={i * (barWidth + gap)} y={0} width={barWidth} height={height} />
+        <path class="bars-grid" d={`M0 0H${width}M0 ${height / 2}H${width}`} />
+        {visibleBars.map(({ value }, i) => (
+          <g key={i} class="bar" onPointerEnter={() => setHovered(i)}>
+            <rect class="bar-back" x={i * (barWidth + gap)} y={0} width={barWidth + gap} height={height} />
             <rect
               class="bar-value"
               x={i * (barWidth + gap)}
@@ -52,12 +60,21 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
               width={barWidth}
               height={(value / highest) * height}
             />
-            <title>{`${label}: ${format(value)}`}</title>
           </g>
         ))}
       </svg>
+      {pointed !== undefined && hovered !== null && (
+        <div
+          class="bars-tip"
+          aria-hidden="true"
+          style={{ '--at': String((hovered + 0.5) / visibleBars.length) }}
+        >
+          <strong>{format(pointed.value)}</strong> {pointed.label}
+        </div>
+      )}
       <div class="bars-ends" aria-hidden="true">
         <span>{visibleBars[0]?.label ?? ''}</span>
+        <span>{middle?.label ?? ''}</span>
         <span>{visibleBars.at(-1)?.label ?? ''}</span>
       </div>
       {/* A table does not clip its rows: hidden without this frame, they would make the page longer. */}

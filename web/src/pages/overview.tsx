@@ -7,7 +7,7 @@ import { Meter } from '../components/meter.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { LoadingText, Skeleton } from '../components/skeleton.tsx';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/numbers.ts';
-import { documentUrl } from '../page-urls.ts';
+import { documentUrl, shownDocumentsUrl } from '../page-urls.ts';
 import { getOrganizationInfo } from '../server/account.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
@@ -65,10 +65,10 @@ function isBusy(status: StatusResponse): boolean {
 }
 
 const statusFields = [
-  ['num_indexed_documents', 'Indexed', 'good'],
-  ['num_indexing_documents', 'Indexing', 'info'],
-  ['num_parsing_documents', 'Parsing', 'info two'],
-  ['num_failed_documents', 'Failed', 'bad'],
+  ['num_indexed_documents', 'Indexed', 'good', 'indexed'],
+  ['num_indexing_documents', 'Indexing', 'info', 'pending'],
+  ['num_parsing_documents', 'Parsing', 'info two', 'pending'],
+  ['num_failed_documents', 'Failed', 'bad', 'failed'],
 ] as const;
 
 function DocumentCounts({ status }: { readonly status: StatusResponse | undefined }) {
@@ -79,17 +79,24 @@ function DocumentCounts({ status }: { readonly status: StatusResponse | undefine
         <div class="count-all">
           <dt>Documents</dt>
           <dd>
-            <LoadingText value={status && formatCount(all)} />
+            <a href="/app/collections">
+              <LoadingText value={status && formatCount(all)} />
+            </a>
           </dd>
         </div>
-        {statusFields.map(([field, name, tone]) => (
+        {statusFields.map(([field, name, tone, show]) => (
           <div key={field}>
             <dt>
               <i class={`dot ${tone}`} />
               {name}
             </dt>
             <dd>
-              <LoadingText value={status && formatCount(status[field])} />
+              <a
+                href={shownDocumentsUrl(show)}
+                aria-label={status && `${name}: ${formatCount(status[field])}`}
+              >
+                <LoadingText value={status && formatCount(status[field])} />
+              </a>
             </dd>
           </div>
         ))}
@@ -201,7 +208,8 @@ function Queries() {
           <Skeleton />
         ) : (
           <>
-            {formatCount(all)} <span class="muted">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
+            <a href="/app/usage">{formatCount(all)}</a>{' '}
+            <span class="muted">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
             {all === 0 ? '–' : formatDuration(totalMs / all)}
           </>
         )}

@@ -37,25 +37,32 @@ interface UsageStepsRequest {
   readonly nowMs: number;
 }
 
+/** Steps of a period, and those of the period of the same length before it. */
+export interface UsageSteps {
+  readonly current: readonly UsageStep[];
+  readonly previous: readonly UsageStep[];
+}
+
 /** Returns one step per hour or day (UTC), oldest first, including steps without usage. */
 export async function usageSteps(
   { period, collection, nowMs }: UsageStepsRequest,
   abort: AbortSignal,
-): Promise<UsageStep[]> {
+): Promise<UsageSteps> {
   const { step, count, window } = periodSteps[period];
   const last = Math.floor(nowMs / 1_000 / step) * step;
   const request = {
-    start_time: last - (count - 1) * step,
+    start_time: last - (2 * count - 1) * step,
     end_time: last + step - 1,
     aggregation_window: window,
     collection_names: collection === null ? null : [collection],
   };
   const [queries, documents] = await Promise.all([queryUsage(request, abort), documentUsage(request, abort)]);
   const [queriesByStart, documentsByStart] = [byStart(queries), byStart(documents)];
-  return Array.from({ length: count }, (_, i) => {
+  const steps = Array.from({ length: 2 * count }, (_, i) => {
     const start = request.start_time + i * step;
     return stepOf(start, queriesByStart.get(start) ?? [], documentsByStart.get(start) ?? []);
   });
+  return { current: steps.slice(count), previous: steps.slice(0, count) };
 }
 
 function byStart<Row extends { readonly window_start: number }>(rows: readonly Row[]): Map<number, Row[]> {

@@ -8,6 +8,7 @@ import { Card, Page } from '../../components/page.tsx';
 import { LoadingText, SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
+import { percentChange } from '../../format/scales.ts';
 import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
@@ -16,6 +17,7 @@ import {
   sum,
   type UsagePeriod,
   type UsageStep,
+  type UsageSteps,
   usageCounters,
   usageSteps,
 } from '../../server/usage.ts';
@@ -31,43 +33,28 @@ interface UsageChart {
   readonly getValue: (step: UsageStep) => number;
   readonly format: (value: number) => string;
   /** Summary of the whole period, shown next to the title. */
-  readonly summary: (steps: readonly UsageStep[]) => string;
+  readonly summary: (steps: readonly UsageStep[]) => number;
 }
 
-const total =
-  (getValue: UsageChart['getValue'], format: UsageChart['format']) => (steps: readonly UsageStep[]) =>
-    format(sum(steps, getValue));
+const total = (getValue: UsageChart['getValue']) => (steps: readonly UsageStep[]) => sum(steps, getValue);
+const sumChart = (
+  title: string,
+  getValue: UsageChart['getValue'],
+  format: UsageChart['format'] = formatCount,
+): UsageChart => ({ title, getValue, format, summary: total(getValue) });
+
 const charts: readonly UsageChart[] = [
-  {
-    title: 'Queries',
-    getValue: ({ queries }) => queries,
-    format: formatCount,
-    summary: total(({ queries }) => queries, formatCount),
-  },
+  sumChart('Queries', ({ queries }) => queries),
   { title: 'Query time', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
-  {
-    title: 'Documents added',
-    getValue: ({ added }) => added,
-    format: formatCount,
-    summary: total(({ added }) => added, formatCount),
-  },
-  {
-    title: 'Pages parsed',
-    getValue: ({ pages }) => pages,
-    format: formatCount,
-    summary: total(({ pages }) => pages, formatCount),
-  },
-  {
-    title: 'Bytes added',
-    getValue: (step) => step.bytes,
-    format: formatBytes,
-    summary: total((step) => step.bytes, formatBytes),
-  },
+  sumChart('Documents added', ({ added }) => added),
+  sumChart('Pages parsed', ({ pages }) => pages),
+  sumChart('Bytes added', ({ bytes }) => bytes, formatBytes),
 ];
 
-function meanTime(steps: readonly UsageStep[]): string {
+/** Average duration of a query in milliseconds; 0 without queries. */
+function meanTime(steps: readonly UsageStep[]): number {
   const queries = sum(steps, (step) => step.queries);
-  return queries === 0 ? '–' : formatDuration(sum(steps, (step) => step.queryMs * step.queries) / queries);
+  return queries === 0 ? 0 : sum(steps, (step) => step.queryMs * step.queries) / queries;
 }
 
 /** Page of the organization's usage, over time and in total. */
@@ -131,20 +118,26 @@ export function UsagePage() {
 interface ChartCardProps {
   readonly chart: UsageChart;
   readonly period: UsagePeriod;
-  readonly steps: readonly UsageStep[] | undefined;
+  readonly steps: UsageSteps | undefined;
 }
 
 function ChartCard({ chart: { title, getValue, format, summary }, period, steps }: ChartCardProps) {
-  const bars = steps?.map((step) => ({ label: stepLabel(period, step.start), value: getValue(step) }));
+  const bars = steps?.current.map((step) => ({
+    label: stepLabel(period, step.start),
+    value: getValue(step),
+  }));
   return (
     <Card
       title={title}
       actions={
         <strong class="amount">
-          <LoadingText value={steps && summary(steps)} width="5ch" />
+          <LoadingText value={steps && format(summary(steps.current))} width="5ch" />
         </strong>
       }
     >
+      <p class="change muted number">
+        {steps && changeLabel(period, { before: summary(steps.previous), after: summary(steps.current) })}
+      </p>
       <BarChart
         title={title}
         step={period === 'day' ? 'Hour' : 'Day'}
@@ -154,6 +147,15 @@ function ChartCard({ chart: { title, getValue, format, summary }, period, steps 
       />
     </Card>
   );
+}
+
+/** Comparison with the period before; empty if there is nothing to compare. */
+function changeLabel(period: UsagePeriod, { before, after }: { before: number; after: number }): string {
+  const change = percentChange(before, after);
+  const name = periodLabels.find(([each]) => each === period)?.[1] ?? '';
+  if (change === null) return after === 0 ? '' : `None in the ${name} before`;
+  const sign = change > 0 ? '+' : change < 0 ? '−' : '±';
+  return `${sign}${formatCount(Math.abs(change))}% from the ${name} before`;
 }
 
 const hours = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
