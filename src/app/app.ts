@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../core/logger.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
+import { createExpirationTask } from '../ingest/expiration.ts';
 import type { SlowQueryLog } from '../services/slow-query-log.ts';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
 import { ErasureClock } from '../storage/erasure-clock.ts';
@@ -112,7 +113,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   backups.shipper?.start();
   const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
-    startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure }),
+    startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure, logger }),
   );
   return {
     port: listening.port,
@@ -251,6 +252,7 @@ interface BackgroundWorkDependencies {
   readonly retrieval: Retrieval;
   readonly accountModules: AccountModules;
   readonly erasure: ErasureClock;
+  readonly logger: Logger;
 }
 
 /** Starts all background work once all collections are loaded. */
@@ -259,14 +261,16 @@ async function startBackgroundWork(
   {
     backups,
     components,
-    retrieval: { modelWatcher, maintenance },
+    retrieval: { modelWatcher, maintenance, storage, pipeline },
     accountModules: { payments, marketplaceComponents, removal },
     erasure,
+    logger,
   }: BackgroundWorkDependencies,
 ): Promise<void> {
   await modelWatcher.start();
   maintenance.start([
     ...accountMaintenanceTasks(settings, components, erasure),
+    createExpirationTask({ ...storage, writer: pipeline.writer, now: () => erasure.now(), logger }),
     ...payments.maintenanceTasks,
     ...marketplaceComponents.maintenanceTasks,
   ]);

@@ -49,6 +49,7 @@ export async function buildStorage(
     contents,
     encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
     bytesMax: settings.queryCacheBytes,
+    now: () => clock.now(),
   });
   const sequence = await Sequence.open(store);
   const changes = new ChangeLog(store);

@@ -32,6 +32,7 @@ export const collectionCommands: readonly CommandSpec[] = [
       },
       { flags: '--model <name>', meaning: 'embedding model; own: you supply the vectors' },
       { flags: '--dimensions <count>', meaning: 'dimensions of the vectors, with --model own' },
+      { flags: '--default-ttl <seconds>', meaning: 'documents expire after this time by default' },
       jsonOption,
     ],
     examples: [
@@ -44,9 +45,20 @@ export const collectionCommands: readonly CommandSpec[] = [
   {
     usage: 'collections update <name>',
     settings: 'client',
-    summary: 'set the query defaults of a collection; without options, remove them',
-    options: [...controlOptions, jsonOption],
-    examples: ['quarry collections update handbook --max-per-document 1 --weights 1:0.8'],
+    summary: 'set the defaults of a collection; without options, remove the query defaults',
+    options: [
+      ...controlOptions,
+      {
+        flags: '--default-ttl <seconds>',
+        meaning:
+          'new documents expire after this time by default; 0: never. Without other options, only this changes',
+      },
+      jsonOption,
+    ],
+    examples: [
+      'quarry collections update handbook --max-per-document 1 --weights 1:0.8',
+      'quarry collections update news --default-ttl 2592000',
+    ],
     run: update,
   },
   {
@@ -153,6 +165,14 @@ async function add(
             maximum: limits.ownVectorDimensionsMax,
           }),
         }),
+    ...(options.defaultTtl === undefined
+      ? {}
+      : {
+          default_ttl_seconds: integerOption(options, 'defaultTtl', {
+            minimum: 1,
+            maximum: limits.ttlSecondsMax,
+          }),
+        }),
   });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} created.`,
@@ -167,16 +187,23 @@ async function update(
 ): Promise<number> {
   const name = args[0]!;
   const defaults = readControlOptions(options);
+  const ttl =
+    options.defaultTtl === undefined
+      ? undefined
+      : integerOption(options, 'defaultTtl', { minimum: 0, maximum: limits.ttlSecondsMax }) || null;
+  const hasDefaults = Object.keys(defaults).length > 0;
   const reply = await context.api.call('collections/update-collection', {
     collection_name: name,
-    query_defaults: defaults,
+    ...(hasDefaults || ttl === undefined ? { query_defaults: defaults } : {}),
+    ...(ttl === undefined ? {} : { default_ttl_seconds: ttl }),
   });
-  const description = Object.keys(defaults).length === 0 ? 'none' : JSON.stringify(defaults);
-  context.terminal.out(
-    options.json === true
-      ? JSON.stringify(reply)
-      : `Query defaults of ${toPrintable(name)}: ${toPrintable(description)}`,
-  );
+  const description = hasDefaults ? JSON.stringify(defaults) : 'none';
+  const lines = [
+    ...(hasDefaults || ttl === undefined ? [`Query defaults of ${name}: ${description}`] : []),
+    ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
+  ];
+  if (options.json === true) context.terminal.out(JSON.stringify(reply));
+  else lines.map(toPrintable).forEach(context.terminal.out);
   return exitCodes.done;
 }
 

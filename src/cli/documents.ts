@@ -71,10 +71,11 @@ export const documentCommands: readonly CommandSpec[] = [
   {
     usage: 'documents update <path>',
     settings: 'client',
-    summary: 'replace the metadata of an indexed document',
+    summary: 'replace the metadata or the time of expiry of an indexed document',
     options: [
       collectionOption,
       { flags: '--metadata <json>', meaning: 'new metadata; replaces all existing metadata' },
+      { flags: '--expires-at <time>', meaning: 'time of expiry, such as 2027-01-31T12:00:00Z; never: none' },
       jsonOption,
     ],
     examples: [
@@ -203,14 +204,18 @@ async function update(
   options: CommandOptions,
 ): Promise<number> {
   const metadata = jsonObjectOption(options, 'metadata');
-  if (metadata === null) throw new AppError('bad_request', 'Nothing to update. Set --metadata <json>.');
+  const expiresAt = options.expiresAt === 'never' ? null : options.expiresAt;
+  if (metadata === null && expiresAt === undefined)
+    throw new AppError('bad_request', 'Nothing to update. Set --metadata <json> or --expires-at <time>.');
   const reply = await context.api.call('documents/update-document', {
     collection_name: String(options.collection),
     path: args[0]!,
-    metadata,
+    ...(metadata === null ? {} : { metadata }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
   });
+  const changed = metadata === null ? 'Time of expiry' : 'Metadata';
   context.terminal.out(
-    options.json === true ? JSON.stringify(reply) : `Metadata of ${toPrintable(args[0]!)} updated.`,
+    options.json === true ? JSON.stringify(reply) : `${changed} of ${toPrintable(args[0]!)} updated.`,
   );
   return exitCodes.done;
 }

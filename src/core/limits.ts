@@ -288,6 +288,9 @@ export const limits = {
   parsedWarningUnitsMax: 1_024,
   /** As much text as a compressed file can contain: deflate saves at most a factor of 1,000. */
   parsedTextBytesPerFileByteMax: 1_000,
+  ttlSecondsMax: 100 * 365 * 86_400,
+  /** Expired documents deleted at a time. */
+  expirationBatchMax: 256,
   exportDocumentsMax: 256,
   /** Size of a reply of `export-documents` after which no further document is added to it. */
   exportBytesTarget: 8 * 1_048_576,

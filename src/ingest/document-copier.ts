@@ -4,6 +4,7 @@ import type { VersionPublisher } from '../index/version-publisher.ts';
 import { putBlobReference } from '../storage/blob-references.ts';
 import { type Collection, getGeneration } from '../storage/collections.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
+import { isExpired } from '../storage/expirations.ts';
 import { guardContent } from '../storage/garbage.ts';
 import { type Job, putJob } from '../storage/jobs.ts';
 import {
@@ -60,11 +61,12 @@ export class DocumentCopier {
    * document with this path. Errors: those of `reserveCapacity`; `ExpectationFailedError` if a collection was deleted.
    */
   copy({ from, to, path }: CopyRequest, reserveCapacity: ReserveCapacity): Promise<boolean> {
-    const { locks, documents } = this.#options;
+    const { locks, documents, clock } = this.#options;
     return locks.run(pathKey(to.collectionId, path), async () => {
       for (let attempt = 1; ; attempt += 1) {
         const source = documents.get(from.collectionId, path);
-        if (source === undefined || documents.get(to.collectionId, path) !== undefined) return false;
+        if (source === undefined || isExpired(source, clock.now())) return false;
+        if (documents.get(to.collectionId, path) !== undefined) return false;
         const reservation = await reserveCapacity({ documents: 1, bytes: source.size, received: 0 });
         let isWritten = false;
         try {

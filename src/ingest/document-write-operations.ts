@@ -22,6 +22,8 @@ export interface NewDocument {
   readonly path: string;
   readonly metadata: Metadata;
   readonly overwrite: boolean;
+  /** Milliseconds since the epoch; absent: never. */
+  readonly expiresAt?: number;
   readonly contentKind: ContentKind;
   readonly contentType: string;
   /**
@@ -119,6 +121,7 @@ export class DocumentWriteOperations {
       textBytes: input.pages === null ? 0 : (input.parsed?.textBytes ?? input.size),
       ...(input.vectorBytes === undefined ? {} : { vectorBytes: input.vectorBytes }),
       indexedBytes: existing?.indexedBytes ?? 0,
+      ...(input.expiresAt === undefined ? {} : { expiresAt: input.expiresAt }),
     };
   }
 
@@ -173,7 +176,7 @@ export class DocumentWriteOperations {
 
   /** Stores the fields of a version that search returns. */
   putVersion(collection: Collection, record: DocumentRecord, hasImages: boolean): WriteOperation {
-    const { collectionId, version, documentId, path, metadata, contentType, rawHash } = record;
+    const { collectionId, version, documentId, path, metadata, contentType, rawHash, expiresAt } = record;
     return this.#options.versions.put({
       collectionId,
       version,
@@ -184,6 +187,7 @@ export class DocumentWriteOperations {
       contentType,
       rawHash,
       hasImages,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
     });
   }
 

@@ -5,6 +5,7 @@ import { shardOf } from '../index/shard-of.ts';
 import type { VersionPublisher } from '../index/version-publisher.ts';
 import type { Collection } from '../storage/collections.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
+import { isExpired } from '../storage/expirations.ts';
 import { type Job, putJob } from '../storage/jobs.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
 import { ExpectationFailedError, type WriteOperation } from '../storage/store.ts';
@@ -91,7 +92,8 @@ export class DocumentWriter {
     reserveCapacity: ReserveCapacity = withoutLimit,
   ): Promise<AddDocumentResult> {
     return this.#withPathLock(collection, input.path, async (existing) => {
-      if (existing !== undefined)
+      const isHidden = existing !== undefined && isExpired(existing, this.#options.clock.now());
+      if (existing !== undefined && !isHidden)
         checkReplaceable(collection, existing, { overwrite: input.overwrite, isVisible });
       if (input.parsed?.isCurrentFile === true && !hasFile(existing, input.rawHash))
         throw fileChangedError(input.path);
@@ -106,7 +108,7 @@ export class DocumentWriter {
       try {
         const added = await this.#write(collection, input, existing);
         isWritten = true;
-        return added;
+        return isHidden ? { ...added, created: true } : added;
       } finally {
         reservation?.end(isWritten);
       }
@@ -160,13 +162,13 @@ export class DocumentWriter {
   }
 
   /**
-   * Replaces the metadata of an indexed document; search uses the old metadata until the new version is
-   * indexed.
+   * Replaces the metadata or the time of expiry of an indexed document; search uses the old ones until the new version
+   * is indexed. `expiresAt`: null for never.
    */
   updateMetadata(
     collection: Collection,
     path: string,
-    metadata: Metadata,
+    changes: { readonly metadata?: Metadata; readonly expiresAt?: number | null },
     isVisible: VisibilityCheck = allVisible,
   ): Promise<void> {
     return this.#change(collection, path, (existing) => {
@@ -174,9 +176,12 @@ export class DocumentWriter {
       if (existing.status !== 'indexed') {
         throw preconditionFailed(existing, 'its metadata can be replaced only when it is "indexed"');
       }
+      const { expiresAt: knownExpiry, ...known } = existing;
+      const { metadata = existing.metadata, expiresAt = knownExpiry ?? null } = changes;
       const version = this.#options.sequence.next();
+      const expiry = expiresAt === null ? {} : { expiresAt };
       return {
-        record: { ...existing, version, metadata, status: 'not_indexed', error: null },
+        record: { ...known, ...expiry, version, metadata, status: 'not_indexed', error: null },
         step: 'index',
       };
     });

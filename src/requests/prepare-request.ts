@@ -196,12 +196,12 @@ function packBatchItem(item: unknown, task: PrepareTask): PackedDocument | Rejec
 }
 
 function packDocument(
-  { path, content, metadata, overwrite, vector, vectors }: BatchDocument,
+  { path, content, metadata, overwrite, expires_at, vector, vectors }: BatchDocument,
   { fileBytesMax }: PrepareTask,
 ): PackedDocument {
   return {
     path,
-    fields: JSON.stringify({ path, metadata, overwrite }),
+    fields: JSON.stringify({ path, metadata, overwrite, expires_at }),
     content: packContent(content, fileBytesMax),
     vectors: [
       ...(vector === undefined ? [] : [packVectors('vector', [vector])]),

@@ -136,6 +136,11 @@ export function checkListFilters(request: {
     reject('path_gt cannot be combined with sort_by; send the next_cursor of the previous page as cursor.');
 }
 
+/** 1 second to 100 years. */
+export function checkTtl(seconds: number): void {
+  checkInteger('default_ttl_seconds', seconds, 1, limits.ttlSecondsMax);
+}
+
 /** 1 to 64 changes of different aliases. */
 export function checkAliasChanges(
   changes: readonly { readonly alias_name: string; readonly collection_name: string | null }[],

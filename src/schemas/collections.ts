@@ -30,6 +30,13 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
     }),
   ),
   query_defaults: Type.Optional(QueryDefaults),
+  default_ttl_seconds: Type.Optional(
+    Type.Integer({
+      description:
+        'Documents that are added without `expires_at` expire after this time: 1 to 3,153,600,000 seconds.',
+      examples: [2_592_000],
+    }),
+  ),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -62,6 +69,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
     Nullable(QueryDefaults, {
       description: 'Replaces all query defaults of the collection; null and `{}` remove them.',
       examples: [{ max_per_document: 1 }],
+    }),
+  ),
+  default_ttl_seconds: Type.Optional(
+    Nullable(Type.Integer(), {
+      description:
+        'Applies to documents that are added from now on without `expires_at`: 1 to 3,153,600,000 seconds; null for none.',
     }),
   ),
 });
@@ -103,6 +116,9 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   embedding_model: Type.String({ description: 'The embedding model; `own`: vectors come from the callers.' }),
   dimensions: Type.Integer({ description: 'Dimensions of its vectors.' }),
   query_defaults: Type.Optional(QueryDefaults),
+  default_ttl_seconds: Type.Optional(
+    Type.Integer({ description: 'Seconds after which documents expire by default; absent if they do not.' }),
+  ),
 });
 export type CollectionInfo = Static<typeof CollectionInfo>;
 

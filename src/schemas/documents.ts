@@ -54,6 +54,14 @@ const overwriteField = Type.Optional(
   }),
 );
 
+const expiresAtField = Type.Optional(
+  Nullable(Type.String(), {
+    description:
+      'Time in RFC 3339 from which on the document no longer exists; null for never. Default: `default_ttl_seconds` of the collection.',
+    examples: ['2027-01-31T12:00:00Z'],
+  }),
+);
+
 /** Required for every document of a collection whose `embedding_model` is `own`, not allowed in others. */
 const vectorFields = {
   vector: Type.Optional(
@@ -77,6 +85,7 @@ export const AddDocumentRequest = Component('AddDocumentRequest', 'A document to
   content: DocumentContent,
   ...vectorFields,
   metadata: Type.Optional(DocumentMetadataJson),
+  expires_at: expiresAtField,
   overwrite: overwriteField,
   wait: waitField,
 });
@@ -113,6 +122,7 @@ export const BatchDocument = Component('BatchDocument', 'One document of a batch
   content: DocumentContent,
   ...vectorFields,
   metadata: Type.Optional(DocumentMetadataJson),
+  expires_at: expiresAtField,
   overwrite: overwriteField,
 });
 export type BatchDocument = Static<typeof BatchDocument>;
@@ -160,6 +170,12 @@ export const UpdateDocumentRequest = Component(
     metadata: Type.Optional(
       Nullable(DocumentMetadataJson, {
         description: 'Replaces the whole metadata; the document must be `indexed`.',
+      }),
+    ),
+    expires_at: Type.Optional(
+      Nullable(Type.String(), {
+        description: 'New time of expiry in RFC 3339; null for never. The document must be `indexed`.',
+        examples: ['2027-01-31T12:00:00Z'],
       }),
     ),
     index_status: Type.Optional(
@@ -221,6 +237,9 @@ const documentSizes = {
   sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
   error: Nullable(Type.String(), { description: 'Reason why parsing or indexing failed, otherwise null.' }),
   error_code: Nullable(DocumentErrorCode, { description: 'Error code of the failure, otherwise null.' }),
+  expires_at: Type.Optional(
+    Timestamp('Time from which on the document no longer exists; absent if it does not expire.'),
+  ),
   waiting_for: Type.Optional(
     Type.String({
       description:

@@ -61,6 +61,7 @@ export const ExportedDocument = Component(
     error: Nullable(Type.String(), { description: 'Reason why parsing or indexing failed, otherwise null.' }),
     error_code: Nullable(DocumentErrorCode, { description: 'Error code of the failure, otherwise null.' }),
     created_at: Timestamp('Time when the document was added or last overwritten.'),
+    expires_at: Type.Optional(Timestamp('Time from which on the document no longer exists.')),
   },
 );
 export type ExportedDocument = Static<typeof ExportedDocument>;

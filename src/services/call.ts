@@ -13,6 +13,8 @@ export interface ServiceCall<P extends Principal = Principal> {
   /** Milliseconds of `Clock.monotonic()` when the request line arrived. */
   readonly receivedAt: number;
   readonly cancellation: CancellationToken;
+  /** Milliseconds since the epoch; expired documents are treated as nonexistent. */
+  readonly now: () => number;
   /** Called before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
   /** Null or absent if the request is not traced. */

@@ -16,7 +16,6 @@ import type {
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
-import type { QueryDefaults } from '../schemas/queries.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import {
   type Collection,
@@ -30,6 +29,7 @@ import {
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
+import { pickKnownDefaults } from './query-defaults.ts';
 
 /** Lifecycle of the shards of a collection, which open before its record exists and are removed after it. */
 export interface CollectionLifecycle {
@@ -94,7 +94,7 @@ export class CollectionServices {
     const { clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
-    const defaults = request.query_defaults;
+    const { query_defaults: defaults, default_ttl_seconds: ttl } = request;
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
@@ -109,6 +109,7 @@ export class CollectionServices {
       createdAt: clock.now(),
       languages: [],
       ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
+      ...(ttl === undefined ? {} : { defaultTtlSeconds: ttl }),
     };
     await this.#create(call.principal, collection);
     return successResponse;
@@ -197,18 +198,28 @@ export class CollectionServices {
     call: ServiceCall<OrganizationPrincipal>,
     request: UpdateCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections } = this.#options;
-    const collection = findCollection(collections, call.principal, request.collection_name);
-    const defaults = request.query_defaults;
-    if (defaults === undefined) return successResponse;
-    const pickedDefaults = defaults === null ? {} : pickKnownDefaults(defaults);
-    const newDefaults = Object.keys(pickedDefaults).length === 0 ? null : pickedDefaults;
-    try {
-      await store.write(collections.putQueryDefaults(collection.collectionId, newDefaults));
-    } catch (error) {
-      throw error instanceof ExpectationFailedError ? collectionNotFoundError(collection.name) : error;
-    }
-    return successResponse;
+    const { store, collections, nameLocks } = this.#options;
+    const { collection_name: name, query_defaults: defaults, default_ttl_seconds: ttl } = request;
+    const { collectionId } = findCollection(collections, call.principal, name);
+    if (defaults === undefined && ttl === undefined) return successResponse;
+    // A lock, because concurrent changes of both defaults write one record.
+    return await nameLocks.run(call.principal.organizationId, async () => {
+      const { queryDefaults = null, defaultTtlSeconds = null } = collections.findById(collectionId) ?? {};
+      const picked = pickKnownDefaults(defaults ?? {});
+      const newDefaults = Object.keys(picked).length === 0 ? null : picked;
+      try {
+        await store.write(
+          collections.putDefaults(
+            collectionId,
+            defaults === undefined ? queryDefaults : newDefaults,
+            ttl === undefined ? defaultTtlSeconds : ttl,
+          ),
+        );
+      } catch (error) {
+        throw error instanceof ExpectationFailedError ? collectionNotFoundError(name) : error;
+      }
+      return successResponse;
+    });
   }
 
   /** Returns the embedding model of a new collection. */
@@ -271,7 +282,8 @@ export class CollectionServices {
   ): Promise<GetCollectionInfoResponse> {
     const { collections, defaultModel } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    const { collectionId, name, createdAt, shards, model, dimensions, queryDefaults } = collection;
+    const { collectionId, name, createdAt, shards, model, dimensions } = collection;
+    const { queryDefaults, defaultTtlSeconds } = collection;
     return {
       collection: {
         id: collectionId,
@@ -281,6 +293,7 @@ export class CollectionServices {
         embedding_model: model?.id ?? defaultModel,
         dimensions,
         ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
+        ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
       },
     };
   }
@@ -334,18 +347,6 @@ export function findExactCollection(
     'not_found',
     `${JSON.stringify(name)} is an alias of the collection ${JSON.stringify(collection.name)}. This operation requires the name of the collection.`,
   );
-}
-
-/** Removes unknown fields. */
-function pickKnownDefaults({ weights, min_score, max_per_document, syntax }: QueryDefaults): QueryDefaults {
-  return {
-    ...(weights === undefined
-      ? {}
-      : { weights: weights === null ? null : { lexical: weights.lexical, vector: weights.vector } }),
-    ...(min_score === undefined ? {} : { min_score }),
-    ...(max_per_document === undefined ? {} : { max_per_document }),
-    ...(syntax === undefined ? {} : { syntax }),
-  };
 }
 
 function keyRestrictionError(name: string): AppError {

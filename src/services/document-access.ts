@@ -4,6 +4,7 @@ import { pathNotFound, type VisibilityCheck } from '../ingest/document-writer.ts
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
+import { isExpired } from '../storage/expirations.ts';
 import { canAccessDocument } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
@@ -16,7 +17,7 @@ export type DocumentCall = ServiceCall<OrganizationPrincipal>;
 export interface CollectionAccess {
   readonly collection: Collection;
   readonly principal: OrganizationPrincipal;
-  /** Documents that the caller may not read are treated as nonexistent. */
+  /** Documents that have expired, or that the caller may not read, are treated as nonexistent. */
   readonly isVisible: VisibilityCheck;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
@@ -24,14 +25,14 @@ export interface CollectionAccess {
 /** Errors: 404 for a collection that does not exist or that the caller may not read. */
 export function accessCollection(
   collections: Collections,
-  { principal, yieldToEventLoop }: DocumentCall,
+  { principal, yieldToEventLoop, now }: DocumentCall,
   name: string,
 ): CollectionAccess {
   const collection = findCollection(collections, principal, name);
   return {
     collection,
     principal,
-    isVisible: (record) => canAccessDocument(principal, record),
+    isVisible: (record) => !isExpired(record, now()) && canAccessDocument(principal, record),
     yieldToEventLoop,
   };
 }

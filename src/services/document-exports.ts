@@ -110,6 +110,7 @@ export class DocumentExportServices {
       error: record.error?.message ?? null,
       error_code: record.error?.code ?? null,
       created_at: new Date(record.createdAt).toISOString(),
+      ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
     };
     return JSON.stringify(fields).slice(0, -1);
   }

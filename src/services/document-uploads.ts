@@ -37,6 +37,7 @@ import { successResponse } from '../schemas/wire.ts';
 import type { Blobs, PinnedBlob } from '../storage/blobs.ts';
 import { type Collection, type Collections, hasOwnVectors } from '../storage/collections.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
+import { isExpired } from '../storage/expirations.ts';
 import { remainingMs, type ServiceReply } from './call.ts';
 import {
   accessCollection,
@@ -44,6 +45,7 @@ import {
   checkWriteAccess,
   type DocumentCall,
 } from './document-access.ts';
+import { parseExpiry } from './expiry.ts';
 import { parseDocumentVectors, textRequiredError, type VectorFields } from './vector-inputs.ts';
 
 /** Decides whether one more document may be added now. */
@@ -77,7 +79,7 @@ export interface DocumentUploadServicesOptions {
   readonly fileBytesMax: number;
   /** Maximum metadata bytes per document of an organization. */
   readonly metadataBytesMax: (organizationId: string) => number;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly backgroundScheduler: BackgroundScheduler;
 }
 
@@ -91,7 +93,7 @@ const terminalStatuses: readonly DocumentRecord['status'][] = [
 const supersededMessage = 'The document was overwritten or deleted before it was indexed.';
 
 /** Fields of every kind of document. */
-type DocumentFields = Pick<NewDocument, 'path' | 'metadata' | 'overwrite'>;
+type DocumentFields = Pick<NewDocument, 'path' | 'metadata' | 'overwrite' | 'expiresAt'>;
 
 /** Document as received, or as prepared by a worker. */
 type DocumentInput = Omit<AddDocumentRequest, keyof VectorFields> & VectorFields;
@@ -139,13 +141,25 @@ export class DocumentUploadServices {
     this.#checkPathAvailable(place, { path, overwrite });
     const file = await this.#receiveFile(body);
     const received = { ...call, receivedAt: this.#options.clock.monotonic() }; // the upload itself does not count
-    const added = await this.#addFile(place, file, { path, metadata, overwrite });
+    const expiry = this.#expiryOf(collection, undefined);
+    const added = await this.#addFile(place, file, { path, metadata, overwrite, ...expiry });
     const replyBody = wait
       ? await this.#withWaitLimit(received, (signal) =>
           this.#waitUntilIndexed(collection, path, added, signal),
         )
       : successResponse;
     return { status: added.created ? 201 : 200, body: replyBody };
+  }
+
+  /** `requested`: null for never, undefined for the default of the collection. Errors: 400 for a time in the past. */
+  #expiryOf(
+    { defaultTtlSeconds }: Collection,
+    requested: string | null | undefined,
+  ): Pick<NewDocument, 'expiresAt'> {
+    const now = this.#options.clock.now();
+    if (typeof requested === 'string') return { expiresAt: parseExpiry(requested, now) };
+    if (requested === null || defaultTtlSeconds === undefined) return {};
+    return { expiresAt: now + defaultTtlSeconds * 1_000 };
   }
 
   /** Rejects a document before any content is stored. */
@@ -161,7 +175,8 @@ export class DocumentUploadServices {
   ): void {
     if (overwrite && principal.restriction === undefined) return;
     const existing = this.#options.documents.get(collection.collectionId, path);
-    if (existing !== undefined) checkReplaceable(collection, existing, { overwrite, isVisible });
+    if (existing !== undefined && !isExpired(existing, this.#options.clock.now()))
+      checkReplaceable(collection, existing, { overwrite, isVisible });
   }
 
   async #add(
@@ -169,8 +184,11 @@ export class DocumentUploadServices {
     request: Omit<DocumentInput, 'collection_name' | 'wait'>,
   ): Promise<AddDocumentResult> {
     const { path, content } = request;
-    const common = { path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false };
     const { collection } = access;
+    const common = {
+      ...{ path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false },
+      ...this.#expiryOf(collection, request.expires_at),
+    };
     this.#checkWritable(access, common.metadata);
     const vectorInput = await parseDocumentVectors(collection, request, access.yieldToEventLoop);
     if (content.type === 'auto') {

@@ -30,6 +30,7 @@ import { readDocumentPage } from './document-list.ts';
 import { readDocumentText } from './document-text.ts';
 import type { IngestCheck } from './document-uploads.ts';
 import type { DocumentUrls } from './document-urls.ts';
+import { parseExpiry } from './expiry.ts';
 import { toParsingProgress } from './status.ts';
 import { readTextRange } from './text-range.ts';
 
@@ -115,21 +116,28 @@ export class DocumentServices {
   async updateDocument(call: DocumentCall, request: UpdateDocumentRequest): Promise<DefaultResponse> {
     const { writer } = this.#options;
     const { path } = request;
+    const { expires_at: expiry } = request;
+    const expiresAt = typeof expiry === 'string' ? parseExpiry(expiry, call.now()) : expiry;
     const metadata = request.metadata ?? null;
     const status = request.index_status ?? null;
     const access = accessCollection(this.#options.collections, call, request.collection_name);
     const { collection, isVisible } = access;
-    if (metadata !== null && status !== null) {
+    const isChanged = metadata !== null || expiresAt !== undefined;
+    if (isChanged && status !== null) {
       throw new AppError(
         'bad_request',
-        'metadata and index_status cannot be combined: metadata requires an indexed document, index_status a failed one. Send two requests.',
+        `${metadata === null ? 'expires_at' : 'metadata'} and index_status cannot be combined: ${metadata === null ? 'expires_at' : 'metadata'} requires an indexed document, index_status a failed one. Send two requests.`,
       );
     }
-    if (metadata !== null || status !== null) this.#options.admission.check(collection.organizationId);
-    if (metadata !== null) {
+    if (isChanged || status !== null) this.#options.admission.check(collection.organizationId);
+    if (isChanged) {
       findDocument(this.#options.documents, access, path);
-      checkWriteAccess(access, metadata);
-      await writer.updateMetadata(collection, path, metadata, isVisible);
+      if (metadata !== null) checkWriteAccess(access, metadata);
+      const changes = {
+        ...(metadata === null ? {} : { metadata }),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      };
+      await writer.updateMetadata(collection, path, changes, isVisible);
     } else if (status !== null) await writer.retry(collection, path, status, isVisible);
     else findDocument(this.#options.documents, access, path);
     return successResponse;
@@ -213,6 +221,7 @@ export class DocumentServices {
       sha256: record.rawHash,
       error: record.error?.message ?? null,
       error_code: record.error?.code ?? null,
+      ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
       ...this.#waitReason(record),
       ...this.#progress(record),
     };

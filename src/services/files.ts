@@ -4,6 +4,7 @@ import type { Blobs } from '../storage/blobs.ts';
 import type { Collections } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Documents } from '../storage/documents.ts';
+import { isExpired } from '../storage/expirations.ts';
 import { readToken } from '../storage/tokens.ts';
 import type { VersionRecord, Versions } from '../storage/versions.ts';
 import type { ServiceCall } from './call.ts';
@@ -51,11 +52,11 @@ export class FileServices {
 
   /** Errors: `not_found` when the token is unknown, or its document was deleted or replaced. */
   async getDocumentFile(
-    { yieldToEventLoop }: Pick<ServiceCall, 'yieldToEventLoop'>,
+    { yieldToEventLoop, now }: Pick<ServiceCall, 'yieldToEventLoop' | 'now'>,
     token: string,
   ): Promise<RawDocument> {
     const { contents, blobs } = this.#options;
-    const version = this.#findVersion(token, 'file');
+    const version = this.#findVersion(token, 'file', now());
     const { path, contentType, rawHash, documentId } = version;
     const filename = path.split('/').at(-1) || 'document';
     const size = await blobs.size(rawHash);
@@ -87,11 +88,11 @@ export class FileServices {
    * `getDocumentFile`, and for a page without an image.
    */
   async getPageImage(
-    { cancellation: caller }: Pick<ServiceCall, 'cancellation'>,
+    { cancellation: caller, now }: Pick<ServiceCall, 'cancellation' | 'now'>,
     token: string,
     width: number | null = null,
   ): Promise<PageImage> {
-    const { rawHash, page, hasImages, organizationId } = this.#findVersion(token, 'page');
+    const { rawHash, page, hasImages, organizationId } = this.#findVersion(token, 'page', now());
     const request = { organizationId, rawHash, page, width, caller };
     const bytes = hasImages ? await this.#options.images.get(request) : null;
     if (bytes === null) throw new AppError('not_found', 'This page has no image.');
@@ -102,6 +103,7 @@ export class FileServices {
   #findVersion(
     token: string,
     kind: 'file' | 'page',
+    now: number,
   ): VersionRecord & { readonly page: number; readonly organizationId: string } {
     const { secrets, collections, documents, versions } = this.#options;
     const fileToken = readToken(secrets, token);
@@ -109,7 +111,8 @@ export class FileServices {
     const record = documents.findById(fileToken.documentId);
     // The documents of a deleted collection are garbage-collected later.
     const collection = record === undefined ? undefined : collections.findById(record.collectionId);
-    if (record === undefined || collection === undefined) throw tokenNotFoundError();
+    if (record === undefined || collection === undefined || isExpired(record, now))
+      throw tokenNotFoundError();
     const versionNumber = record.documentId === fileToken.documentId ? record.version : record.live;
     const version = versionNumber === null ? undefined : versions.get(record.collectionId, versionNumber);
     if (version === undefined) throw tokenNotFoundError();

@@ -21,6 +21,8 @@ export interface Collection {
   readonly languages: readonly string[];
   /** Default options of its queries. */
   readonly queryDefaults?: QueryDefaults;
+  /** Seconds after which its documents expire by default; absent: never. */
+  readonly defaultTtlSeconds?: number;
   /**
    * Absent until its model is changed for the first time; `dimensions` and `model` above are taken from here.
    */
@@ -111,7 +113,7 @@ const vectorStatesTable = new Table<readonly [collectionId: string], VectorState
 /** A separate record for the same reason as the vector state. */
 const queryDefaultsTable = new Table<
   readonly [collectionId: string],
-  { readonly queryDefaults: QueryDefaults | null }
+  { readonly queryDefaults: QueryDefaults | null; readonly defaultTtlSeconds?: number }
 >(tables.queryDefaults, [uuid]);
 const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
 
@@ -214,9 +216,14 @@ export class Collections {
     ];
   }
 
-  /** Sets the default options of queries; null for none. */
-  putQueryDefaults(collectionId: string, queryDefaults: QueryDefaults | null): WriteOperation[] {
-    return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], { queryDefaults })];
+  /** Sets the defaults of a collection; null for none. */
+  putDefaults(
+    collectionId: string,
+    queryDefaults: QueryDefaults | null,
+    defaultTtlSeconds: number | null,
+  ): WriteOperation[] {
+    const defaults = { queryDefaults, ...(defaultTtlSeconds === null ? {} : { defaultTtlSeconds }) };
+    return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], defaults)];
   }
 
   /** Errors: `ExpectationFailedError` if the collection was deleted or its state is no longer `before`. */
@@ -281,9 +288,13 @@ export class Collections {
   #withDefaults(collection: Collection): Collection {
     const changed = queryDefaultsTable.get(this.#store, [collection.collectionId]);
     if (changed === undefined) return collection;
-    const { queryDefaults: _, ...rest } = collection;
-    const { queryDefaults } = changed;
-    return queryDefaults === null ? rest : { ...rest, queryDefaults };
+    const { queryDefaults: _, defaultTtlSeconds: __, ...rest } = collection;
+    const { queryDefaults, defaultTtlSeconds } = changed;
+    return {
+      ...rest,
+      ...(queryDefaults === null ? {} : { queryDefaults }),
+      ...(defaultTtlSeconds === undefined ? {} : { defaultTtlSeconds }),
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DocumentErrorCode, DocumentIndexStatus } from '../schemas/documents.ts';
+import { changeExpiration } from './expirations.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
 import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { RangeOptions, Store, WriteOperation } from './store.ts';
@@ -38,6 +39,8 @@ export interface DocumentRecord {
   readonly rawHash: string;
   readonly metadata: Metadata;
   readonly attempts: number;
+  /** Milliseconds since the epoch, from which on the document is treated as nonexistent; absent: never. */
+  readonly expiresAt?: number;
   /** UTF-8 bytes of the document's text; 0 until parsed. */
   readonly textBytes: number;
   /** Approximate bytes of the chunk vectors, if vectors were supplied with the document. */
@@ -159,11 +162,14 @@ export class Documents {
   /** Writes a record that replaces `before` and whose document id is already findable. */
   update(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
     const { collectionId, path } = record;
-    const written = documentsTable.put([collectionId, path], record);
+    const written = [documentsTable.put([collectionId, path], record), ...changeExpiration(before, record)];
     const failed = hasFailed(record);
-    if (failed === (before !== null && hasFailed(before))) return [written];
+    if (failed === (before !== null && hasFailed(before))) return written;
     const key = [collectionId, path] as const;
-    return [written, failed ? failedDocumentsTable.put(key, emptyBytes) : failedDocumentsTable.delete(key)];
+    return [
+      ...written,
+      failed ? failedDocumentsTable.put(key, emptyBytes) : failedDocumentsTable.delete(key),
+    ];
   }
 
   /** Deletes the record and its ids; add the content to the garbage in the same write. */
@@ -171,6 +177,7 @@ export class Documents {
     const operations = [
       documentsTable.delete([record.collectionId, record.path]),
       this.deleteId(record.documentId),
+      ...changeExpiration(record, null),
     ];
     if (hasFailed(record)) operations.push(failedDocumentsTable.delete([record.collectionId, record.path]));
     const live = record.liveDocumentId;

@@ -52,6 +52,7 @@ import { assert } from '../core/assert.ts';
  * | 0x33 | live             | uuid collectionId, u32 shard, u53 version         | documentId                             |
  * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
  * | 0x35 | failedDocuments  | uuid collectionId, text path                      | nothing                                |
+ * | 0x36 | expirations      | u53 expiresAt, uuid collectionId, text path       | nothing                                |
  * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
  * | 0x50 | jobs             | u53 version                                       | job                                    |
  * | 0x51 | garbage          | u53 dueAt, u53 version                            | data to delete then                    |
@@ -110,6 +111,7 @@ export const tables = {
   live: 0x33,
   changes: 0x34,
   failedDocuments: 0x35,
+  expirations: 0x36,
   content: 0x40,
   jobs: 0x50,
   garbage: 0x51,

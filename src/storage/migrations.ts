@@ -9,7 +9,8 @@ import type { Store, WriteOperation } from './store.ts';
  * 1  the first layout
  * 2  API keys may have a restriction, which a build of format 1 would ignore, giving the key full access;
  *    sign-ins in progress are no longer stored
- * 3  terms of documents are packed, which an engine of format 2 cannot read
+ * 3  documents may have a time of expiry, after which a build of format 2 would still show them; terms of documents
+ *    are packed, which an engine of format 2 cannot read
  */
 export const currentFormat = 3;
 
@@ -45,7 +46,8 @@ export const migrations: readonly Migration[] = [
   },
   {
     from: 2,
-    description: 'new documents are stored with packed terms; stored documents stay as they are',
+    description:
+      'new documents are stored with packed terms and may expire; stored documents stay as they are',
     freeShare: 0,
     migrate: async () => {},
   },

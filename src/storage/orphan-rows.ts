@@ -49,6 +49,7 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   live: 'collection',
   changes: 'collection',
   failedDocuments: 'collection',
+  expirations: 'anywhere',
   content: 'document',
   jobs: 'anywhere',
   garbage: 'anywhere',

@@ -1,6 +1,7 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
 import { findChunkAt, type Layout, pageParts, type StoredChunk } from './chunks.ts';
 import type { Contents } from './content.ts';
+import { isExpired } from './expirations.ts';
 import type { TextParts } from './text-parts.ts';
 import type { VersionRecord, Versions } from './versions.ts';
 
@@ -34,6 +35,8 @@ export interface VersionReaderOptions {
   readonly encodeFineTerms: (chunk: StoredChunk) => Uint8Array;
   /** Maximum memory of the cache. */
   readonly bytesMax: number;
+  /** Milliseconds since the epoch; expired versions are treated as deleted. */
+  readonly now: () => number;
 }
 
 /** Data of one version read so far. */
@@ -79,8 +82,10 @@ export class VersionReader {
   readonly #contents: Contents;
   readonly #encodeFineTerms: VersionReaderOptions['encodeFineTerms'];
   readonly #cache: BoundedCache<VersionCacheEntry, number>;
+  readonly #now: () => number;
 
-  constructor({ versions, contents, encodeFineTerms, bytesMax }: VersionReaderOptions) {
+  constructor({ versions, contents, encodeFineTerms, bytesMax, now }: VersionReaderOptions) {
+    this.#now = now;
     this.#versions = versions;
     this.#contents = contents;
     this.#encodeFineTerms = encodeFineTerms;
@@ -94,13 +99,23 @@ export class VersionReader {
 
   /** Returns records in the order of `versions`; undefined for a deleted one. */
   readRecords(collectionId: string, versions: readonly number[]): (VersionRecord | undefined)[] {
-    return this.#loadEntries(collectionId, versions).map((entry) => entry?.record);
+    const records = this.#loadEntries(collectionId, versions).map((entry) => entry?.record);
+    return this.#withoutExpired(records, (record) => record);
   }
 
   /** Returns the content of rows, in the order of `locations`; undefined if the document was deleted. */
   readRows(collectionId: string, locations: readonly RowLocation[]): (RowContent | undefined)[] {
     const found = locations.map(({ version, row }) => this.#findEntry(collectionId, version)?.rows[row]);
-    return found.includes(undefined) ? this.#readRows(collectionId, locations) : found;
+    const rows = found.includes(undefined) ? this.#readRows(collectionId, locations) : found;
+    return this.#withoutExpired(rows, ({ version }) => version);
+  }
+
+  #withoutExpired<T>(
+    items: readonly (T | undefined)[],
+    versionOf: (item: T) => VersionRecord,
+  ): (T | undefined)[] {
+    const now = this.#now();
+    return items.map((item) => (item !== undefined && isExpired(versionOf(item), now) ? undefined : item));
   }
 
   /**
@@ -310,7 +325,8 @@ export class VersionReader {
 function toCachedVersion(record: VersionRecord): VersionRecord {
   const { collectionId, version, documentId, path, metadata, shard, contentType, rawHash, hasImages } =
     record;
-  return { collectionId, version, documentId, path, metadata, shard, contentType, rawHash, hasImages };
+  const known = { collectionId, version, documentId, path, metadata, shard, contentType, rawHash, hasImages };
+  return record.expiresAt === undefined ? known : { ...known, expiresAt: record.expiresAt };
 }
 
 function toCachedChunk(chunk: StoredChunk): StoredChunk {

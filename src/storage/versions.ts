@@ -16,6 +16,8 @@ export interface VersionRecord {
   readonly rawHash: string;
   /** Whether pages of this document can be rendered as images. */
   readonly hasImages: boolean;
+  /** See `DocumentRecord`. */
+  readonly expiresAt?: number;
 }
 
 const versionsTable = new Table<readonly [collectionId: string, version: number], VersionRecord>(

@@ -346,6 +346,7 @@ const replyShapes = {
   'queries/top-snippets': TopSnippetsResponse,
   'documents/add-documents': AddDocumentsResponse,
   'collections/change-model': DefaultResponse,
+  'collections/update-collection': DefaultResponse,
   'collections/clone-collection': CloneCollectionResponse,
   'collections/rename-collection': DefaultResponse,
   'aliases/add-alias': DefaultResponse,

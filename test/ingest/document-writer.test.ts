@@ -16,7 +16,7 @@ type Change = (components: PipelineComponents) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
   add: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again')),
   overwrite: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again', { overwrite: true })),
-  metadata: ({ writer, papers }) => writer.updateMetadata(papers, 'a.txt', { tag: 'new' }),
+  metadata: ({ writer, papers }) => writer.updateMetadata(papers, 'a.txt', { metadata: { tag: 'new' } }),
   'parse again': ({ writer, papers }) => writer.retry(papers, 'a.txt', 'not_parsed'),
   'index again': ({ writer, papers }) => writer.retry(papers, 'a.txt', 'not_indexed'),
   delete: ({ writer, papers }) => writer.remove(papers, ['a.txt']),
@@ -113,7 +113,7 @@ t.test('new metadata keeps the id, text and page images of a document', async (t
   const before = documents.get(papers.collectionId, 'a.txt')!;
   const version = versions.get(papers.collectionId, before.version)!;
   await store.write([versions.put({ ...version, hasImages: true })]);
-  await writer.updateMetadata(papers, 'a.txt', { tag: 'new' });
+  await writer.updateMetadata(papers, 'a.txt', { metadata: { tag: 'new' } });
   const now = documents.get(papers.collectionId, 'a.txt')!;
   t.match(now, { documentId: before.documentId, live: before.version, metadata: { tag: 'new' } });
   await ingest.waitUntilSettled(now.version, AbortSignal.timeout(testEventMsMax));

@@ -103,7 +103,7 @@ t.test('deleted and replaced versions are evicted from the cache at once', async
     (await snippets()).map((hit) => hit.version.path),
     ['b.txt'],
   );
-  await writer.updateMetadata(papers, 'b.txt', { year: '1887' });
+  await writer.updateMetadata(papers, 'b.txt', { metadata: { year: '1887' } });
   const { version } = first.documents.get(papers.collectionId, 'b.txt')!;
   await first.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
   t.equal(reader.bytes, 0, 'the replaced version is not found');

@@ -24,6 +24,7 @@ const call: ServiceCall<Extract<Principal, { kind: 'administrator' }>> = {
   yieldToEventLoop: () => null,
   cancellation: cancellationTokenWith(),
   address: () => '192.0.2.1',
+  now: () => Date.now(),
 };
 const organization_id = 'aaaaaaaa-1111-4111-8111-111111111111';
 

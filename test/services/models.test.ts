@@ -115,6 +115,7 @@ function build(organization: OrganizationLimits = unlimited) {
       return null;
     },
     address: () => '192.0.2.1',
+    now: () => Date.now(),
     cancellation: cancellationTokenWith(signal),
   });
   const openAi = new OpenAiServices({ models: service, queries: noQueries });

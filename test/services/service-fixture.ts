@@ -36,6 +36,7 @@ export function serviceCallFor(organization = organizationId): ServiceCall<Organ
     receivedAt: performance.now(),
     yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
+    now: () => Date.now(),
     cancellation: cancellationTokenWith(),
   };
 }

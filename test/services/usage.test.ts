@@ -26,6 +26,7 @@ function callOf(organizationId: string): ServiceCall<OrganizationPrincipal> {
     receivedAt: 0,
     yieldToEventLoop: () => null,
     address: () => '192.0.2.1',
+    now: () => Date.now(),
     cancellation: cancellationTokenWith(),
   };
 }

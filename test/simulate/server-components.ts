@@ -137,6 +137,7 @@ async function openStorage({
     ...reads,
     encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
     bytesMax: 100_000,
+    now: () => clock.now(),
   });
   const parts = {
     store,

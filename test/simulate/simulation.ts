@@ -158,7 +158,7 @@ export class Simulation {
       const after = { ...before, edition: this.#expected.nextEdition() };
       const metadata = { edition: after.edition };
       await this.#changeDocumentState(model, path, after, () =>
-        components.writer.updateMetadata(collection, path, metadata),
+        components.writer.updateMetadata(collection, path, { metadata }),
       );
     } else if (roll < 84) {
       await this.#changeDocumentState(model, path, null, async () => {

@@ -98,15 +98,15 @@ t.test('an older format is migrated step by step and resumes after a failure', a
       done.push(from);
     },
   });
-  const format = { current: 3, migrations: [step(2), step(1)] };
-  const older = { current: 2, migrations: [] };
+  const format = { current: 4, migrations: [step(3), step(2), step(1)] };
+  const older = { current: 3, migrations: [] };
   await t.rejects(open(path, { format }), { message: 'power cut' });
   broken = false;
   const directory = await open(path, { format });
-  t.same(done, [1, 2]);
+  t.same(done, [1, 2, 3]);
   t.same([textAt(directory.store, 'step 1'), textAt(directory.store, 'step 2')], ['done', 'done']);
   await directory.close();
-  await t.rejects(open(path, { format: older }), { message: /format 3, written by Quarry/ });
+  await t.rejects(open(path, { format: older }), { message: /format 4, written by Quarry/ });
 });
 
 t.test('format 1 is migrated: its sign-in data is deleted, everything else is kept', async (t) => {

@@ -37,7 +37,7 @@ async function openReader(bytesMax: number) {
   };
   const countingReaders = { versions: new Versions(countingStore), contents: new Contents(countingStore) };
   const encodeFineTerms = ({ text }: StoredChunk) => Buffer.from(text.slice(0, 3));
-  const reader = new VersionReader({ ...countingReaders, encodeFineTerms, bytesMax });
+  const reader = new VersionReader({ ...countingReaders, encodeFineTerms, bytesMax, now: () => 0 });
   const add = async (words: string, fields: Partial<VersionRecord> = {}) => {
     const record = version({ path: `${words}.txt`, ...fields });
     const { contents, versions } = directReaders;

@@ -20,7 +20,7 @@ export async function openExportSource(file: string): Promise<ImportSource> {
 }
 
 function toItem({ document, file }: ExportEntry, number: number): ImportItem {
-  const { path, metadata, content, vector, vectors, sha256, size } = document;
+  const { path, metadata, content, vector, vectors, sha256, size, expires_at } = document;
   return {
     origin: `document ${number}`,
     path,
@@ -28,6 +28,7 @@ function toItem({ document, file }: ExportEntry, number: number): ImportItem {
       path,
       metadata,
       content: content ?? { type: 'auto' },
+      expires_at: expires_at ?? null,
       ...(vector === undefined ? {} : { vector }),
       ...(vectors === undefined ? {} : { vectors }),
     },

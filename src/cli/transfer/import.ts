@@ -99,12 +99,14 @@ async function prepareCollection(
   return true;
 }
 
-function toRequest({ num_shards, embedding_model, dimensions, query_defaults }: CollectionSettings) {
+function toRequest(settings: CollectionSettings) {
+  const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds } = settings;
   return {
     num_shards,
     embedding_model,
     ...(embedding_model === 'own' ? { dimensions } : {}),
     ...(query_defaults === undefined ? {} : { query_defaults }),
+    ...(default_ttl_seconds === undefined ? {} : { default_ttl_seconds }),
   };
 }
 

@@ -94,8 +94,9 @@ export function createServiceCall(context: RequestContext): ServiceCall {
 /** Same as `createServiceCall`, for a call whose token is the credential. */
 export function createTokenCall(context: RequestContext): Omit<ServiceCall, 'principal'> {
   const { exchange, requestId, receivedAt, deadline, yieldToEventLoop, trace } = context;
-  const { settings } = context.components.options;
+  const { settings, clock } = context.components.options;
   return {
+    now: () => clock.now(),
     requestId,
     baseUrl: resolveBaseUrl(exchange, settings),
     receivedAt,

@@ -24,6 +24,7 @@ export const collectionRoutes: readonly Route[] = [
       checkCollection(request);
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
       if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
+      if (request.default_ttl_seconds !== undefined) checks.checkTtl(request.default_ttl_seconds);
     },
     serve: (services, call, request) => services.collections.addCollection(call, request),
   }),
@@ -47,9 +48,9 @@ export const collectionRoutes: readonly Route[] = [
     access: 'write',
     scope: 'collection',
     path: '/collections/update-collection',
-    summary: 'Change the query defaults of a collection',
+    summary: 'Change the defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection. Applies to queries that start afterwards. Without the field nothing changes.',
+      'Replaces the `query_defaults` of a collection, for queries that start afterwards, or its `default_ttl_seconds`, for documents that are added afterwards. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -57,6 +58,7 @@ export const collectionRoutes: readonly Route[] = [
     check: (request) => {
       checkCollection(request);
       checks.checkQueryControls(request.query_defaults ?? {});
+      checks.checkTtl(request.default_ttl_seconds ?? 1);
     },
     serve: (services, call, request) => services.collections.updateCollection(call, request),
   }),
