@@ -12,7 +12,7 @@ export interface BodyLimits {
   readonly jsonNodesMax: number;
 }
 
-export type BodyKind = 'query' | 'model' | 'document' | 'account' | 'key' | 'webhook';
+export type BodyKind = 'query' | 'mcp' | 'model' | 'document' | 'account' | 'key' | 'webhook';
 
 /** Operations that differ from the default kind: `account` under /api and /v1/admin, else `query`. */
 const operationKinds: Readonly<Record<string, BodyKind>> = {
@@ -33,6 +33,7 @@ const operationKinds: Readonly<Record<string, BodyKind>> = {
 
 const fixedBytesMax = {
   query: limits.queryBodyBytesMax,
+  mcp: limits.mcpBodyBytesMax,
   account: limits.accountBodyBytesMax,
   key: limits.keyBodyBytesMax,
   webhook: limits.webhookBytesMax,

@@ -65,6 +65,15 @@ const requestRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
+    limit: 'Body of an MCP message',
+    bounds: 'Bytes of a message to `/mcp`',
+    value: formatNumber(limits.mcpBodyBytesMax),
+    enforcedIn: 'admission/body-limits.ts bodyLimitsFor',
+    status: 413,
+    header: null,
+    share: perRequest,
+  },
+  {
     limit: 'Body of an account call',
     bounds: 'Bytes of calls under `/api` and `/v1/admin`',
     value: `${formatNumber(limits.accountBodyBytesMax)}; ${formatNumber(limits.keyBodyBytesMax)} to add or update an API key`,

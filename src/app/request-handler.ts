@@ -79,7 +79,7 @@ export function buildRequestHandler(
   const { organizations } = components;
   const { adminKey, adminPasswordHash } = settings;
   return new RequestHandler({
-    routes,
+    routes: settings.mcp === 'off' ? routes.filter(({ kind }) => kind !== 'mcp') : routes,
     largeBodies: createLargeBodyReader(settings, dependencies.pools.json),
     services,
     accounts,
@@ -204,6 +204,7 @@ function requestHandlerSettings(settings: Settings) {
     baseUrl: settings.baseUrl,
     trustProxy: settings.trustProxy,
     jsonBytesMax: settings.bodyBytesMax,
+    mcpMayWrite: settings.mcp === 'write',
     jsonBytesHeldMax: jsonBytesHeldMax(settings),
     uploadBytesMax: settings.uploadBytesMax,
     uploadsRunningMax: limits.uploadsRunningMax,

@@ -90,7 +90,7 @@ export function versionLine(): string {
   return `quarry ${quarryVersion()}, node ${process.versions.node}`;
 }
 
-function quarryVersion(): string {
+export function quarryVersion(): string {
   const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
     version: string;
   };

@@ -16,6 +16,7 @@ import { exitCodeMeanings } from './exit-codes.ts';
 import { ingestCommand } from './ingest.ts';
 import { keyCommands } from './keys.ts';
 import { configCommand, serveCommand, versionCommand, versionLine } from './local-commands.ts';
+import { mcpCommand } from './mcp.ts';
 import { modelCommands } from './models.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
@@ -39,6 +40,7 @@ export const commands: readonly CommandSpec[] = [
   importCommand,
   exportCommand,
   searchCommand,
+  mcpCommand,
   evalCommand,
   statusCommand,
   ...collectionCommands,

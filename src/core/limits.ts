@@ -39,6 +39,14 @@ export const limits = {
   apiKeyNameBytesMax: 256,
   unixSecondsMax: 253_402_300_799,
 
+  // MCP
+  mcpBodyBytesMax: 131_072,
+  mcpReplyTokensMin: 100,
+  mcpReplyTokensDefault: 8_000,
+  mcpReplyTokensMax: 25_000,
+  mcpResultsMax: 50,
+  mcpDocumentsMax: 200,
+
   // HTTP server
   headerBytesMax: 131_072,
   keepAliveMsMax: 72_000,

@@ -145,6 +145,8 @@ function describeSuccesses(route: Route, components: ComponentRegistry): Record<
         201: json('The document is new.', AddDocumentResponse),
         200: json('The document was replaced.', AddDocumentResponse),
       };
+    case 'mcp':
+      return { 200: bytes('The reply.', 'application/json'), 202: { description: 'Received.' } };
     case 'file':
       return { 200: bytes('The document.', '*/*'), 206: bytes('The requested range.', '*/*') };
     case 'image':
@@ -215,6 +217,7 @@ export function parametersOf(route: Route): JsonObject[] {
     case 'page':
       return pathParameters(route);
     case 'multipart':
+    case 'mcp':
       return [];
   }
 }
@@ -298,6 +301,11 @@ function requestBody(route: Route, components: ComponentRegistry): JsonObject | 
         content: { [type]: content },
       };
     }
+    case 'mcp':
+      return {
+        required: true,
+        content: { 'application/json': { schema: { type: 'object' }, example: route.example } },
+      };
     case 'put':
       return { required: true, content: { '*/*': {} } };
     case 'multipart':

@@ -68,6 +68,8 @@ export interface RequestHandlerSettings extends OriginSettings {
   readonly bodyIdleMsMax: number;
   /** Milliseconds for a call; for an upload, counted from its last byte. */
   readonly requestMsMax: number;
+  /** Whether MCP clients whose key may write get the tools that write. */
+  readonly mcpMayWrite: boolean;
   /** Redirect target of `/`. */
   readonly home: string;
   /** Whether metrics and readiness have their own address, and are not served on the public one. */

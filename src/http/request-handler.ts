@@ -4,6 +4,7 @@ import { UploadLimiter } from '../admission/upload-limiter.ts';
 import type { RecordedTrace } from '../tracing/tracer.ts';
 import { bodySize, type Exchange, type Reply } from './exchange.ts';
 import type { ListenerName } from './listen-error.ts';
+import { McpLoader } from './mcp.ts';
 import { Pages } from './pages.ts';
 import { ActiveRequests } from './pipeline/active-requests.ts';
 import type { PipelineComponents } from './pipeline/components.ts';
@@ -156,13 +157,14 @@ function createRouters({ routes, settings }: RequestHandlerOptions): PipelineCom
 }
 
 function createComponents(options: RequestHandlerOptions): PipelineComponents {
-  const { routes, settings, clock, validateReplies = false } = options;
+  const { routes, settings, clock, logger, version, validateReplies = false } = options;
   const perMinute = [{ ms: 60_000, max: settings.webhooksPerMinuteMax }];
   return {
     options,
     routers: createRouters(options),
     schemas: new RouteSchemas(routes, { validateReplies }),
     pages: new Pages({ ...options, home: settings.home }),
+    mcp: new McpLoader({ mayWrite: settings.mcpMayWrite, version, logger }),
     bodies: new RequestBodyReader({ ...settings, bytesMax: settings.jsonBytesHeldMax, clock }),
     activeRequests: new ActiveRequests(),
     concurrency: new ConcurrencyLimiter(settings.requestsRunningMax),

@@ -48,6 +48,7 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   embed: [401, 200, 200, 403, 403],
   rerank: [401, 200, 200, 403, 403],
   embeddings: [401, 200, 200, 403, 403],
+  mcp: [401, 200, 200, 403, 403],
   'cohere-rerank': [401, 200, 200, 403, 403],
   'cohere-rerank-v2': [401, 200, 200, 403, 403],
   'cohere-embed': [401, 200, 200, 403, 403],

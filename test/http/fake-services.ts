@@ -274,6 +274,7 @@ const settings: RequestHandlerSettings = {
   webhooksPerMinuteMax: 1_000,
   bodyIdleMsMax: testEventMsMax,
   requestMsMax: testEventMsMax,
+  mcpMayWrite: false,
   home: '/docs',
   hasMetricsAddress: false,
 };

@@ -169,6 +169,10 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     expected: readAccess(200, 200),
     buildInput: withBody({ model: 'zerank-1', query: 'a', documents: ['b'] }),
   },
+  mcp: {
+    expected: readAccess(200, 200),
+    buildInput: withBody({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  },
   'cohere-embed': {
     expected: readAccess(200, 200),
     buildInput: withBody({ model: 'zembed-1', input_type: 'search_query', texts: ['granite'] }),

@@ -42,8 +42,9 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:accounts',
     'type:backup',
   ],
+  mcp: ['core', 'schemas'],
   http: [
-    ...['core', 'schemas', 'requests', 'admission', 'auth', 'services', 'index/addon', 'type:tracing'],
+    ...['core', 'schemas', 'mcp', 'requests', 'admission', 'auth', 'services', 'index/addon', 'type:tracing'],
     // Search of the documentation.
     ...['text/fold', 'text/languages'],
   ],
@@ -51,7 +52,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
   // Commands that work on a data directory or on an account at Stripe without a server.
   cli: [
-    ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'storage/installation-secrets'],
+    ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'mcp', 'storage/installation-secrets'],
     // Backups of a data directory that no server uses, and restores.
     'app/backup-commands',
     // Checks of the machine and the data directory.

@@ -51,6 +51,10 @@ export const serverSettings = {
   http: enumSetting(['auto', 'uws', 'node'], 'auto', {
     meaning: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
   }),
+  mcp: enumSetting(['off', 'read', 'write'], 'read', {
+    meaning:
+      'Model Context Protocol at /mcp: off, tools that read (read), or also tools that add and delete documents (write)',
+  }),
   apiKey: optionalSetting({
     pattern: keyPattern,
     meaning: 'serve: an API key of the first organization; other commands: the API key to send',

@@ -49,6 +49,8 @@ function sampleCall(route: Route): SampleCall {
     }
     case 'account':
       return accountCall(call, route);
+    case 'mcp':
+      return { ...call, contentType: 'application/json', body: JSON.stringify(route.example, null, 2) };
     case 'put':
       return { ...call, contentType: 'text/plain', body: 'Returns are free of charge.' };
     case 'multipart':

@@ -2,6 +2,7 @@ import type { ConcurrencyLimiter } from '../../admission/concurrency-limiter.ts'
 import type { SlidingWindowLimiter } from '../../admission/sliding-window-limiter.ts';
 import type { UploadLimiter } from '../../admission/upload-limiter.ts';
 import type { ListenerName } from '../listen-error.ts';
+import type { McpLoader } from '../mcp.ts';
 import type { Pages } from '../pages.ts';
 import type { RequestBodyReader } from '../request-body-reader.ts';
 import type { RequestHandlerOptions } from '../request-handler-options.ts';
@@ -15,6 +16,7 @@ export interface PipelineComponents {
   readonly routers: Readonly<Record<ListenerName, Router>>;
   readonly schemas: RouteSchemas;
   readonly pages: Pages;
+  readonly mcp: McpLoader;
   readonly bodies: RequestBodyReader;
   readonly activeRequests: ActiveRequests;
   readonly concurrency: ConcurrencyLimiter;

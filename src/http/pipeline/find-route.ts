@@ -3,6 +3,7 @@ import { unreachable } from '../../core/assert.ts';
 import type { RouteMatch } from '../router.ts';
 import { AccountRouteHandler } from './account-route-handler.ts';
 import { JsonRouteHandler } from './json-route-handler.ts';
+import { McpRouteHandler } from './mcp-route-handler.ts';
 import { PageRouteHandler } from './page-route-handler.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RouteHandler } from './route-handler.ts';
@@ -28,6 +29,8 @@ function createHandler(context: RequestContext, { route, params }: RouteMatch): 
     case 'file':
     case 'image':
       return new TokenRouteHandler(context, route);
+    case 'mcp':
+      return new McpRouteHandler(context, route);
     case 'page':
       return new PageRouteHandler(context, route, params);
     default:

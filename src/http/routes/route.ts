@@ -38,6 +38,13 @@ export interface TokenRoute extends RouteDescription {
   readonly kind: 'file' | 'image';
 }
 
+/** Messages of the Model Context Protocol. */
+export interface McpRoute extends RouteDescription {
+  readonly kind: 'mcp';
+  /** A valid message, for the documentation. */
+  readonly example: object;
+}
+
 /** The dashboard and the pages about the server itself. */
 export interface PageRoute extends RouteDescription {
   readonly kind: 'page';
@@ -46,4 +53,4 @@ export interface PageRoute extends RouteDescription {
     | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs' | 'documentation');
 }
 
-export type Route = JsonRoute | UploadRoute | TokenRoute | PageRoute | AccountRoute;
+export type Route = JsonRoute | UploadRoute | TokenRoute | McpRoute | PageRoute | AccountRoute;

@@ -6,6 +6,7 @@ import { billingRoutes } from './billing.ts';
 import { collectionRoutes } from './collections.ts';
 import { documentRoutes } from './documents.ts';
 import { marketplaceRoutes } from './marketplaces.ts';
+import { mcpRoutes } from './mcp.ts';
 import { memberRoutes } from './members.ts';
 import { modelRoutes } from './models.ts';
 import { organizationRoutes } from './organizations.ts';
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...parserRoutes,
   ...modelRoutes,
   ...otherClientRoutes,
+  ...mcpRoutes,
   ...administrationRoutes,
   ...backupRoutes,
   ...usageRoutes,
