@@ -83,7 +83,7 @@ const PackedPostings::Entry* PackedPostings::Find(uint64_t hash) const {
   if (terms_ == 0) return nullptr;
   const uint64_t bucket = BucketOf(hash, bucketBits_);
   const Entry* const end = entries_ + buckets_[bucket + 1];
-  // A binary search of so few entries mispredicts more branches.
+  // A binary search of so few entries has more branches that are hard to predict.
   const Entry* found = entries_ + buckets_[bucket];
   while (found != end && found->hash < hash) found++;
   return found == end || found->hash != hash ? nullptr : found;

@@ -99,8 +99,8 @@ export class CandidateList {
 let scratch = new Float32Array(1_024);
 
 /**
- * Returns the `nth` largest number, counted from 1. `numbers` must have at least `nth` entries. Quickselect: of the
- * 60 candidates of ten results, 0.4 us instead of 2.3 us for sorting them.
+ * Returns the `nth` largest number, counted from 1. `numbers` must have at least `nth` entries. Partitions the
+ * numbers until the position is settled: faster than sorting all of them.
  */
 function nthLargest(numbers: Float32Array, nth: number): number {
   if (scratch.length < numbers.length) scratch = new Float32Array(2 * numbers.length);

@@ -5,9 +5,11 @@ import {
   applySpellings,
   findMisspelledWords,
   findStemPrefixes,
+  hasSuspects,
   replaceMisspelledWords,
   type SpellingCandidate,
 } from '../../src/text/spelling-correction.ts';
+import { createTestRandom } from '../storage/test-random.ts';
 
 const wrong = (_word: string) => false;
 const none = (query: ReturnType<typeof analyzeQuery>) => new Float64Array(query.terms.length);
@@ -39,6 +41,34 @@ t.test('only plain, long words of letters can be misspelled', async (t) => {
     ['herrng'],
     'known words are not corrected',
   );
+});
+
+const random = createTestRandom();
+
+t.test(`a query without suspects has no misspelled word (seed ${random.seed})`, async (t) => {
+  const words = [
+    'herrng',
+    'soup',
+    'her',
+    'px4500',
+    'foo-barr',
+    'самолт',
+    '鯡鯡',
+    'Überraschng',
+    'x'.repeat(25),
+  ];
+  const counts = { suspects: 0, others: 0 };
+  for (let round = 0; round < 500; round += 1) {
+    const text = Array.from({ length: random.below(4) }, () => words[random.below(words.length)]).join(' ');
+    const correct = new Set(words.filter(() => random.below(2) === 0).map((word) => word.toLowerCase()));
+    const isCorrect = (word: string) => correct.has(word);
+    const query = analyzeQuery(text, ['en', 'de']);
+    const misspelled = findMisspelledWords(query, none(query), isCorrect);
+    const suspects = hasSuspects(query, isCorrect);
+    if (misspelled.length > 0 && !suspects) t.fail(text);
+    counts[suspects ? 'suspects' : 'others'] += 1;
+  }
+  t.ok(counts.suspects > 50 && counts.others > 50, JSON.stringify(counts));
 });
 
 t.test('a word with one known term is not corrected', async (t) => {
