@@ -121,7 +121,7 @@ export class IngestSteps {
   }
 
   /** Whether a document is small, and chunked and embedded by one call of a worker. */
-  isBatchable(record: DocumentRecord): boolean {
+  fitsBatch(record: DocumentRecord): boolean {
     return this.isSmall(record) && this.#options.getModel(record.collectionId).embedChunks === 'in-worker';
   }
 

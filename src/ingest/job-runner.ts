@@ -123,7 +123,7 @@ export class JobRunner {
   canJoinBatch(job: Job, record: DocumentRecord): boolean {
     if (job.step !== 'chunk' || job.attempts + record.attempts > 0) return false;
     try {
-      return this.#options.steps.isBatchable(record);
+      return this.#options.steps.fitsBatch(record);
     } catch {
       // The model is unavailable: the first step reports it.
       return false;
