@@ -13,7 +13,13 @@ function egressOf(settings: Partial<Settings>) {
       stripeApiBase: 'https://api.stripe.com',
     },
     ...{ awsMarketplace: false, awsRegion: 'us-east-1', awsEndpoint: null, awsAccessKeyId: null },
-    ...{ awsTopicArns: null, awsSnsUrl: null, vercelClientId: null, vercelApiUrl: 'https://api.vercel.com' },
+    ...{
+      awsTopicArns: null,
+      awsSnsUrl: null,
+      traceEndpoint: null,
+      vercelClientId: null,
+      vercelApiUrl: 'https://api.vercel.com',
+    },
   };
   const egress = createEgress({ ...none, ...settings } as unknown as Settings);
   return egress.hosts.map(({ host, port, purpose }) => `${host}:${port ?? '*'} ${purpose}`);
@@ -38,6 +44,7 @@ t.test('the hosts are those in the settings, and none by default', async (t) => 
         (host) => `${host}:443 sign-in`,
       ),
     ],
+    [{ traceEndpoint: 'http://collector.example:4318/v1/traces' }, ['collector.example:4318 traces']],
     [{ vercelClientId: 'x' }, ['api.vercel.com:443 Vercel']],
     [
       { awsMarketplace: true, awsAccessKeyId: 'x', awsTopicArns: 'arn:aws:sns:eu-west-1:123456789012:t' },

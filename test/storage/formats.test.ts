@@ -6,10 +6,10 @@ import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 import { currentFormat } from '../../src/storage/migrations.ts';
 import { runQuarry } from '../cli/quarry.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
 
 /**
- * Data directories of released formats. `FORMAT_FIXTURE=write node dist/test/e2e/formats.test.js` writes the one of the
+ * Data directories of released formats. `FORMAT_FIXTURE=write node dist/test/storage/formats.test.js` writes the one of the
  * current format; do so once, before the first release with it, and never again.
  */
 
