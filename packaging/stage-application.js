@@ -43,7 +43,7 @@ export function stageBuild(root, folder) {
   for (const name of builtFolders)
     for (const path of listFiles(root, join('dist', name), (file) => !file.endsWith('.map')))
       copyFile(join(root, path), join(folder, path));
-  const tracked = run('git', ['ls-files', 'docs', 'models/zembed-1', 'models/zerank'], { cwd: root });
+  const tracked = run('git', ['ls-files', 'docs', 'samples', 'models/zembed-1', 'models/zerank'], { cwd: root });
   for (const path of [...tracked.trim().split('\n'), ...rootFiles]) copyFile(join(root, path), join(folder, path));
 }
 

@@ -35,5 +35,5 @@ function describeKey(apiKey: StartScreenContent['apiKey']): string {
 
 function describeCollections(count: number): string {
   if (count > 0) return String(count);
-  return 'none; add files in the dashboard or with: node bin/quarry.js ingest FOLDER';
+  return 'none; add files in the dashboard, or try: node bin/quarry.js sample';
 }

@@ -18,6 +18,8 @@ import { keyCommands } from './keys.ts';
 import { configCommand, serveCommand, versionCommand, versionLine } from './local-commands.ts';
 import { mcpCommand } from './mcp.ts';
 import { modelCommands } from './models.ts';
+import { openCommand } from './open.ts';
+import { sampleCommand } from './sample.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
 import { statusCommand } from './status.ts';
@@ -36,6 +38,8 @@ export interface Invocation {
 
 export const commands: readonly CommandSpec[] = [
   serveCommand,
+  openCommand,
+  sampleCommand,
   ingestCommand,
   importCommand,
   exportCommand,
@@ -212,6 +216,8 @@ function generalHelp(): string {
   return [
     'Start:',
     '  quarry serve                              run the server (like npm start)',
+    '  quarry open                               open the dashboard, signed in',
+    '  quarry sample                             add a sample collection and show questions',
     '  quarry ingest docs/                       add a folder',
     '  quarry search "how long do refunds take?"',
     '',

@@ -48,18 +48,26 @@ export const signInCommands: readonly CommandSpec[] = [
   },
 ];
 
-async function loginLink(
+/** Asks the server for a one-time sign-in link, with a proof from its data directory. */
+export async function requestLoginLink(
   context: CommandContext,
-  _args: readonly string[],
   options: CommandOptions,
-): Promise<number> {
+): Promise<LoginLinkResponse> {
   const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
   const response = await context.api.send('/api/auth/login-link', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ proof: createOperatorProof(readSecrets(data)[0]!) }),
   });
-  const reply = (await response.json()) as LoginLinkResponse;
+  return (await response.json()) as LoginLinkResponse;
+}
+
+async function loginLink(
+  context: CommandContext,
+  _args: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const reply = await requestLoginLink(context, options);
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));
     return exitCodes.done;

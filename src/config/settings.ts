@@ -42,6 +42,22 @@ export function readProcessSources(flags: Readonly<Record<string, unknown>>): Se
   return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
 }
 
+/** Variables that tell whether and how a browser can be opened. */
+export interface DesktopVariables {
+  readonly BROWSER?: string;
+  readonly DISPLAY?: string;
+  readonly WAYLAND_DISPLAY?: string;
+}
+
+export function readDesktopVariables(): DesktopVariables {
+  const { BROWSER, DISPLAY, WAYLAND_DISPLAY } = process.env;
+  return {
+    ...(BROWSER === undefined ? {} : { BROWSER }),
+    ...(DISPLAY === undefined ? {} : { DISPLAY }),
+    ...(WAYLAND_DISPLAY === undefined ? {} : { WAYLAND_DISPLAY }),
+  };
+}
+
 /** Returns the variables that select the colors of a terminal; they are no settings of Quarry. */
 export function readColorVariables(): { NO_COLOR?: string; FORCE_COLOR?: string; TERM?: string } {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;

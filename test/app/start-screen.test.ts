@@ -24,6 +24,6 @@ t.test('the start screen has eight lines', async (t) => {
   ]);
   const first = formatStartScreen({ ...facts, apiKey: { created: 'ze_x' }, collections: 0 }).join('\n');
   t.match(first, '  API key       ze_x (shown only once)\n');
-  t.match(first, 'ingest FOLDER\n');
+  t.match(first, 'bin/quarry.js sample\n');
   t.match(formatStartScreen({ ...facts, apiKey: 'setting' })[3], 'QUARRY_API_KEY');
 });

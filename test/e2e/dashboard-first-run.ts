@@ -7,9 +7,9 @@ import { openSearchPage, signInAsOperator, upload } from './dashboard-actions.ts
 import { TestServer } from './server.ts';
 
 export const handbook = buildPdf([
-  'This handbook is for everybody who works here.',
+  'Welcome to Larkspur Outdoor. This handbook answers the questions of new colleagues.',
   'Refunds are paid within fourteen days after the goods came back.',
-  'Holidays have to be planned a month ahead.',
+  'Plan holidays at least one month ahead, and agree on the dates with your team.',
 ]);
 
 /** Scenario: from the link printed at startup to a highlighted answer beside the image of its page. */

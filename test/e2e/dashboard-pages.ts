@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -198,15 +199,22 @@ export function administratorPasswordHash(): string {
     .trim();
 }
 
-const topics = [
-  'parking',
-  'holidays',
-  'travel',
-  'security',
-  'onboarding',
-  'invoices',
-  'meetings',
-  'equipment',
+const sampleFolder = join(dirname(compiledRoot), 'samples', 'handbook');
+
+const teams: Readonly<Record<string, string>> = {
+  'refunds-and-returns.md': 'support',
+  'support-hours.md': 'support',
+  'information-security.md': 'security',
+  'equipment-loan.md': 'warehouse',
+};
+
+const questions = [
+  'How long do refunds take?',
+  'How many days of holiday do I have?',
+  'My laptop was stolen. What should I do?',
+  'May I work from another country?',
+  'May I borrow a tent?',
+  'When is support available?',
 ];
 
 /** Creates sample data for all pages. */
@@ -222,18 +230,13 @@ async function fill(server: TestServer): Promise<void> {
   await api.add('handbook', 'scans/broken.pdf', pdf(Buffer.from('%PDF-1.7\nno objects')));
   await api.addAll(
     'handbook',
-    topics.flatMap((topic) =>
-      [2024, 2025, 2026].map((year) => ({
-        path: `policies/${year}/${topic}.md`,
-        content: {
-          type: 'text',
-          text: `# ${topic}\n\nRules for ${topic} in ${year}.`,
-        } as const,
-        metadata: { year: String(year), topic },
-      })),
-    ),
+    readdirSync(sampleFolder).map((name) => ({
+      path: `policies/${name}`,
+      content: { type: 'text', text: readFileSync(join(sampleFolder, name), 'utf8') } as const,
+      metadata: { year: '2026', team: teams[name] ?? 'people' },
+    })),
   );
-  for (const query of [...topics, 'How long do refunds take?']) await api.find('handbook', query);
+  for (const query of questions) await api.find('handbook', query);
   const organization_id = /First organization: (\S+)/.exec(server.printedText)?.[1] ?? '';
   await createTeam(server, organization_id);
 }

@@ -77,27 +77,37 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
         <span>{middle?.label ?? ''}</span>
         <span>{visibleBars.at(-1)?.label ?? ''}</span>
       </div>
-      {/* A table does not clip its rows: hidden without this frame, they would make the page longer. */}
-      <div class="visually-hidden">
-        <table>
-          <caption>{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{step}</th>
-              <th scope="col">{title}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {visibleBars.map(({ label, value }, i) => (
-              // Labels are not unique: an hour repeats when clocks are set back.
-              <tr key={i}>
-                <td>{label}</td>
-                <td>{format(value)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <BarTable title={title} step={step} bars={visibleBars} format={format} />
     </figure>
+  );
+}
+
+interface BarTableProps extends Required<Pick<BarChartProps, 'title' | 'step' | 'format'>> {
+  readonly bars: readonly Bar[];
+}
+
+/** The values for screen readers. A table does not clip its rows: without its frame, they would make the page longer. */
+function BarTable({ title, step, bars, format }: BarTableProps) {
+  return (
+    <div class="visually-hidden">
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{step}</th>
+            <th scope="col">{title}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ label, value }, i) => (
+            // Labels are not unique: an hour repeats when clocks are set back.
+            <tr key={i}>
+              <td>{label}</td>
+              <td>{format(value)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
