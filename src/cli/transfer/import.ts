@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { AppError } from '../../core/app-error.ts';
 import type { GetCollectionInfoResponse } from '../../schemas/collections.ts';
 import type { StatusResponse } from '../../schemas/status.ts';
-import { ApiResponseError } from '../api-client.ts';
+import { ApiClient, ApiResponseError } from '../api-client.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from '../command.ts';
 import { collectionOption, jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -10,14 +10,27 @@ import { describeRejection, importLines } from '../import-lines.ts';
 import { pluralize, toPrintable } from '../text-layout.ts';
 import { openExportSource } from './export-source.ts';
 import type { CollectionSettings, ImportSource } from './import-source.ts';
+import { type FieldMapping, parseMapping } from './row-fields.ts';
+import { openElasticsearchRows, openVectorRows } from './row-sources.ts';
 import { type ImportResult, runImport } from './run-import.ts';
+import { openServerSource } from './server-source.ts';
 
 export const importCommand: CommandSpec = {
-  usage: 'import <file>',
+  usage: 'import <source>',
   settings: 'client',
-  summary: 'add the documents of an export, or of JSON lines, to a collection',
+  summary: 'add documents from an export, JSON lines or another system to a collection',
   options: [
     collectionOption,
+    {
+      flags: '--from <system>',
+      meaning:
+        'server: URL of a server with the same API; elasticsearch, vectors: file with one JSON row per line; default: an export, or lines as for `documents add`',
+      choices: ['server', 'elasticsearch', 'vectors'],
+    },
+    { flags: '--source-collection <name>', meaning: 'collection of the source; for rows, default: all' },
+    { flags: '--source-key <key>', meaning: 'API key of the source, with --from server' },
+    { flags: '--mapping <file>', meaning: 'JSON object with the names of the fields of rows' },
+    { flags: '--report <file>', meaning: 'write skipped documents to this file, one JSON object per line' },
     { flags: '--overwrite', meaning: 'replace existing documents that differ' },
     { flags: '--model <name>', meaning: 'embedding model of a new collection; default: that of the export' },
     { flags: '--dry-run', meaning: 'only read the file and compare' },
@@ -27,6 +40,8 @@ export const importCommand: CommandSpec = {
   examples: [
     'quarry import handbook.jsonl.gz --collection handbook',
     'quarry import handbook.jsonl.gz --collection handbook-copy --dry-run',
+    'quarry import https://search.example.com --from server --source-collection docs --collection docs',
+    'quarry import rows.jsonl --from elasticsearch --collection docs --report skipped.jsonl',
   ],
   interrupted: 'run the same command again to continue',
   run: importFile,
@@ -41,9 +56,36 @@ async function importFile(
   options: CommandOptions,
 ): Promise<number> {
   const file = args[0]!;
+  if (options.from !== undefined)
+    return await importFrom(context, await openSource(context, file, options), options);
   if (file === '-' || !(await isCompressed(file))) return await importLines(context, args, options);
   const source = await openExportSource(file);
   return await importFrom(context, source, options);
+}
+
+async function openSource(
+  { signal }: CommandContext,
+  source: string,
+  options: CommandOptions,
+): Promise<ImportSource> {
+  const sourceCollection = options.sourceCollection === undefined ? null : String(options.sourceCollection);
+  if (options.from === 'server') {
+    const key = options.sourceKey === undefined ? null : String(options.sourceKey);
+    const client = new ApiClient({ url: source, key, keySetting: 'apiKey', organization: null, signal });
+    return await openServerSource(client, sourceCollection ?? String(options.collection));
+  }
+  const mapping = options.mapping === undefined ? {} : await readMapping(String(options.mapping));
+  const rows = { file: source, mapping, sourceCollection };
+  return options.from === 'vectors' ? await openVectorRows(rows) : await openElasticsearchRows(rows);
+}
+
+async function readMapping(file: string): Promise<FieldMapping> {
+  try {
+    return parseMapping(JSON.parse(await readFile(file, 'utf8')), file);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('bad_request', `${file} cannot be read: ${(cause as Error).message}.`, { cause });
+  }
 }
 
 /** Imports a source into the collection of the options, and prints the result. */
@@ -127,6 +169,8 @@ async function report(
   result: ImportResult,
 ): Promise<void> {
   const { added, unchanged, skipped } = result;
+  if (options.report !== undefined)
+    await writeFile(String(options.report), skipped.map((item) => `${JSON.stringify(item)}\n`).join(''));
   for (const item of skipped.slice(0, skippedShownMax))
     terminal.note(`${toPrintable(describeRejection(item))}\n`);
   if (skipped.length > skippedShownMax)
