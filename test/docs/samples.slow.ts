@@ -23,6 +23,7 @@ const exampleIds = {
 const first = ['create-organization', 'rename-organization', 'add-collection', 'add-document'];
 /** Operations that run last, because they remove what others need. */
 const last = [
+  'rename-collection', // needs the copy of the sample of clone-collection
   'remove-user',
   'delete-user',
   'delete-document',

@@ -91,7 +91,7 @@ export const collectionRoutes: readonly Route[] = [
       'Changes the name of a collection at once. Documents, aliases and running work are unaffected. API keys that are restricted to the old name lose access; those restricted to the new name gain it.',
     request: RenameCollectionRequest,
     reply: DefaultResponse,
-    example: { collection_name: 'handbook', new_collection_name: 'manual' },
+    example: { collection_name: 'handbook-copy', new_collection_name: 'manual' },
     errorResponses: { 404: collectionNotFound, 409: 'A collection or an alias has the new name.' },
     check: (request) => {
       checkCollection(request);
