@@ -118,6 +118,8 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
         if (!(entry == column.end() ? checker->MayContinue(kValueWork) : add(entry->second))) return;
       }
       return;
+    case FilterOperator::kExists:
+    case FilterOperator::kNotExists: break;
     case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
     case FilterOperator::kGreaterOrEqual: first = column.lower_bound(step.values.front()); break;
     case FilterOperator::kLess: last = column.lower_bound(step.values.front()); break;
@@ -131,7 +133,9 @@ Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint
                                      CancellationChecker* checker) const {
   Bitset matches(slots - from);
   Collect(step, from, &matches, checker);
-  if (step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn) matches.Invert();
+  const bool negated = step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn ||
+                       step.op == FilterOperator::kNotExists;
+  if (negated) matches.Invert();
   return matches;
 }
 

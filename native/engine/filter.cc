@@ -9,6 +9,7 @@ namespace {
 
 bool IsJunction(FilterOperator op) { return op == FilterOperator::kAnd || op == FilterOperator::kOr; }
 bool IsMembership(FilterOperator op) { return op == FilterOperator::kIn || op == FilterOperator::kNotIn; }
+bool IsExistence(FilterOperator op) { return op == FilterOperator::kExists || op == FilterOperator::kNotExists; }
 
 std::string KeyOf(const FilterStep& step) {
   std::string key(1, static_cast<char>(step.op));
@@ -32,7 +33,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
   uint64_t depth = 0;
   while (reader.remaining() > 0) {
     const auto raw = reader.Read<uint8_t>();
-    if (raw > static_cast<uint8_t>(FilterOperator::kNotIn)) return Malformed("unknown operator");
+    if (raw > static_cast<uint8_t>(FilterOperator::kNotExists)) return Malformed("unknown operator");
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Read<uint32_t>();
@@ -42,7 +43,10 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
       step.attribute = reader.ReadText();
       const auto count = reader.Read<uint32_t>();
       if (count > reader.remaining()) return Malformed("more values than bytes");
-      if (!IsMembership(step.op) && count != 1) return Malformed("a comparison must have exactly one value");
+      if (IsExistence(step.op) && count != 0) return Malformed("existence must have no value");
+      if (!IsMembership(step.op) && !IsExistence(step.op) && count != 1) {
+        return Malformed("a comparison must have exactly one value");
+      }
       for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.ReadText());
       step.key = KeyOf(step);
     }

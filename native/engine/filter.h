@@ -21,18 +21,21 @@ enum class FilterOperator : uint8_t {
   kLessOrEqual = 7,
   kIn = 8,
   kNotIn = 9,
+  kExists = 10,  // no values
+  kNotExists = 11,
 };
 
 struct FilterStep {
   FilterOperator op;
   uint32_t arity = 0;               // kAnd, kOr
   std::string attribute;            // all other operators
-  std::vector<std::string> values;  // one for a comparison, any number for a membership
+  std::vector<std::string> values;  // one for a comparison, any number for a membership, none for existence
   std::string key;                  // unique key of the step: operator, and texts with their lengths
 };
 
 // Semantics (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null
-// are true; strings order by their UTF-8 bytes; a list attribute matches kIn if one of its values does.
+// are true; strings order by their UTF-8 bytes; a list attribute matches kIn if one of its values does. An
+// attribute exists if it has at least one value, so an empty list does not.
 class FilterProgram {
  public:
   // Parses, for each step, a u8 operator; then for kAnd and kOr a u32 arity; otherwise the attribute, a u32

@@ -9,9 +9,14 @@ export type FilterNode =
       operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte';
       value: string;
     }
-  | { kind: 'member'; attribute: string; operator: 'in' | 'nin'; values: string[] };
+  | { kind: 'member'; attribute: string; operator: 'in' | 'nin'; values: string[] }
+  /** Whether the attribute has at least one value. */
+  | { kind: 'existence'; attribute: string; operator: 'exists' | 'missing' };
 
-const operatorCode = { and: 0, or: 1, eq: 2, ne: 3, gt: 4, gte: 5, lt: 6, lte: 7, in: 8, nin: 9 } as const;
+const operatorCode = {
+  ...{ and: 0, or: 1, eq: 2, ne: 3, gt: 4, gte: 5, lt: 6, lte: 7, in: 8, nin: 9 },
+  ...{ exists: 10, missing: 11 },
+} as const;
 
 /** Growing little-endian buffer; a text is written as its UTF-8 length, then its bytes. */
 class ByteWriter {
@@ -86,6 +91,9 @@ function writeFilter(writer: ByteWriter, node: FilterNode): void {
       return;
     case 'member':
       writeCondition(writer, operatorCode[node.operator], node.attribute, node.values);
+      return;
+    case 'existence':
+      writeCondition(writer, operatorCode[node.operator], node.attribute, []);
       return;
     default:
       unreachable(node);

@@ -19,6 +19,14 @@ export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
       return evaluateComparison(filter, ownValue(metadata, filter.attribute));
     case 'member':
       return evaluateMembership(filter, ownValue(metadata, filter.attribute));
+    case 'existence': {
+      const value = ownValue(metadata, filter.attribute);
+      // An empty list has no value.
+      return (
+        (value !== undefined && (typeof value === 'string' || value.length > 0)) ===
+        (filter.operator === 'exists')
+      );
+    }
     default:
       return unreachable(filter);
   }

@@ -1,11 +1,13 @@
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 import type { FilterNode } from '../index/collection-index.ts';
+import { negateFilter } from './filter-negation.ts';
+import { prefixConditions } from './filter-prefix.ts';
 
 /**
  * Parses the metadata filter of a query into the form that a shard evaluates.
  *
- * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays. Several operators on
+ * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays, `$not` over a filter. Several operators on
  * one attribute and several attributes in one object are combined with AND. Unknown syntax is rejected with
  * its position: a filter is never silently ignored, because it may be an access restriction.
  */
@@ -32,7 +34,8 @@ const connectives = new Map([
   ['$or', 'or'],
 ] as const);
 const attributePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
-const operatorList = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin';
+const operatorList = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $prefix, $between, $contains, $not';
+const listOperators = new Set(['$in', '$nin', '$exists', '$contains', '$not']);
 
 interface FilterPosition {
   /** Current path in the user's notation: `filter.$and[0].year`. */
@@ -78,8 +81,9 @@ function parseObject(value: unknown, position: FilterPosition): FilterNode | nul
     const inner = descend(position, `.${key}`);
     const connective = connectives.get(key as '$and');
     if (connective !== undefined) nodes.push(parseConnective(connective, condition, inner));
+    else if (key === '$not') nodes.push(parseNegation(condition, inner));
     else if (key.startsWith('$')) {
-      reject(inner, `"${key}" is not a valid key; use an attribute name, $and or $or.`);
+      reject(inner, `"${key}" is not a valid key; use an attribute name, $and, $or or $not.`);
     } else nodes.push(...parseAttribute(key, condition, inner));
   }
   return toConjunction(nodes);
@@ -101,6 +105,13 @@ function parseConnective(kind: 'and' | 'or', value: unknown, position: FilterPos
   return { kind, nodes };
 }
 
+function parseNegation(value: unknown, position: FilterPosition): FilterNode {
+  countCondition(position);
+  const node =
+    parseObject(value, position) ?? reject(position, 'an empty filter is not allowed inside $not.');
+  return negateFilter(node);
+}
+
 function parseAttribute(attribute: string, value: unknown, position: FilterPosition): FilterNode[] {
   if (!attributePattern.test(attribute)) {
     reject(
@@ -112,9 +123,60 @@ function parseAttribute(attribute: string, value: unknown, position: FilterPosit
   if (!isObject(value)) reject(position, 'expected a string or an object such as {"$eq": "value"}.');
   const operators = Object.entries(value);
   if (operators.length === 0) reject(position, `expected at least one operator: ${operatorList}.`);
-  return operators.map(([operator, operand]) =>
-    parseOperator(attribute, operator, operand, descend(position, `.${operator}`)),
+  return operators.flatMap(([operator, operand]) =>
+    parseCondition(attribute, operator, operand, descend(position, `.${operator}`)),
   );
+}
+
+/** Parses one operator; the conditions that it stands for must all hold. */
+function parseCondition(
+  attribute: string,
+  name: string,
+  operand: unknown,
+  position: FilterPosition,
+): FilterNode[] {
+  if (attribute.startsWith('list:') && name.startsWith('$') && !listOperators.has(name))
+    reject(position, '"list:" attributes support only $in, $nin, $contains, $exists and $not.');
+  switch (name) {
+    case '$exists':
+      countCondition(position);
+      if (typeof operand !== 'boolean') reject(position, 'expected true or false.');
+      return [{ kind: 'existence', attribute, operator: operand ? 'exists' : 'missing' }];
+    case '$prefix':
+      countCondition(position);
+      return prefixConditions(attribute, parseValue(operand, position));
+    case '$between':
+      return parseBetween(attribute, operand, position);
+    case '$contains':
+      return parseContains(attribute, operand, position);
+    case '$not': {
+      const inner = toConjunction(parseAttribute(attribute, operand, position));
+      return [negateFilter(inner ?? reject(position, 'expected at least one operator.'))];
+    }
+    default:
+      return [parseOperator(attribute, name, operand, position)];
+  }
+}
+
+/** Both ends are included. */
+function parseBetween(attribute: string, operand: unknown, position: FilterPosition): FilterNode[] {
+  if (!Array.isArray(operand) || operand.length !== 2)
+    reject(position, 'expected an array of two strings, the first and the last value.');
+  return (['$gte', '$lte'] as const).map((operator, i) =>
+    parseOperator(attribute, operator, operand[i], descend(position, `[${i}]`)),
+  );
+}
+
+/** A list contains each of the values. */
+function parseContains(attribute: string, operand: unknown, position: FilterPosition): FilterNode[] {
+  if (!attribute.startsWith('list:'))
+    reject(position, '$contains is for "list:" attributes; use $prefix or $eq for strings.');
+  const values = typeof operand === 'string' ? [operand] : parseValues(operand, position);
+  if (values.length === 0) reject(position, 'expected a string or an array with at least one string.');
+  return values.map((value) => {
+    countCondition(position);
+    return { kind: 'member', attribute, operator: 'in', values: [parseValue(value, position)] };
+  });
 }
 
 function parseOperator(
@@ -130,7 +192,8 @@ function parseOperator(
   }
   const comparison = comparisons.get(name as '$eq');
   if (comparison === undefined) reject(position, `unknown operator "${name}"; supported: ${operatorList}.`);
-  if (attribute.startsWith('list:')) reject(position, '"list:" attributes support only $in and $nin.');
+  if (attribute.startsWith('list:'))
+    reject(position, '"list:" attributes support only $in, $nin, $contains, $exists and $not.');
   return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, position) };
 }
 
