@@ -7,9 +7,10 @@ import { prefixConditions } from './filter-prefix.ts';
 /**
  * Parses the metadata filter of a query into the form that a shard evaluates.
  *
- * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays, `$not` over a filter. Several operators on
- * one attribute and several attributes in one object are combined with AND. Unknown syntax is rejected with
- * its position: a filter is never silently ignored, because it may be an access restriction.
+ * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays, `$not` over a filter.
+ * Several operators on one attribute and several attributes in one object are combined with AND. Unknown
+ * syntax is rejected with its position: a filter is never silently ignored, because it may be an access
+ * restriction.
  */
 export function parseFilter(filter: unknown): FilterNode | null {
   if (filter === undefined || filter === null) return null;
@@ -136,7 +137,7 @@ function parseCondition(
   position: FilterPosition,
 ): FilterNode[] {
   if (attribute.startsWith('list:') && name.startsWith('$') && !listOperators.has(name))
-    reject(position, '"list:" attributes support only $in, $nin, $contains, $exists and $not.');
+    reject(position, '"list:" attributes support only $contains, $exists, $not, $in and $nin.');
   switch (name) {
     case '$exists':
       countCondition(position);
@@ -193,7 +194,7 @@ function parseOperator(
   const comparison = comparisons.get(name as '$eq');
   if (comparison === undefined) reject(position, `unknown operator "${name}"; supported: ${operatorList}.`);
   if (attribute.startsWith('list:'))
-    reject(position, '"list:" attributes support only $in, $nin, $contains, $exists and $not.');
+    reject(position, '"list:" attributes support only $contains, $exists, $not, $in and $nin.');
   return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, position) };
 }
 

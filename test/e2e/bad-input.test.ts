@@ -270,7 +270,7 @@ await t.test('invalid filters, at any depth', async (t) => {
     [{ 'list:tags': { $eq: 'a' } }, /list:tags.*\$in and \$nin/],
     [{ 'list:tags': { $gt: 'a' } }, /list:tags/],
     [{ 'two words': 'x' }, /two words/],
-    [{ $not: { colour: 'red' } }, /\$not/],
+    [{ $nor: { colour: 'red' } }, /\$nor/],
     [{ $and: {} }, /\$and/],
     [{ $and: 'x' }, /\$and/],
     [{ $or: ['x'] }, /\$or\[0\]/],
