@@ -1,7 +1,6 @@
 import { limits } from '../core/limits.ts';
 import { accountRows } from './account-limit-table.ts';
 import { formatNumber, type LimitRow } from './limit-row.ts';
-import { renderParseLimits } from './parse-limit-table.ts';
 
 const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
 const ownAllowance = 'own allowance';
@@ -363,44 +362,10 @@ export const limitTable: readonly LimitRow[] = [
   ...accountRows,
 ];
 
-const sections: readonly (readonly [title: string, rows: readonly LimitRow[]])[] = [
+/** Rows by section of the page. */
+export const limitSections: readonly (readonly [title: string, rows: readonly LimitRow[]])[] = [
   ['Requests', requestRows],
   ['Documents', documentRows],
   ['Queries and models', queryRows],
   ['Accounts', accountRows],
 ];
-
-/** Renders the page `docs/reference/limits.md`. */
-export function renderLimitsPage(): string {
-  const head = `# Limits
-
-Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
-
-A rejected request gets the status of its row and an error message that names the limit.
-The column "header" is the value of the reply header \`x-quarry-limit\`.
-Replies with status 429 and 503 have the headers \`retry-after\` and \`retry-after-ms\`,
-or \`x-should-retry: false\` when waiting does not help.
-
-\`<TIER>\` is \`FREE\`, \`STARTER\` or \`TEAMS\`.
-A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
-An organization on the tier \`free\` stores at most 10,000 documents and 1,000,000,000 bytes by default.
-
-At most ${formatNumber(limits.waitsRunningMax)} requests with \`wait: true\` wait at the same time.
-Above that, each organization has a fair share,
-and a request beyond the share returns at once with the current status of its document.
-`;
-  const parts = sections.map(([title, rows]) => {
-    const lines = rows.map(
-      ({ limit, bounds, value, enforcedIn, status, header, share }) =>
-        `| ${limit} | ${bounds} | ${value} | ${status} | ${header === null ? '' : `\`${header}\``} | ${share} | \`${enforcedIn}\` |`,
-    );
-    return [
-      `\n## ${title}\n`,
-      '| limit | bounds | value | status | header | share of an organization | enforced in |',
-      '|---|---|---|---|---|---|---|',
-      ...lines,
-      '',
-    ].join('\n');
-  });
-  return head + parts.join('') + renderParseLimits();
-}

@@ -1,11 +1,20 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { DateTime, Nullable, OneOf, Uuid } from './reply-types.ts';
 import {
   CloneCollectionResponse,
   ExportDocumentsResponse,
   GetAliasListResponse,
   GetCollectionInfoResponse,
 } from './transfer-replies.ts';
+import {
+  DocumentUsageResponse,
+  EmbedUsageResponse,
+  ModelsUsageCountersResponse,
+  QueryUsageResponse,
+  RerankUsageResponse,
+  UsageCountersResponse,
+} from './usage-replies.ts';
 
 /**
  * Reply shapes from which existing clients were generated: names, types, required fields and nullable fields. The
@@ -13,13 +22,6 @@ import {
  * added by hand. Additional fields are allowed.
  */
 
-const OneOf = <const V extends string>(words: readonly V[]) =>
-  Type.Unsafe<V>({ type: 'string', enum: [...words] });
-const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
-const Uuid = Type.String({ pattern: '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' });
-const DateTime = Type.String({
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$',
-});
 const Metadata = Type.Unsafe<Record<string, string | string[]>>({
   type: 'object',
   additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
@@ -54,72 +56,6 @@ const GetOrganizationResponse = Type.Object({
   override_max_bytes_per_request: Nullable(Type.Integer()),
   zdr: Type.Boolean(),
 });
-const DocumentUsageResponse = Type.Object({
-  window_start: Type.Integer(),
-  organization_id: Uuid,
-  collection_id: Uuid,
-  event_type: OneOf(['added', 'deleted', 'parsed', 'indexed']),
-  event_count: Type.Integer(),
-  total_file_size_bytes: Type.Integer(),
-  total_content_tokens: Type.Integer(),
-  total_llm_tokens: Type.Integer(),
-  total_embedding_tokens: Type.Integer(),
-  total_coarse_chunks: Type.Integer(),
-  total_fine_chunks: Type.Integer(),
-  total_pages: Type.Integer(),
-  total_time_taken_ms: Type.Number(),
-});
-const QueryUsageResponse = Type.Object({
-  window_start: Type.Integer(),
-  organization_id: Uuid,
-  collection_id: Uuid,
-  query_type: OneOf(['fine', 'coarse', 'pages', 'documents']),
-  event_count: Type.Integer(),
-  total_query_bytes: Type.Integer(),
-  total_queried_bytes: Type.Integer(),
-  total_query_tokens: Type.Integer(),
-  total_results_returned: Type.Integer(),
-  total_time_taken_ms: Type.Number(),
-});
-const RerankUsageResponse = Type.Object({
-  window_start: Type.Integer(),
-  organization_id: Uuid,
-  reranker_model: Type.String(),
-  explicit_call: Type.Boolean(),
-  event_count: Type.Integer(),
-  total_request_bytes: Type.Integer(),
-  total_reranker_tokens: Type.Integer(),
-  total_documents_reranked: Type.Integer(),
-  total_time_taken_ms: Type.Number(),
-  total_reranking_time_ms: Type.Number(),
-});
-const EmbedUsageResponse = Type.Object({
-  window_start: Type.Integer(),
-  organization_id: Uuid,
-  embedding_model: Type.String(),
-  explicit_call: Type.Boolean(),
-  event_count: Type.Integer(),
-  total_request_bytes: Type.Integer(),
-  total_request_tokens: Type.Integer(),
-  total_time_taken_ms: Type.Number(),
-});
-const UsageMetric = Type.Object({
-  count: Type.Integer(),
-  bytes: Type.Integer(),
-  billable_units: Type.Integer(),
-});
-const ModelsUsageStats = Type.Object({ rerank: UsageMetric, embed: UsageMetric });
-const ModelsUsageCountersResponse = Type.Object({
-  all_time: ModelsUsageStats,
-  billing_cycle: ModelsUsageStats,
-});
-const UsageStats = Type.Object({
-  docs: UsageMetric,
-  ocr: UsageMetric,
-  indexed: UsageMetric,
-  queries: UsageMetric,
-});
-const UsageCountersResponse = Type.Object({ all_time: UsageStats, billing_cycle: UsageStats });
 const RerankResponse = Type.Object({
   results: Type.Array(Type.Object({ index: Type.Integer(), relevance_score: Type.Number() })),
   total_bytes: Type.Integer(),

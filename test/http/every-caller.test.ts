@@ -7,11 +7,8 @@ import type { AuditLogEntry } from '../../src/schemas/audit.ts';
 import { openDataDirectory } from '../../src/storage/data-directory.ts';
 import { type HttpReply, sendRequest } from '../e2e/people.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import {
-  expectations,
-  type OperationExpectation,
-  sessionEndingOperations,
-} from './operation-expectations.ts';
+import type { OperationExpectation } from './operation-expectation.ts';
+import { expectations, sessionEndingOperations } from './operation-expectations.ts';
 import type { CallInput } from './operation-inputs.ts';
 import {
   buildTenantFixture,
