@@ -22,8 +22,8 @@ export class KeyedMutex {
   readonly #ends = new Map<string, Promise<void>>();
 
   /**
-   * Runs `task` after every earlier task of `key`, at once if there is none. Resolves or rejects as `task`
-   * does.
+   * Runs `task` after every earlier task of `key`, and never within this call: the caller can register the
+   * returned promise first. Resolves or rejects as `task` does.
    */
   run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
     return this.runAll([key], task);
@@ -32,7 +32,7 @@ export class KeyedMutex {
   /** Same after every earlier task of any of these keys; later tasks of each key wait for this one. */
   runAll<Result>(keys: readonly string[], task: () => Promise<Result>): Promise<Result> {
     const before = keys.flatMap((key) => this.#ends.get(key) ?? []);
-    const running = before.length === 0 ? task() : Promise.all(before).then(task);
+    const running = Promise.all(before).then(task);
     const end: Promise<void> = running.then(
       () => this.#release(keys, end),
       () => this.#release(keys, end),

@@ -17,6 +17,17 @@ t.test('tasks with the same key never run concurrently and keep their order', as
   t.same(order, ['first in', 'first out', 'second in', 'second out', 'third in', 'third out']);
 });
 
+t.test('a task does not start within the call, so that its promise can be registered first', async (t) => {
+  const lock = new KeyedMutex();
+  let started = false;
+  const running = lock.run('a', async () => {
+    started = true;
+  });
+  t.equal(started, false);
+  await running;
+  t.equal(started, true);
+});
+
 t.test('different keys do not wait for each other', async (t) => {
   const lock = new KeyedMutex();
   let release = () => {};
