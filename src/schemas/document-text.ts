@@ -40,8 +40,11 @@ export const GetDocumentTextResponse = Component(
       length: Type.Integer({ description: 'Code points of the document.' }),
       start_index: Type.Integer({ description: 'First code point of the part.' }),
       end_index: Type.Integer({ description: 'Code point after the last one of the part.' }),
-      page_span: Type.Tuple([Type.Integer(), Type.Integer()], {
+      page_span: Type.Array(Type.Integer(), {
         description: 'First page of the part, and the page after its last one.',
+        minItems: 2,
+        maxItems: 2,
+        examples: [[0, 1]],
       }),
       next_index: Nullable(Type.Integer(), {
         description: 'Start of the next part; null at the end of the page or document.',

@@ -39,6 +39,8 @@ async function checkPrefixes(t: Test): Promise<void> {
   const administration = new CheckedApiClient(server, adminKey, '');
   t.equal(await administration.status('admin/get-organization', { organization_id: '1' }), 422);
   for (const operation of operations) {
+    // `GET /v1/models/{model}` of OpenAI clients matches these paths.
+    if (operation.startsWith('models/')) continue;
     for (const client of [api, bare]) {
       const wrong = await client.request(operation, undefined, { method: 'GET' });
       t.equal(wrong.status, 405, `GET ${operation}`);

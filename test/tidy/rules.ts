@@ -93,6 +93,7 @@ export const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
 
 /** Tables from which tests generate a page of the documentation. */
 export const schemaTablesOfPages: readonly string[] = [
+  'src/admission/limits-page.ts',
   'src/admission/limit-row.ts',
   'src/admission/limit-table.ts',
   'src/admission/account-limit-table.ts',
