@@ -227,7 +227,10 @@ function replayDockerfile(t: Test, root: CleanRoot): void {
   };
   t.same(file.command, ['/usr/bin/quarry', 'serve']);
   expectAnswers(t, root, '/usr/bin/quarry', image);
-  const check = file.healthCheck.map((word) => `'${word}'`).join(' ');
-  const { status, output } = root.run(checkHealth.replace('CHECK', check), image);
+  const check = file.healthCheck.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const { status, output } = root.run(
+    checkHealth.replace('CHECK', () => check),
+    image,
+  );
   t.equal(status, 0, output);
 }

@@ -71,6 +71,24 @@ const statusFields = [
   ['num_failed_documents', 'Failed', 'bad', 'failed'],
 ] as const;
 
+/** A number that opens the list behind it. While it loads, there is no link: it would have no accessible text. */
+function CountLink({
+  href,
+  name,
+  value,
+}: {
+  readonly href: string;
+  readonly name: string;
+  readonly value: number | undefined;
+}) {
+  if (value === undefined) return <LoadingText value={undefined} />;
+  return (
+    <a href={href} aria-label={`${name}: ${formatCount(value)}`}>
+      {formatCount(value)}
+    </a>
+  );
+}
+
 function DocumentCounts({ status }: { readonly status: StatusResponse | undefined }) {
   const all = status?.num_documents ?? 0;
   return (
@@ -79,9 +97,7 @@ function DocumentCounts({ status }: { readonly status: StatusResponse | undefine
         <div class="count-all">
           <dt>Documents</dt>
           <dd>
-            <a href="/app/collections">
-              <LoadingText value={status && formatCount(all)} />
-            </a>
+            <CountLink href="/app/collections" name="Documents" value={status && all} />
           </dd>
         </div>
         {statusFields.map(([field, name, tone, show]) => (
@@ -91,12 +107,7 @@ function DocumentCounts({ status }: { readonly status: StatusResponse | undefine
               {name}
             </dt>
             <dd>
-              <a
-                href={shownDocumentsUrl(show)}
-                aria-label={status && `${name}: ${formatCount(status[field])}`}
-              >
-                <LoadingText value={status && formatCount(status[field])} />
-              </a>
+              <CountLink href={shownDocumentsUrl(show)} name={name} value={status?.[field]} />
             </dd>
           </div>
         ))}
