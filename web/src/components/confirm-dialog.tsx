@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { Button } from './button.tsx';
+import { ConfirmationField } from './confirmation-field.tsx';
 import { Dialog, DialogActions } from './dialog.tsx';
 import { ErrorMessage } from './error-message.tsx';
-import { Field } from './field.tsx';
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -45,18 +45,7 @@ export function ConfirmDialog({
       >
         <div class="prose">{children}</div>
         {requiredText !== undefined && (
-          <Field label={`Type “${requiredText}” to confirm`}>
-            {(names) => (
-              <input
-                {...names}
-                type="text"
-                autoComplete="off"
-                spellcheck={false}
-                value={text}
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <ConfirmationField requiredText={requiredText} value={text} onChange={setText} />
         )}
         <ErrorMessage error={submission.error} />
         <DialogActions>

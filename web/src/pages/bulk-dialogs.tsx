@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
+import { ConfirmationField } from '../components/confirmation-field.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
-import { Field } from '../components/field.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatCount, formatCounted } from '../format/numbers.ts';
 import { type DocumentRow, deleteDocuments, updateDocument } from '../server/retrieval.ts';
@@ -81,20 +81,7 @@ function DeleteDialog(props: BulkDialogProps) {
           ))}
         </ul>
       )}
-      {isAll && (
-        <Field label={`Type “${collection}” to confirm`}>
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              autoComplete="off"
-              spellcheck={false}
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      )}
+      {isAll && <ConfirmationField requiredText={collection} value={typed} onChange={setTyped} />}
     </RunDialog>
   );
 }

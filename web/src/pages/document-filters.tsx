@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { isNarrow } from '../browser/media.ts';
+import { DayField } from '../components/day-field.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { CollectionField } from './collection-select.tsx';
@@ -65,8 +66,8 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
         </Field>
         {added === 'range' && (
           <>
-            <DateField label="From" value={from} onChange={(day) => onChange({ from: day })} />
-            <DateField label="To" value={to} onChange={(day) => onChange({ to: day })} />
+            <DayField label="From" value={from} onChange={(day) => onChange({ from: day })} />
+            <DayField label="To" value={to} onChange={(day) => onChange({ to: day })} />
           </>
         )}
       </div>
@@ -108,27 +109,6 @@ function PathField({ text, onChange }: { readonly text: string; readonly onChang
           placeholder="Part of a path"
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
-interface DateFieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (day: string) => void;
-}
-
-function DateField({ label, value, onChange }: DateFieldProps) {
-  return (
-    <Field label={label}>
-      {(control) => (
-        <input
-          {...control}
-          type="date"
-          value={value}
-          onChange={(event) => onChange(event.currentTarget.value)}
         />
       )}
     </Field>

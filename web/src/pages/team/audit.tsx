@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
 import { Button } from '../../components/button.tsx';
+import { DayField } from '../../components/day-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
-import { Field } from '../../components/field.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -47,27 +47,6 @@ export function AuditPage() {
         <Entries key={`${from} ${to}`} range={range} />
       </Card>
     </Page>
-  );
-}
-
-interface DayFieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-function DayField({ label, value, onChange }: DayFieldProps) {
-  return (
-    <Field label={label}>
-      {(control) => (
-        <input
-          {...control}
-          type="date"
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
   );
 }
 
