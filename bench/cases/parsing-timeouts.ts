@@ -119,27 +119,25 @@ async function createHostWithHangingTools(folder: string): Promise<ParserHost> {
     getFreeBytes,
   });
   const ocrEngine = chooseOcrEngine({
-    ...{
-      engine: 'tesseract',
-      languages: 'eng',
-      installedLanguages: ['eng'],
-      runner,
-      disabledReason: null,
-      embeddedEntry: '',
-    },
-    ...{ dataFolder: null, languagesFolder: join(toolFolder, 'languages') },
+    engine: 'tesseract',
+    languages: 'eng',
+    installedLanguages: ['eng'],
+    runner,
+    disabledReason: null,
+    embeddedEntry: '',
+    missingCoreFiles: [],
+    dataFolder: null,
+    languagesFolder: join(toolFolder, 'languages'),
   });
   const converted = { folder, find: async () => null, add: async (_: string, file: string) => file };
   const toolServer = new ToolServer({
-    ...{
-      runner,
-      ocrEngine,
-      converted,
-      office: true,
-      disabledReason: null,
-      runningMax: 1,
-      createUniqueName: randomUUID,
-    },
+    runner,
+    ocrEngine,
+    converted,
+    office: true,
+    disabledReason: null,
+    runningMax: 1,
+    createUniqueName: randomUUID,
   });
   return new ParserHost({
     entry: fileURLToPath(new URL('../../workers/parser-process.js', import.meta.url)),

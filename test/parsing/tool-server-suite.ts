@@ -26,6 +26,20 @@ const rtf = utf8('{\\rtf1\\ansi Words of a letter.\\par}');
 /** Output folder passed to LibreOffice. */
 const createOutputFolder = 'while [ "$1" != --outdir ]; do shift; done; mkdir -p "$2"';
 
+function selectOcrEngine(runner: ToolRunner, engine: 'off' | 'tesseract') {
+  return chooseOcrEngine({
+    engine,
+    languages: 'eng',
+    installedLanguages: ['eng'],
+    runner,
+    disabledReason: null,
+    embeddedEntry: '',
+    missingCoreFiles: [],
+    dataFolder: null,
+    languagesFolder: '',
+  });
+}
+
 /** Parser whose external programs are shell scripts from the test. */
 function createToolServer(
   t: Test,
@@ -54,10 +68,7 @@ function createToolServer(
     createUniqueName: freshName,
     getFreeBytes: freeBytes,
   });
-  const engine = scripts.tesseract === undefined ? 'off' : 'tesseract';
-  const languages = { languages: 'eng', installedLanguages: ['eng'] };
-  const embedded = { disabledReason: null, embeddedEntry: '', dataFolder: null, languagesFolder: '' };
-  const ocrEngine = chooseOcrEngine({ engine, ...languages, runner, ...embedded });
+  const ocrEngine = selectOcrEngine(runner, scripts.tesseract === undefined ? 'off' : 'tesseract');
   const converted = {
     folder: derivedFolder,
     find: async (name: string) => (existsSync(join(derivedFolder, name)) ? join(derivedFolder, name) : null),

@@ -2,7 +2,12 @@ import { AppError } from '../../core/app-error.ts';
 import type { ToolReply } from '../tools/document-tools.ts';
 import type { ToolRunner } from '../tools/tool-runner.ts';
 import { OcrChild } from './ocr-child.ts';
-import { copyLanguages, findLanguageData, getLanguagePackage } from './ocr-languages.ts';
+import {
+  copyLanguages,
+  findLanguageData,
+  getLanguagePackage,
+  type OcrLanguageData,
+} from './ocr-languages.ts';
 import { parseOcrTable } from './ocr-text.ts';
 
 export const ocrEngines = ['auto', 'tesseract', 'embedded', 'off'] as const;
@@ -33,6 +38,8 @@ export interface OcrEngineOptions {
   readonly installedLanguages: readonly string[];
   /** Compiled module that calls `serveOcr`. */
   readonly embeddedEntry: string;
+  /** Files of the embedded engine that are not installed, see `listMissingCoreFiles`. */
+  readonly missingCoreFiles: readonly string[];
   /**
    * Folder with language data for the embedded engine, preferred to that of packages; null when not
    * configured.
@@ -60,22 +67,34 @@ export function chooseOcrEngine(options: OcrEngineOptions): OcrEngine {
   if (hasBinary && missing.length === 0 && engine !== 'embedded')
     return new TesseractEngine(runner, languages);
   const data = names.flatMap((name) => findLanguageData(name, options.dataFolder) ?? []);
-  if (data.length === names.length && engine !== 'tesseract') {
+  const embeddedReason = findEmbeddedReason(names, data, options.missingCoreFiles);
+  if (embeddedReason === null && engine !== 'tesseract') {
     copyLanguages(data, options.languagesFolder);
     return new EmbeddedOcrEngine(options);
   }
-  const embeddedLanguages = new Set(data.map(({ language }) => language));
-  const missingEmbedded = names.filter((name) => !embeddedLanguages.has(name));
-  const embeddedReason = `the embedded engine lacks ${missingEmbedded.join(', ')} (npm install ${missingEmbedded.map(getLanguagePackage).join(' ')}, or put the data into QUARRY_OCR_DATA_FOLDER)`;
   const binaryReason = hasBinary
     ? `tesseract lacks ${missing.join(', ')} and has ${installed.join(', ')} (Debian: tesseract-ocr-<language>)`
     : (options.disabledReason ?? 'tesseract is not installed (Debian: tesseract-ocr)');
   const reasons = {
-    auto: [embeddedReason, binaryReason],
+    auto: [embeddedReason ?? [], binaryReason].flat(),
     embedded: [embeddedReason],
     tesseract: [binaryReason],
   }[engine];
   throw configurationError(`QUARRY_OCR_LANGUAGES is ${languages}, but ${reasons.join('; ')}`);
+}
+
+/** Returns why the embedded engine cannot read the languages; null if it can. */
+function findEmbeddedReason(
+  names: readonly string[],
+  data: readonly OcrLanguageData[],
+  missingCoreFiles: readonly string[],
+): string | null {
+  if (missingCoreFiles.length > 0)
+    return `the embedded engine lacks ${missingCoreFiles.join(', ')} of the package tesseract.js-core (install Quarry again)`;
+  const languages = new Set(data.map(({ language }) => language));
+  const missing = names.filter((name) => !languages.has(name));
+  if (missing.length === 0) return null;
+  return `the embedded engine lacks ${missing.join(', ')} (npm install ${missing.map(getLanguagePackage).join(' ')}, or put the data into QUARRY_OCR_DATA_FOLDER)`;
 }
 
 /** The start of the server fails with this message. */

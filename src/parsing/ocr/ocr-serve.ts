@@ -42,11 +42,12 @@ async function handleRequest(engine: Promise<Worker>, request: ParserRequest): P
     const ocrText = parseOcrTable(data.tsv ?? '');
     sendToHost({ type: 'recognized', ...ocrText, residentBytes: process.memoryUsage.rss() });
   } catch (error) {
-    const message = `The embedded OCR engine failed: ${error instanceof Error ? error.message : String(error)}`;
+    // The message becomes a warning of the document: only its first line is free of paths of this machine.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
     sendToHost({
       type: 'fail',
       code: 'crash',
-      message,
+      message: `The embedded OCR engine failed: ${reason}`,
       fatal: true,
       residentBytes: process.memoryUsage.rss(),
     });

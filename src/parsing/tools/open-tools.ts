@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AppError } from '../../core/app-error.ts';
 import { compiledRoot, projectRoot } from '../../core/root.ts';
+import { listMissingCoreFiles } from '../ocr/ocr-core.ts';
 import { chooseOcrEngine, type OcrEngine, type OcrEngineName } from '../ocr/ocr-engine.ts';
 import {
   listTesseractLanguages,
@@ -86,6 +87,7 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
     dataFolder: options.ocrDataFolder,
     languagesFolder: join(folder, 'languages'),
     embeddedEntry: join(compiledRoot, 'workers', 'ocr-process.js'),
+    missingCoreFiles: listMissingCoreFiles(),
   });
   const versions = new Map<OptionalToolName, string | null>();
   const states = () => [
