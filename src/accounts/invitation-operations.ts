@@ -2,6 +2,7 @@ import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { Actor } from '../audit/audit-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type * as wire from '../schemas/accounts.ts';
 import { type Role, roles } from '../schemas/principal.ts';
 import type { Invitation } from '../storage/invitations.ts';
@@ -30,8 +31,6 @@ export interface InvitationOperationsOptions {
   readonly publicUrl: () => string;
 }
 
-const hourMs = 3_600_000;
-
 /** Operations of users on invitations to organizations. */
 export class InvitationOperations {
   readonly #options: InvitationOperationsOptions;
@@ -42,12 +41,15 @@ export class InvitationOperations {
   constructor(options: InvitationOperationsOptions) {
     this.#options = options;
     const { clock } = options;
-    // Limits users who create many organizations, and could otherwise send unlimited invitations.
-    this.#rateByUser = new SlidingWindowLimiter('invitations', [{ ms: hourMs, max: 60 }], clock);
-    this.#rateByOrganization = new SlidingWindowLimiter('invitations', [{ ms: hourMs, max: 20 }], clock);
+    this.#rateByUser = new SlidingWindowLimiter('invitations', rateLimits.invitationsOfUser, clock);
+    this.#rateByOrganization = new SlidingWindowLimiter(
+      'invitations',
+      rateLimits.invitationsOfOrganization,
+      clock,
+    );
     this.#rateByEmail = new SlidingWindowLimiter(
       'invitations to one address',
-      [{ ms: 60_000, max: 1 }],
+      rateLimits.invitationsToAddress,
       clock,
     );
   }

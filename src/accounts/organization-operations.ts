@@ -5,6 +5,7 @@ import { AppError } from '../core/app-error.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
 import { type OrganizationStorage, toWireLimits } from '../schemas/organization-limits.ts';
@@ -50,8 +51,6 @@ export interface OrganizationOperationsOptions {
   readonly uploadBytesMax: number;
 }
 
-const hourMs = 3_600_000;
-
 /**
  * Operations of users on their organizations. A user who is not a member receives 404, which does not reveal
  * whether the organization exists; a member without the required role receives 403.
@@ -65,7 +64,7 @@ export class OrganizationOperations {
     this.#options = options;
     this.#creationRate = new SlidingWindowLimiter(
       'new organizations',
-      [{ ms: hourMs, max: 20 }],
+      rateLimits.newOrganizations,
       options.clock,
     );
   }

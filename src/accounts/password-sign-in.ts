@@ -5,6 +5,7 @@ import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type * as wire from '../schemas/passwords.ts';
 import type { User } from '../storage/users.ts';
 import { checkPasswordStrength } from './check-password-strength.ts';
@@ -42,8 +43,6 @@ export interface PasswordSignInOptions {
 
 type SignInReply = AccountResponse<wire.PasswordSignInResponse | wire.PasswordCodeRequired>;
 
-const hourMs = 3_600_000;
-
 /**
  * Sign-in with email address and password. Needs neither mail nor an identity provider: an invitation lets a
  * new user choose a password. Wrong passwords delay only the address of the client, so that an attacker cannot
@@ -58,8 +57,11 @@ export class PasswordSignIn {
     this.#options = options;
     this.#backoff = new ExponentialBackoff(options.clock);
     // Bounds guesses at many accounts, and guesses between successful sign-ins to an account of one's own.
-    const attempts = [{ ms: hourMs, max: limits.passwordAttemptsPerHourMax }];
-    this.#attemptsByClient = new SlidingWindowLimiter('password sign-ins', attempts, options.clock);
+    this.#attemptsByClient = new SlidingWindowLimiter(
+      'password sign-ins',
+      rateLimits.passwordAttempts,
+      options.clock,
+    );
   }
 
   get isEnabled(): boolean {

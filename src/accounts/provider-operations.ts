@@ -6,6 +6,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type * as wire from '../schemas/sign-in.ts';
 import { Identities } from '../storage/identities.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
@@ -61,7 +62,7 @@ export class ProviderOperations {
   constructor(options: ProviderOperationsOptions) {
     this.#options = options;
     this.#records = new Identities(options.store);
-    this.#beginRate = new SlidingWindowLimiter('sign-ins', [{ ms: 60_000, max: 30 }], options.clock);
+    this.#beginRate = new SlidingWindowLimiter('sign-ins', rateLimits.providerSignIns, options.clock);
   }
 
   /** Whether each provider is configured. */

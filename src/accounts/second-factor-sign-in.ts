@@ -4,6 +4,7 @@ import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import { openSealedText, sealToText } from '../core/sealed-text.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type * as wire from '../schemas/second-factors.ts';
@@ -48,7 +49,6 @@ export interface PendingSignIn {
 type SealedSignIn = PendingSignIn & { readonly expiresAt: number };
 
 const sealingContext = 'second step of a sign-in';
-const attemptsMax = 5;
 /** Dashboard page that asks for the code. */
 export const codePagePath = '/app/second-factor';
 
@@ -66,8 +66,11 @@ export class SecondFactorSignIn {
     this.#options = options;
     this.#sealer = options.sealer;
     this.#identities = new Identities(options.store);
-    const bounds = [{ ms: limits.secondFactorMsMax, max: attemptsMax }];
-    this.#attempts = new SlidingWindowLimiter('codes for this sign-in', bounds, options.clock);
+    this.#attempts = new SlidingWindowLimiter(
+      'codes for this sign-in',
+      rateLimits.codesOfSignIn,
+      options.clock,
+    );
   }
 
   /** Returns, instead of a session, where to send the code. */

@@ -7,7 +7,7 @@ import { AppError } from '../core/app-error.ts';
 import { Mutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
-import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type { SecondFactorStatus } from '../schemas/second-factors.ts';
 import { type SecondFactor, SecondFactorRecords } from '../storage/second-factors.ts';
@@ -81,10 +81,9 @@ export class SecondFactors {
     this.#records = new SecondFactorRecords(options.store);
     this.#sealer = options.sealer;
     this.#backoff = new ExponentialBackoff(options.clock);
-    const hourly = [{ ms: 3_600_000, max: limits.oneTimeCodesPerHourMax }];
     this.#codeAttempts = new SlidingWindowLimiter(
       'codes (recovery codes are still accepted)',
-      hourly,
+      rateLimits.oneTimeCodes,
       options.clock,
     );
   }

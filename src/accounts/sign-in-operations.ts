@@ -8,6 +8,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type { GenericMessageResponse } from '../schemas/accounts.ts';
 import type { FinishSecondFactorRequest, FinishSecondFactorResponse } from '../schemas/second-factors.ts';
 import type * as wire from '../schemas/sign-in.ts';
@@ -77,11 +78,7 @@ export class SignInOperations {
     this.#options = options;
     const { clock } = options;
     this.#mailLimiter = new SignInMailLimiter(clock);
-    this.#requestRateByClient = new SlidingWindowLimiter(
-      'sign-in emails',
-      [{ ms: 60 * minuteMs, max: 20 }],
-      clock,
-    );
+    this.#requestRateByClient = new SlidingWindowLimiter('sign-in emails', rateLimits.signInMails, clock);
     this.#administratorSignIn = new AdministratorSignIn(options);
     this.#proofBackoff = new ExponentialBackoff(clock);
   }

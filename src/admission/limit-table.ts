@@ -1,11 +1,17 @@
 import { limits } from '../core/limits.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import { accountRows } from './account-limit-table.ts';
-import { formatNumber, type LimitRow } from './limit-row.ts';
+import { fieldRows } from './field-limit-table.ts';
+import {
+  fairShare,
+  formatNumber,
+  formatSeconds,
+  formatWindows,
+  type LimitRow,
+  perRequest,
+} from './limit-row.ts';
 
-const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
 const ownAllowance = 'own allowance';
-const perRequest = 'per request';
-const fairShare = 'any free capacity, except that the last eighth is shared equally';
 const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
 
 const requestRows: readonly LimitRow[] = [
@@ -92,9 +98,9 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'Webhooks',
-    bounds: 'Messages from one address per minute',
-    value: formatNumber(limits.webhooksPerMinuteMax),
-    enforcedIn: 'http/request-handler.ts webhooksPerMinuteMax',
+    bounds: 'Messages from one address',
+    value: formatWindows(rateLimits.webhooks),
+    enforcedIn: 'app/request-handler.ts rateLimits',
     status: 429,
     header: null,
     share: 'per address',
@@ -128,7 +134,7 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'Minimum rate of a body',
-    bounds: `Bytes per second over ${seconds(limits.bodyRateWindowMs)}, after the first ${formatNumber(limits.bodyRateBytesMin)} bytes`,
+    bounds: `Bytes per second over ${formatSeconds(limits.bodyRateWindowMs)}, after the first ${formatNumber(limits.bodyRateBytesMin)} bytes`,
     value: formatNumber(limits.bodyBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
     status: 408,
@@ -138,7 +144,7 @@ const requestRows: readonly LimitRow[] = [
   {
     limit: 'Idle time of a body',
     bounds: 'Time without received bytes',
-    value: seconds(limits.bodyIdleMsMax),
+    value: formatSeconds(limits.bodyIdleMsMax),
     enforcedIn: 'http/body-queue.ts BodyQueue',
     status: 408,
     header: null,
@@ -167,7 +173,7 @@ const documentRows: readonly LimitRow[] = [
   },
   {
     limit: 'Minimum rate of an upload',
-    bounds: `Bytes per second over ${seconds(limits.uploadRateWindowMs)}`,
+    bounds: `Bytes per second over ${formatSeconds(limits.uploadRateWindowMs)}`,
     value: formatNumber(limits.uploadBytesPerSecondMin),
     enforcedIn: 'http/read-body.ts BoundedBody',
     status: 408,
@@ -347,7 +353,7 @@ const queryRows: readonly LimitRow[] = [
   {
     limit: 'Slow model calls',
     bounds: 'Maximum time in the queue of slow calls',
-    value: seconds(limits.slowWaitMsMax),
+    value: formatSeconds(limits.slowWaitMsMax),
     enforcedIn: 'admission/slow-call-queue.ts SlowCallQueue',
     status: 429,
     header: 'slow-queue',
@@ -367,5 +373,6 @@ export const limitSections: readonly (readonly [title: string, rows: readonly Li
   ['Requests', requestRows],
   ['Documents', documentRows],
   ['Queries and models', queryRows],
+  ['Fields of a request', fieldRows],
   ['Accounts', accountRows],
 ];

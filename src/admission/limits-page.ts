@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts';
+import { renderConnectionLimits } from './connection-limit-table.ts';
 import { formatNumber } from './limit-row.ts';
 import { limitSections } from './limit-table.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
@@ -7,7 +8,7 @@ import { renderParseLimits } from './parse-limit-table.ts';
 export function renderLimitsPage(): string {
   const head = `# Limits
 
-Generated from \`src/admission/limit-table.ts\`. Do not edit it by hand.
+Generated from \`src/admission/limits-page.ts\`. Do not edit it by hand.
 
 A rejected request gets the status of its row and an error message that names the limit.
 The column "header" is the value of the reply header \`x-quarry-limit\`.
@@ -35,5 +36,5 @@ and a request beyond the share returns at once with the current status of its do
       '',
     ].join('\n');
   });
-  return head + parts.join('') + renderParseLimits();
+  return head + parts.join('') + renderConnectionLimits() + renderParseLimits();
 }

@@ -1,25 +1,17 @@
 import { limits } from '../core/limits.ts';
 import { type ParseLimits, defaultParseLimits as parse, processLimits } from '../parsing/limits.ts';
+import { type EffectRow, formatNumber, formatSeconds, renderEffectTable } from './limit-row.ts';
 
 /**
  * One limit of parsing. Exceeding it fails or shortens one document and rejects no request.
  * `docs/reference/limits.md` is generated from these rows.
  */
-export interface ParseLimitRow {
-  readonly limit: string;
-  readonly bounds: string;
-  readonly value: string;
-  /** `error_code` of the failed document, or the effect on a document that is parsed nevertheless. */
-  readonly effect: string;
-  /** File under src/ and a name in it. */
-  readonly enforcedIn: string;
+export interface ParseLimitRow extends EffectRow {
   /** Bounds of `parsing/limits.ts` that the row describes. */
   readonly bound: readonly (keyof ParseLimits | keyof typeof processLimits)[];
 }
 
-const formatNumber = (value: number) => value.toLocaleString('en-US');
 const mebibytes = (bytes: number) => `${formatNumber(bytes / 1_048_576)} MiB`;
-const seconds = (ms: number) => `${formatNumber(ms / 1_000)} s`;
 const setting = (name: string) => `\`QUARRY_${name}\``;
 
 const sizeRows: readonly ParseLimitRow[] = [
@@ -116,7 +108,7 @@ const sizeRows: readonly ParseLimitRow[] = [
 const timeRows: readonly ParseLimitRow[] = [
   {
     limit: 'Time of a document',
-    bounds: `All attempts together; parse-document has ${seconds(limits.waitMsMax)}`,
+    bounds: `All attempts together; parse-document has ${formatSeconds(limits.waitMsMax)}`,
     value: setting('PARSE_SECONDS_MAX'),
     effect: '`timeout`',
     enforcedIn: 'parsing/process/parser-attempt.ts totalMsMax',
@@ -181,7 +173,7 @@ const timeRows: readonly ParseLimitRow[] = [
   {
     limit: 'Time of other tools',
     bounds: 'heif-convert and pdftoppm, for one image',
-    value: seconds(processLimits.imageMsMax),
+    value: formatSeconds(processLimits.imageMsMax),
     effect: '`timeout`, or no page image',
     enforcedIn: 'parsing/process/parser-attempt.ts imageMsMax',
     bound: ['imageMsMax'],
@@ -192,10 +184,6 @@ export const parseLimitTable: readonly ParseLimitRow[] = [...sizeRows, ...timeRo
 
 /** Renders the section of `docs/reference/limits.md` about parsing. */
 export function renderParseLimits(): string {
-  const lines = parseLimitTable.map(
-    ({ limit, bounds, value, effect, enforcedIn }) =>
-      `| ${limit} | ${bounds} | ${value} | ${effect} | \`${enforcedIn}\` |`,
-  );
   return `
 ## Parsing and OCR
 
@@ -205,8 +193,5 @@ status 400, and 503 with \`x-should-retry: false\` when its time limit is reache
 ${formatNumber(limits.textPagesMax)} pages and ${formatNumber(parse.textUnitsMax)} characters; add-document returns 413 above that.
 [Configuration](configuration.md) has the defaults of the settings.
 
-| limit | bounds | value | effect | enforced in |
-|---|---|---|---|---|
-${lines.join('\n')}
-`;
+${renderEffectTable(parseLimitTable)}`;
 }

@@ -2,12 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { formatWait } from '../core/format.ts';
 import { limits } from '../core/limits.ts';
-
-/** At most `max` attempts within any `ms` milliseconds. */
-export interface WindowLimit {
-  readonly ms: number;
-  readonly max: number;
-}
+import type { WindowLimit } from '../core/rate-limits.ts';
 
 /**
  * Sliding window per key: rejects attempts that exceed one of its windows. The counts are in memory only, and

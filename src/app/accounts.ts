@@ -36,6 +36,7 @@ import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/routes/account-route.ts';
@@ -165,18 +166,6 @@ function createMailer(
 
 export type AccountComponents = ReturnType<typeof buildAccountComponents>;
 
-/** Limits of changes per user. Each change adds an entry to the audit log, which is kept for a long time. */
-const changesMax = [
-  { ms: 60_000, max: 240 },
-  { ms: 3_600_000, max: 2_000 },
-] as const;
-
-/** Limits per user of operations that revoke access. */
-const revocationsMax = [
-  { ms: 60_000, max: 600 },
-  { ms: 3_600_000, max: 6_000 },
-] as const;
-
 type AcceptInvitation = SecondFactorSignInOptions['acceptInvitation'];
 
 interface AccountDependencies {
@@ -223,8 +212,8 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
   });
   return {
     idempotency: components.idempotency,
-    changeLimiter: new SlidingWindowLimiter('changes', changesMax, clock),
-    revocationLimiter: new SlidingWindowLimiter('removals', revocationsMax, clock),
+    changeLimiter: new SlidingWindowLimiter('changes', rateLimits.changes, clock),
+    revocationLimiter: new SlidingWindowLimiter('removals', rateLimits.accessRemovals, clock),
     authorizer,
     billing,
     marketplaces,

@@ -15,6 +15,7 @@ import type { UsedMinutesReader } from '../billing/usage-reporter.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import { toWireLimits } from '../schemas/organization-limits.ts';
@@ -149,11 +150,9 @@ function createStripeBilling(
 
 /** Limits attempts per organization, per user (a user may own several organizations) and per address. */
 function createPromoCodeLimiter(): PromoCodeLimiter {
-  const hourlyLimiter = (max: number) =>
-    new SlidingWindowLimiter('promo codes', [{ ms: 3_600_000, max }], clock);
-  const perUser = hourlyLimiter(limits.redemptionsPerHourMax);
-  const perOrganization = hourlyLimiter(limits.redemptionsPerHourMax);
-  const perAddress = hourlyLimiter(limits.redemptionsPerAddressPerHourMax);
+  const perUser = new SlidingWindowLimiter('promo codes', rateLimits.promoCodes, clock);
+  const perOrganization = new SlidingWindowLimiter('promo codes', rateLimits.promoCodes, clock);
+  const perAddress = new SlidingWindowLimiter('promo codes', rateLimits.promoCodesOfAddress, clock);
   return {
     consume: ({ organizationId, by: { actor, address } }) => {
       perOrganization.consume(organizationId);

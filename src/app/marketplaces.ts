@@ -5,6 +5,7 @@ import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { MaintenanceTask } from '../ingest/maintenance.ts';
@@ -55,9 +56,16 @@ export function buildMarketplaces(
   const { organizations, audit } = components;
   const agreements = new Agreements(data.store);
   const billing = new BillingRecords(data.store);
-  const signUpLimiter = new SlidingWindowLimiter('marketplace sign-ups', [{ ms: 60_000, max: 30 }], clock);
-  const perMinute = [{ ms: 60_000, max: limits.marketplaceMessagesPerMinuteMax }];
-  const messageLimiter = new SlidingWindowLimiter('marketplace messages', perMinute, clock);
+  const signUpLimiter = new SlidingWindowLimiter(
+    'marketplace sign-ups',
+    rateLimits.marketplaceSignUps,
+    clock,
+  );
+  const messageLimiter = new SlidingWindowLimiter(
+    'marketplace messages',
+    rateLimits.marketplaceMessages,
+    clock,
+  );
   const sealer = new Sealer(deriveSecrets(data.secrets, 'marketplaces'), random);
   const marketplaces = new Marketplaces({
     store: data.store,

@@ -8,6 +8,7 @@ import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { rateLimits } from '../core/rate-limits.ts';
 import { projectRoot } from '../core/root.ts';
 import { version } from '../core/version.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -209,7 +210,7 @@ function requestHandlerSettings(settings: Settings) {
     uploadBytesMax: settings.uploadBytesMax,
     uploadsRunningMax: limits.uploadsRunningMax,
     requestsRunningMax: limits.requestsRunningMax,
-    webhooksPerMinuteMax: limits.webhooksPerMinuteMax,
+    webhookWindows: rateLimits.webhooks,
     bodyIdleMsMax: limits.bodyIdleMsMax,
     requestMsMax: limits.requestMsMax,
     home,

@@ -182,10 +182,8 @@ export const limits = {
   memberApiKeysMax: 100,
   sessionsPerUserMax: 100,
   passwordsWaitingMax: 8,
-  passwordAttemptsPerHourMax: 120,
   passwordLinkMsMax: 24 * 3_600_000,
   secondFactorMsMax: 10 * 60_000,
-  oneTimeCodesPerHourMax: 50,
   accountBodyBytesMax: 65_536,
   redirectUnitsMax: 2_048,
   /** Stored in the cookies of a sign-in: the total size of our cookies must stay below `cookieBytesMax`. */
@@ -233,8 +231,6 @@ export const limits = {
   marketplaceReportMs: 300_000,
   marketplaceRetryMs: 60_000,
   marketplaceTextUnitsMax: 4_096,
-  /** Maximum number of webhook messages per host. SNS and Vercel resend messages that are rejected for now. */
-  marketplaceMessagesPerMinuteMax: 120,
   vercelProjectsMax: 200,
   vercelPageMax: 20,
   vercelPageBytesMax: 8_388_608,
@@ -248,7 +244,6 @@ export const limits = {
   // billing
   /** Maximum size of a message of SNS or Stripe: 256 KiB. */
   webhookBytesMax: 262_144,
-  webhooksPerMinuteMax: 1_200,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
   /** How long a Stripe form that was opened may change payment methods or billing details. */
@@ -278,8 +273,6 @@ export const limits = {
   /** Stripe remembers the identifiers of meter events for at least a day. */
   meterIdentifierMsMax: 23 * 3_600_000,
   grantGraceMs: 3 * 86_400_000,
-  redemptionsPerHourMax: 10,
-  redemptionsPerAddressPerHourMax: 20,
   balanceTransactionsMax: 1_000,
   invoiceLinesMax: 1_000,
   billingReadsRunningMax: 4,

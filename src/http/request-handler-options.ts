@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { WindowLimit } from '../core/rate-limits.ts';
 import type { OrganizationPrincipal, Principal } from '../schemas/principal.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import type { Dashboard } from './dashboard.ts';
@@ -63,7 +64,7 @@ export interface RequestHandlerSettings extends OriginSettings {
   /** Maximum number of concurrent requests; a small reserve is kept beyond it. */
   readonly requestsRunningMax: number;
   /** Webhook calls per minute and address. They are read before their sender is authenticated. */
-  readonly webhooksPerMinuteMax: number;
+  readonly webhookWindows: readonly WindowLimit[];
   /** Milliseconds without a byte after which reading a body fails. */
   readonly bodyIdleMsMax: number;
   /** Milliseconds for a call; for an upload, counted from its last byte. */

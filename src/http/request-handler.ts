@@ -158,7 +158,6 @@ function createRouters({ routes, settings }: RequestHandlerOptions): PipelineCom
 
 function createComponents(options: RequestHandlerOptions): PipelineComponents {
   const { routes, settings, clock, logger, version, validateReplies = false } = options;
-  const perMinute = [{ ms: 60_000, max: settings.webhooksPerMinuteMax }];
   return {
     options,
     routers: createRouters(options),
@@ -169,6 +168,6 @@ function createComponents(options: RequestHandlerOptions): PipelineComponents {
     activeRequests: new ActiveRequests(),
     concurrency: new ConcurrencyLimiter(settings.requestsRunningMax),
     uploads: new UploadLimiter(settings.uploadsRunningMax, clock),
-    webhooks: new SlidingWindowLimiter('webhook calls from your address', perMinute, clock),
+    webhooks: new SlidingWindowLimiter('webhook calls from your address', settings.webhookWindows, clock),
   };
 }

@@ -2,9 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { bodyKindFor } from '../../src/admission/body-limits.ts';
+import { connectionLimitTable } from '../../src/admission/connection-limit-table.ts';
 import { limitTable } from '../../src/admission/limit-table.ts';
 import { renderLimitsPage } from '../../src/admission/limits-page.ts';
 import { parseLimitTable } from '../../src/admission/parse-limit-table.ts';
+import { rateLimits } from '../../src/core/rate-limits.ts';
 import { projectRoot } from '../../src/core/root.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { defaultParseLimits, processLimits } from '../../src/parsing/limits.ts';
@@ -21,7 +23,7 @@ t.test('the page of the documentation matches the table', async (t) => {
 });
 
 t.test('the symbol named in each row enforces the limit', async (t) => {
-  for (const { limit, enforcedIn } of [...limitTable, ...parseLimitTable]) {
+  for (const { limit, enforcedIn } of [...limitTable, ...connectionLimitTable, ...parseLimitTable]) {
     const [file = '', name = ''] = enforcedIn.split(' ');
     const source = sources.find(({ path }) => path === file);
     t.ok(source !== undefined && new RegExp(`\\b${name}\\b`).test(source.text), `${limit}: ${enforcedIn}`);
@@ -36,6 +38,36 @@ t.test('every limit that a reply names in a header has a row', async (t) => {
   t.ok(named.length > 3);
   t.same(
     named.filter((name) => !known.has(name ?? null)),
+    [],
+  );
+});
+
+const tableSources = readdirSync(join(projectRoot, 'src', 'admission'))
+  .filter((name) => /limit-table\.ts$/.test(name))
+  .map((name) => readFileSync(join(projectRoot, 'src', 'admission', name), 'utf8'))
+  .join('\n');
+
+t.test('every rate limit has a row, and every limiter uses one of them', async (t) => {
+  for (const name of Object.keys(rateLimits))
+    t.match(tableSources, new RegExp(`rateRow\\('${name}'|rateLimits\\.${name}\\b`), name);
+  const windows = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/new SlidingWindowLimiter\(\s*'[^']+',\s*([\w.]+)/g)].map((match) => [path, match[1]]),
+  );
+  t.ok(windows.length > 10, `${windows.length} limiters`);
+  t.same(
+    windows.filter(([, name]) => !/^(rateLimits\.\w+|settings\.webhookWindows)$/.test(name ?? '')),
+    [],
+  );
+});
+
+t.test('every limit of traces and certificates has a row', async (t) => {
+  const names = sources
+    .filter(({ path }) => /^tracing\/|^http\/uws-tls-apps\.ts$/.test(path))
+    .flatMap(({ text }) => [...text.matchAll(/\blimits\.(\w+Max)\b/g)].map(([, name]) => name ?? ''));
+  t.ok(names.length > 3);
+  const closing = 'spanCloseMsMax'; // bounds only the end of the process
+  t.same(
+    names.filter((name) => name !== closing && !tableSources.includes(`limits.${name}`)),
     [],
   );
 });

@@ -271,7 +271,7 @@ const settings: RequestHandlerSettings = {
   uploadBytesMax: 200_000_000,
   uploadsRunningMax: 20,
   requestsRunningMax: 4_096,
-  webhooksPerMinuteMax: 1_000,
+  webhookWindows: [{ ms: 60_000, max: 1_000 }],
   bodyIdleMsMax: testEventMsMax,
   requestMsMax: testEventMsMax,
   mcpMayWrite: false,

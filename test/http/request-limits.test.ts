@@ -257,7 +257,7 @@ serverContract('pages share the concurrency limit; probes always answer', async 
 
 serverContract('webhooks of one address are limited before they are read', async ({ t, open }) => {
   const server = await open({
-    settings: { webhooksPerMinuteMax: 2 },
+    settings: { webhookWindows: [{ ms: 60_000, max: 2 }] },
     accounts: {
       billing: { webhook: async () => ({ message: 'Success!' }) },
     } as unknown as AccountServices,

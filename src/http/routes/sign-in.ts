@@ -1,4 +1,4 @@
-import { limits } from '../../core/limits.ts';
+import { rateLimits } from '../../core/rate-limits.ts';
 import { GenericMessageResponse } from '../../schemas/accounts.ts';
 import * as passwords from '../../schemas/passwords.ts';
 import * as factors from '../../schemas/second-factors.ts';
@@ -127,7 +127,7 @@ export const signInRoutes: readonly AccountRoute[] = [
     errorResponses: {
       401: 'The email address or the password is wrong.',
       403: 'The user is disabled.',
-      429: `Too many attempts: at most ${limits.passwordAttemptsPerHourMax} per hour and client.`,
+      429: `Too many attempts: at most ${rateLimits.passwordAttempts[0].max} per hour and client.`,
       503: passwordsDisabled,
     },
     serve: (signIn, client, request) => signIn.password.signIn(client, request),

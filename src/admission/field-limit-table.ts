@@ -1,0 +1,110 @@
+import { limits } from '../core/limits.ts';
+import { formatNumber, type LimitRow, perRequest } from './limit-row.ts';
+
+function fieldRow(
+  limit: string,
+  row: Pick<LimitRow, 'bounds' | 'enforcedIn'> & { readonly value: string | number },
+): LimitRow {
+  const value = typeof row.value === 'number' ? formatNumber(row.value) : row.value;
+  return { ...row, limit, value, status: 400, header: null, share: perRequest };
+}
+
+/** Limits of the fields of a request. */
+export const fieldRows: readonly LimitRow[] = [
+  fieldRow('Name, path', {
+    bounds: 'UTF-8 bytes of the name of a collection or alias, and of the path of a document',
+    value: `${formatNumber(limits.collectionNameBytesMax)} and ${formatNumber(limits.pathBytesMax)}`,
+    enforcedIn: 'schemas/checks.ts checkName',
+  }),
+  fieldRow('Metadata', {
+    bounds: 'Bytes of compact JSON; can be raised for an organization',
+    value: `${formatNumber(limits.metadataBytesMax)}, raised ${formatNumber(limits.metadataBytesRaisedMax)}`,
+    enforcedIn: 'schemas/checks.ts checkMetadata',
+  }),
+  fieldRow('Query', {
+    bounds: 'Characters (Unicode code points)',
+    value: limits.queryCodePointsMax,
+    enforcedIn: 'schemas/checks.ts checkQuery',
+  }),
+  fieldRow('Operators of a query', {
+    bounds: 'Phrases and exclusions',
+    value: limits.queryOperatorsMax,
+    enforcedIn: 'search/operators.ts queryOperatorsMax',
+  }),
+  fieldRow('Filter', {
+    bounds: 'Levels, conditions, and values of one list',
+    value: [limits.filterDepthMax, limits.filterNodesMax, limits.filterValuesMax]
+      .map(formatNumber)
+      .join(', '),
+    enforcedIn: 'search/filter.ts filterNodesMax',
+  }),
+  fieldRow('Results of a query', {
+    bounds: '`k` of top-snippets, top-pages and top-documents',
+    value: [limits.topSnippetsMax, limits.topPagesMax, limits.topDocumentsMax].map(formatNumber).join(', '),
+    enforcedIn: 'schemas/checks.ts checkResultCount',
+  }),
+  fieldRow('Results of a vector store search', {
+    bounds: '`max_num_results`',
+    value: limits.vectorStoreResultsMax,
+    enforcedIn: 'schemas/checks.ts checkVectorStoreResults',
+  }),
+  fieldRow('Fields of a rerank', {
+    bounds: '`rank_fields`',
+    value: limits.rankFieldsMax,
+    enforcedIn: 'schemas/checks.ts checkRankFields',
+  }),
+  fieldRow('Documents of a request', {
+    bounds: '`documents` of add-documents, `path` of delete-document, `limit` of get-document-info-list',
+    value: [limits.batchDocumentsMax, limits.deletePathsMax, limits.listDocumentsMax]
+      .map(formatNumber)
+      .join(', '),
+    enforcedIn: 'schemas/checks.ts checkBatchSize',
+  }),
+  fieldRow('Text of a request', {
+    bounds: '`max_characters` of get-document-text',
+    value: limits.textRangeCharactersMax,
+    enforcedIn: 'schemas/checks.ts checkTextRange',
+  }),
+  fieldRow('Alias changes', {
+    bounds: '`changes` of update-aliases',
+    value: limits.aliasChangesMax,
+    enforcedIn: 'schemas/checks.ts checkAliasChanges',
+  }),
+  fieldRow('Lifetime of a document', {
+    bounds: 'Seconds of `default_ttl_seconds`',
+    value: limits.ttlSecondsMax,
+    enforcedIn: 'schemas/checks.ts checkTtl',
+  }),
+  {
+    ...fieldRow('Numbers of an embed reply', {
+      bounds: 'Texts times dimensions',
+      value: limits.embedNumbersMax,
+      enforcedIn: 'services/models.ts embedNumbersMax',
+    }),
+    status: 413,
+  },
+  {
+    ...fieldRow('Vectors of a document', {
+      bounds: `Bytes of the vectors that a caller supplies; each has at most ${formatNumber(limits.ownVectorDimensionsMax)} numbers`,
+      value: limits.ownVectorBytesMax,
+      enforcedIn: 'services/vector-inputs.ts ownVectorBytesMax',
+    }),
+    status: 413,
+  },
+  {
+    ...fieldRow('Form of an upload', {
+      bounds: 'Fields, and bytes of one field',
+      value: `${formatNumber(limits.multipartFieldsMax)} and ${formatNumber(limits.multipartFieldBytesMax)}`,
+      enforcedIn: 'http/multipart-form.ts multipartFieldsMax',
+    }),
+    status: 422,
+  },
+  {
+    ...fieldRow('Time of a request', {
+      bounds: 'Seconds from the first byte to the reply, except uploads and downloads',
+      value: limits.requestMsMax / 1_000,
+      enforcedIn: 'app/request-handler.ts requestMsMax',
+    }),
+    status: 503,
+  },
+];
