@@ -236,6 +236,29 @@ t.test('no unfinished work, no vague file name, no abbreviation', async (t) => {
   clean(t, violations);
 });
 
+t.test('no two exported types have the same name', async (t) => {
+  const filesByName = new Map<string, string[]>();
+  for (const { path, tree } of sources) {
+    for (const statement of tree.statements) {
+      const isType =
+        ts.isInterfaceDeclaration(statement) ||
+        ts.isTypeAliasDeclaration(statement) ||
+        ts.isClassDeclaration(statement);
+      const isExported =
+        isType && statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+      if (!isExported || statement.name === undefined) continue;
+      const { text } = statement.name;
+      filesByName.set(text, [...(filesByName.get(text) ?? []), path]);
+    }
+  }
+  clean(
+    t,
+    [...filesByName]
+      .filter(([, paths]) => new Set(paths).size > 1)
+      .map(([name, paths]) => `${name}: ${paths.join(', ')}`),
+  );
+});
+
 t.test('file names are kebab-case, and snake_case in C++', async (t) => {
   const wrong = [
     ...sources

@@ -2,14 +2,14 @@ import type { BenchOptions } from '../harness/options.ts';
 import { spreadOf } from '../harness/statistics.ts';
 import type { BenchFindings, Figure, ReportColumn, ReportRow, ReportTable } from '../report/findings.ts';
 import { listUnmetConditions, type PerformanceTarget, targetTable } from '../report/performance-targets.ts';
-import type { ParsedFile } from './parsing-run.ts';
+import type { FileParseResult } from './parsing-run.ts';
 import type { TimeoutResult } from './parsing-timeouts.ts';
 
 /** Amount per CPU second by generated file, round by round; null if poppler is missing. */
 export type ParsingSpeeds = ReadonlyMap<string, readonly (number | null)[]>;
 
 export interface ParsingMeasurement {
-  readonly files: readonly ParsedFile[];
+  readonly files: readonly FileParseResult[];
   readonly speeds: ParsingSpeeds;
   /** CPU milliseconds of rendering first pages. */
   readonly imageMs: readonly number[];
@@ -124,21 +124,21 @@ function performanceTargets({
  * Returns the CPU of poppler relative to the parser over all files. Excludes files with pages read by OCR,
  * which poppler does not do.
  */
-function shareOfPoppler(files: readonly ParsedFile[]): number | null {
+function shareOfPoppler(files: readonly FileParseResult[]): number | null {
   const both = files.filter(({ poppler, ocrPages }) => poppler !== null && ocrPages === 0);
-  const sum = (of: (file: ParsedFile) => number) => both.reduce((total, file) => total + of(file), 0);
+  const sum = (of: (file: FileParseResult) => number) => both.reduce((total, file) => total + of(file), 0);
   const own = sum(({ cpuMs, ms }) => cpuMs ?? ms);
   return own === 0 ? null : sum(({ poppler }) => poppler?.cpuMs ?? 0) / own;
 }
 
 /** Returns CPU seconds per page of documents whose pages were all read by OCR. */
-function ocrSeconds(files: readonly ParsedFile[]): number | null {
+function ocrSeconds(files: readonly FileParseResult[]): number | null {
   const scanned = files.filter(({ pages, ocrPages }) => pages > 0 && ocrPages === pages);
   const pages = scanned.reduce((sum, file) => sum + file.pages, 0);
   return pages === 0 ? null : scanned.reduce((sum, { cpuMs, ms }) => sum + (cpuMs ?? ms), 0) / 1_000 / pages;
 }
 
-function formatTable(files: readonly ParsedFile[]): ReportTable {
+function formatTable(files: readonly FileParseResult[]): ReportTable {
   const types = [...new Set(files.map(({ type }) => type))].toSorted();
   return {
     title: 'By format',
@@ -163,8 +163,8 @@ function formatTable(files: readonly ParsedFile[]): ReportTable {
   };
 }
 
-function formatRow(type: string, files: readonly ParsedFile[]): ReportRow {
-  const sum = (of: (file: ParsedFile) => number) => files.reduce((total, file) => total + of(file), 0);
+function formatRow(type: string, files: readonly FileParseResult[]): ReportRow {
+  const sum = (of: (file: FileParseResult) => number) => files.reduce((total, file) => total + of(file), 0);
   const seconds = sum(({ cpuMs, ms }) => cpuMs ?? ms) / 1_000;
   const means = (key: 'expected' | 'poppler') => {
     const known = files.flatMap((file) => file[key] ?? []);
@@ -206,7 +206,7 @@ function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
   };
 }
 
-function fileTable(files: readonly ParsedFile[]): ReportTable {
+function fileTable(files: readonly FileParseResult[]): ReportTable {
   return {
     title: 'File by file',
     columns: [

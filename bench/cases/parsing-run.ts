@@ -22,7 +22,7 @@ import { type WordAgreement, wordAgreement } from '../harness/word-agreement.ts'
 import type { DocumentFile } from './parsing-files.ts';
 
 /** Result of parsing one document. */
-export interface ParsedFile extends Omit<DocumentFile, 'file' | 'expected'> {
+export interface FileParseResult extends Omit<DocumentFile, 'file' | 'expected'> {
   /** `text`, `no text`, or the code of the failure. */
   readonly outcome: string;
   /** Error message for the user, or a description of the omitted parts. */
@@ -122,7 +122,7 @@ export class ParsingRun {
   }
 
   /** Parses a document and compares its text with the reference text and with poppler. */
-  async parse(document: DocumentFile): Promise<ParsedFile> {
+  async parse(document: DocumentFile): Promise<FileParseResult> {
     const { file, expected, ...documentFacts } = document;
     const recognizedBefore = this.#recognizedImages;
     const { result, cpuMs, ms } = await this.#timed(() => this.pagesOf(file));
@@ -175,7 +175,7 @@ export class ParsingRun {
     return result === null ? null : { text: result, cpuMs: cpuMs ?? ms };
   }
 
-  async #compareWithPoppler(file: string, text: string): Promise<ParsedFile['poppler']> {
+  async #compareWithPoppler(file: string, text: string): Promise<FileParseResult['poppler']> {
     const other = await this.popplerText(file);
     if (other === null || other.text.trim() === '') return null;
     const agreement = wordAgreement(text, other.text);

@@ -20,7 +20,7 @@ import {
   type ParsingSpeeds,
   toParsingFindings,
 } from './parsing-findings.ts';
-import { type ParsedFile, ParsingRun } from './parsing-run.ts';
+import { type FileParseResult, ParsingRun } from './parsing-run.ts';
 import { measureTimeouts } from './parsing-timeouts.ts';
 
 /** Maximum number of first pages to render. */
@@ -139,9 +139,9 @@ async function parseFiles(
   run: ParsingRun,
   folder: string,
   { progress, signal }: BenchContext,
-): Promise<ParsedFile[]> {
+): Promise<FileParseResult[]> {
   const documents = await listDocumentFiles(folder);
-  const parsed: ParsedFile[] = [];
+  const parsed: FileParseResult[] = [];
   for (const [done, document] of documents.entries()) {
     signal.throwIfAborted();
     progress.update('parsing', done, documents.length, document.name);
@@ -154,7 +154,7 @@ async function parseFiles(
 async function measureImages(
   run: ParsingRun,
   folder: string,
-  files: readonly ParsedFile[],
+  files: readonly FileParseResult[],
   { progress, signal }: BenchContext,
 ): Promise<number[]> {
   const drawable = files.filter(({ type, outcome }) => type === 'pdf' && outcome === 'text');

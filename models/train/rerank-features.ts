@@ -81,7 +81,7 @@ interface Pair {
 }
 
 /** A query prepared for scoring many documents. */
-export interface PreparedQuery {
+export interface FeatureQuery {
   readonly terms: readonly Term[];
   readonly index: ReadonlyMap<string, number>;
   /** Adjacent content words, each pair once. */
@@ -117,7 +117,7 @@ export class RerankFeatureBuilder {
     this.#pieces = pieces;
   }
 
-  prepareQuery(query: string): PreparedQuery {
+  prepareQuery(query: string): FeatureQuery {
     const all: QueryWord[] = [];
     forEachWord(query, (raw) => all.push({ raw, position: all.length, ...this.#getWordForm(raw) }));
     const content = all.filter(({ form }) => !functionWords.has(form));
@@ -138,7 +138,7 @@ export class RerankFeatureBuilder {
 
   /** Writes the features of one document at `offset` of `out`; `cosine` is that of the two texts' embeddings. */
   writeFeatures(
-    query: PreparedQuery,
+    query: FeatureQuery,
     document: string,
     cosine: number,
     out: Float32Array,
@@ -175,7 +175,7 @@ export class RerankFeatureBuilder {
     return wordForm;
   }
 
-  #findMatches(query: PreparedQuery, document: string): TermMatches {
+  #findMatches(query: FeatureQuery, document: string): TermMatches {
     const count = query.terms.length;
     const matches: TermMatches = {
       terms: [],
@@ -205,7 +205,7 @@ export class RerankFeatureBuilder {
    * Returns, for each term, the highest cosine with a token of the document; 1 if the term itself occurs in
    * it.
    */
-  #computeSoftMatches(query: PreparedQuery, matches: TermMatches): Float32Array {
+  #computeSoftMatches(query: FeatureQuery, matches: TermMatches): Float32Array {
     const highest = new Float32Array(query.terms.length);
     for (const token of matches.tokens) {
       let cosines = query.cosines.get(token);
@@ -239,7 +239,7 @@ function findAdjacentPairs(words: readonly QueryWord[], index: ReadonlyMap<strin
 
 /** Returns the features in the order of `featureDirections`. */
 function computeFeatures(
-  query: PreparedQuery,
+  query: FeatureQuery,
   matches: TermMatches,
   soft: Float32Array,
   cosine: number,
@@ -290,7 +290,7 @@ function computeFeatures(
  * Returns the IDF-weighted share of the query's pairs that occur in the document at the same distance
  * (`adjacent`), and near each other in any order (`near`).
  */
-function computePairCoverage(query: PreparedQuery, matches: TermMatches): { adjacent: number; near: number } {
+function computePairCoverage(query: FeatureQuery, matches: TermMatches): { adjacent: number; near: number } {
   const key = (left: number, right: number): number => left * termsMax + right;
   const distancesByPair = new Map<number, Set<number>>();
   for (let i = 0; i < matches.terms.length; i += 1) {
@@ -314,7 +314,7 @@ function computePairCoverage(query: PreparedQuery, matches: TermMatches): { adja
 }
 
 /** Returns the largest share of the query, weighted by IDF, that occurs within `width` words. */
-function computeWindowCoverage(query: PreparedQuery, matches: TermMatches, width: number): number {
+function computeWindowCoverage(query: FeatureQuery, matches: TermMatches, width: number): number {
   const inside = new Int32Array(query.terms.length);
   let covered = 0;
   let highest = 0;
@@ -360,7 +360,7 @@ function computeSpanDensity(matches: TermMatches, matchedCount: number): number 
  * Returns the share of the query, weighted by IDF, that occurs in the first words, which are usually titles
  * and headings.
  */
-function computeLeadCoverage(query: PreparedQuery, matches: TermMatches): number {
+function computeLeadCoverage(query: FeatureQuery, matches: TermMatches): number {
   const leadTerms = new Set<number>();
   for (const [index, term] of matches.terms.entries()) {
     if (matches.positions[index]! >= leadWordsMax) break;

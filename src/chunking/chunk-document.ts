@@ -50,7 +50,7 @@ export interface CoarseChunk {
   readonly children: readonly FineChunk[];
 }
 
-export interface ChunkedDocument {
+export interface ChunkedText {
   /** The pages joined by `pageSeparator`. */
   readonly text: string;
   /** In order, tiling `text`; empty when `text` is empty. */
@@ -77,7 +77,7 @@ const fineLengths: ChunkLengths = {
  * lies in exactly one chunk of each granularity. Pure, and linear in the length of any text; working memory
  * is one byte per UTF-16 unit.
  */
-export function chunkDocument(input: ChunkingInput): ChunkedDocument {
+export function chunkDocument(input: ChunkingInput): ChunkedText {
   const text = input.pages.join(pageSeparator);
   const pageUnits = computePageStarts(input.pages);
   const headings = input.headings === false ? [] : findHeadings(text, pageUnits, input.unordered);

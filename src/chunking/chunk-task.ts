@@ -1,5 +1,5 @@
 import type { Texts } from '../core/packed-texts.ts';
-import type { ChunkedDocument, ChunkingInput, CoarseChunk } from './chunk-document.ts';
+import type { ChunkedText, ChunkingInput, CoarseChunk } from './chunk-document.ts';
 
 /** Input of a chunk worker: cut a document, analyze the words of its chunks, and embed them. */
 export interface ChunkTask extends Omit<ChunkingInput, 'pages'> {
@@ -59,7 +59,7 @@ export interface ChunkTaskResult {
   readonly chunks: readonly AnalyzedChunk[];
   /** Present if the worker embedded the chunks, which no other component needs then. */
   readonly stored?: StoredChunks;
-  readonly pageStarts: ChunkedDocument['pageStarts'];
+  readonly pageStarts: ChunkedText['pageStarts'];
   /** Length of the document text in code points. */
   readonly length: number;
   /** TermBlock (see text/terms.ts), packed by workers, with one row per non-blank chunk, in order. */

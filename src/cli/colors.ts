@@ -3,7 +3,7 @@
 export type Style = 'plain' | 'bold' | 'dim' | 'match';
 
 /** Part of a line with one style. */
-export interface Span {
+export interface StyledText {
   readonly text: string;
   readonly style: Style;
 }
@@ -31,7 +31,7 @@ export function hasColors(isTerminal: boolean, variables: ColorVariables): boole
 }
 
 /** Adds the escape sequence of the style to a text, which must not contain control characters. */
-export function paint({ text, style }: Span): string {
+export function paint({ text, style }: StyledText): string {
   const [start, end] = sequences[style];
   return text === '' ? '' : start + text + end;
 }

@@ -6,7 +6,7 @@ import type { CommandContext, CommandOptions } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { ProgressBar } from './progress.ts';
 import { pluralize, toPrintable } from './text-layout.ts';
-import { DocumentSender, type RejectedDocument } from './transfer/document-sender.ts';
+import { type DocumentRejection, DocumentSender } from './transfer/document-sender.ts';
 
 const rejectionsShownMax = 20;
 const standardInput = '-';
@@ -58,7 +58,7 @@ export async function importLines(
   return rejected.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-export function describeRejection({ origin, path, reason }: RejectedDocument): string {
+export function describeRejection({ origin, path, reason }: DocumentRejection): string {
   return `${origin}, ${path ?? 'without a path'}: ${reason}`;
 }
 

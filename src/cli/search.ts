@@ -9,7 +9,7 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
-import type { Span, Style } from './colors.ts';
+import type { Style, StyledText } from './colors.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -155,11 +155,16 @@ function formatPages(span: readonly number[]): string {
   return first === last ? `page ${first}` : `pages ${first}-${last}`;
 }
 
-function span(text: string, style: Style): Span {
+function span(text: string, style: Style): StyledText {
   return { text, style };
 }
 
-function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): Span[][] {
+function resultLines(
+  result: PrintableResult,
+  rank: number,
+  columns: number,
+  linesMax: number,
+): StyledText[][] {
   const number = `${rank}.`.padEnd(indent.length);
   const score = result.score.toFixed(4);
   const locationLines = wrapText(result.location, columns - indent.length - score.length - 2);
@@ -175,7 +180,11 @@ function resultLines(result: PrintableResult, rank: number, columns: number, lin
 }
 
 /** Wraps the content and marks the matched words. A long content starts at its best sentence. */
-function contentLines({ content, explain }: PrintableResult, columns: number, linesMax: number): Span[][] {
+function contentLines(
+  { content, explain }: PrintableResult,
+  columns: number,
+  linesMax: number,
+): StyledText[][] {
   if (content === null) return [];
   const words = explain?.lexical.words ?? [];
   const mark = (line: string) =>

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
-import { type ColorVariables, hasColors, paint, type Span } from './colors.ts';
+import { type ColorVariables, hasColors, paint, type StyledText } from './colors.ts';
 import { escapeControls } from './text-layout.ts';
 
 /**
@@ -12,7 +12,7 @@ export interface Terminal {
   /** Writes results to standard output. */
   out(text: string): void;
   /** Writes one line of a result, with styles if standard output has colors. */
-  outStyled(spans: readonly Span[]): void;
+  outStyled(spans: readonly StyledText[]): void;
   /** Writes everything else to standard error. */
   note(text: string): void;
   /** Overwrites the current line of standard error. Only if `isInteractive`. */

@@ -11,7 +11,7 @@ import type { Indexes } from '../index/indexes.ts';
 import type { ChunkEmbeddingInput, ChunkVectors } from '../models/model.ts';
 import type { ParseLimits } from '../parsing/limits.ts';
 import type { ParseFailureData } from '../parsing/parse-failure.ts';
-import type { PackedParseOutcome, PageImages, ParseTask } from '../parsing/process/parse-task.ts';
+import type { PackedParseOutcome, PageImageAvailability, ParseTask } from '../parsing/process/parse-task.ts';
 import type { Blobs } from '../storage/blobs.ts';
 import { encodeChunk, type Layout } from '../storage/chunks.ts';
 import type { Contents } from '../storage/content.ts';
@@ -64,7 +64,7 @@ export interface IngestStepsOptions {
   readonly renewVectors: (record: DocumentRecord, signal: AbortSignal) => Promise<void>;
   readonly parseLimits: Partial<ParseLimits>;
   /** Whether pages of such a document can be rendered. */
-  readonly hasPageImages: (pageImages: PageImages) => boolean;
+  readonly hasPageImages: (pageImages: PageImageAvailability) => boolean;
   readonly clock: Clock;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }

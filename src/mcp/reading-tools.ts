@@ -12,9 +12,9 @@ import {
   collectionField,
   defineTool,
   type McpTool,
+  type McpToolReply,
   maxTokensField,
   pathField,
-  type ToolReply,
 } from './tool.ts';
 
 const searchResultsDefault = 8;
@@ -165,7 +165,7 @@ async function readDocument(
     readonly offset?: number;
     readonly max_tokens?: number;
   },
-): Promise<ToolReply> {
+): Promise<McpToolReply> {
   const { collection, path, page, offset } = args;
   const budget = new TokenBudget(args.max_tokens);
   const { text } = (await api.call('documents/get-document-text', {
@@ -185,7 +185,7 @@ async function readDocument(
 async function findPageImage(
   api: McpApi,
   address: { readonly collection: string; readonly path: string; readonly page: number },
-): Promise<NonNullable<ToolReply['image']> | null> {
+): Promise<NonNullable<McpToolReply['image']> | null> {
   if ((await findPageImageUrl(api, address)) === null) return null;
   return { uri: formatPageImageUri(address), name: `${address.path}, page ${address.page}` };
 }

@@ -5,7 +5,7 @@ import { compileValidator } from '../schemas/validate.ts';
 import type { McpApi } from './mcp-api.ts';
 
 /** Reply of a tool. */
-export interface ToolReply {
+export interface McpToolReply {
   readonly text: string;
   /** Page image that belongs to the text. */
   readonly image?: { readonly uri: string; readonly name: string };
@@ -19,7 +19,7 @@ export interface McpTool {
   /** JSON schema of the arguments. */
   readonly inputSchema: { readonly type: 'object' };
   /** Errors: AppError, `invalid` for arguments that do not match the schema. */
-  run(api: McpApi, args: unknown): Promise<ToolReply>;
+  run(api: McpApi, args: unknown): Promise<McpToolReply>;
 }
 
 interface ToolOptions<P extends TProperties> {
@@ -28,7 +28,7 @@ interface ToolOptions<P extends TProperties> {
   readonly description: string;
   readonly isWriting?: true;
   readonly fields: P;
-  readonly run: (api: McpApi, args: Static<ReturnType<typeof Type.Object<P>>>) => Promise<ToolReply>;
+  readonly run: (api: McpApi, args: Static<ReturnType<typeof Type.Object<P>>>) => Promise<McpToolReply>;
 }
 
 export function defineTool<P extends TProperties>(options: ToolOptions<P>): McpTool {

@@ -39,7 +39,7 @@ export interface ParsedContent {
 }
 
 /** A file with its text, prepared by a worker. It is a class for the same reason as `PreparedText`. */
-export class PreparedParsed {
+export class PreparedParsedFile {
   readonly type = 'parsed';
   readonly content: ParsedContent;
 
@@ -55,7 +55,7 @@ interface PreparedFile {
 }
 
 /** Content of a document, as received or as prepared by a worker. */
-export type ContentInput = DocumentContent | PreparedText | PreparedParsed | PreparedFile;
+export type ContentInput = DocumentContent | PreparedText | PreparedParsedFile | PreparedFile;
 
 /** A vector as received, or its decoded numbers. */
 export type VectorInput = readonly number[] | string | Float64Array;
@@ -175,7 +175,7 @@ export function unpackDocument({ fields, content, vectors }: PackedDocument): Re
 }
 
 function unpackContent(content: PackedDocument['content']): ContentInput {
-  if ('details' in content) return new PreparedParsed(content);
+  if ('details' in content) return new PreparedParsedFile(content);
   return content.type === 'auto' ? content : new PreparedText(content);
 }
 

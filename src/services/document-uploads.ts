@@ -21,7 +21,7 @@ import {
   analyzeText,
   type ParsedContent,
   PreparedBatchItem,
-  PreparedParsed,
+  PreparedParsedFile,
   PreparedText,
 } from '../requests/prepared-document.ts';
 import type { TextDocumentContent } from '../schemas/document-content.ts';
@@ -200,7 +200,7 @@ export class DocumentUploadServices {
     if (content.type === 'parsed') {
       this.#checkPathAvailable(access, common);
       const parsed =
-        content instanceof PreparedParsed
+        content instanceof PreparedParsedFile
           ? content.content
           : analyzeParsed(content, this.#options.fileBytesMax);
       return this.#addParsed(access, parsed, common);

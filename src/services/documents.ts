@@ -58,7 +58,7 @@ const loggedPathUnitsMax = 256;
 type WithParts<Reply extends { readonly content?: unknown }> = Omit<Reply, 'content'> & {
   readonly content: TextParts | null;
 };
-export interface DocumentInfo {
+export interface DocumentInfoReply {
   readonly document: WithParts<DocumentResponse>;
 }
 export interface PageInfo {
@@ -143,7 +143,7 @@ export class DocumentServices {
     return successResponse;
   }
 
-  async getDocumentInfo(call: DocumentCall, request: GetDocumentInfoRequest): Promise<DocumentInfo> {
+  async getDocumentInfo(call: DocumentCall, request: GetDocumentInfoRequest): Promise<DocumentInfoReply> {
     const access = accessCollection(this.#options.collections, call, request.collection_name);
     const record = findDocument(this.#options.documents, access, request.path);
     const { created_at: _, ...document } = this.#toResponse(call, access.collection, record);

@@ -36,7 +36,9 @@ export interface ParserServicesOptions {
 }
 
 /** Result of a parsed file, whose pages are decoded as they are read. */
-export type ParsedFile = Omit<ParseDocumentResponse, 'pages'> & { readonly pages: Iterable<TextParts> };
+export type ParseDocumentReply = Omit<ParseDocumentResponse, 'pages'> & {
+  readonly pages: Iterable<TextParts>;
+};
 
 /** Parses a file without storing anything. */
 export class ParserServices {
@@ -49,7 +51,7 @@ export class ParserServices {
   async parseDocument(
     call: ServiceCall<OrganizationPrincipal>,
     request: Omit<ParseDocumentRequest, 'base64_data'> & { readonly base64_data: string | Uint8Array },
-  ): Promise<ParsedFile> {
+  ): Promise<ParseDocumentReply> {
     const { fileBytesMax, clock, spendBytes, msMax = limits.waitMsMax } = this.#options;
     const bytes = decodeFile(request.base64_data, fileBytesMax);
     spendBytes(call.principal.organizationId, bytes.byteLength);

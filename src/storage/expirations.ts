@@ -3,12 +3,12 @@ import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
 /** A record with an optional time of expiry, in milliseconds since the epoch. */
-export interface Expiring {
+export interface ExpirationFields {
   readonly expiresAt?: number;
 }
 
 /** Whether the record has expired at `now`, and is to be treated as nonexistent. */
-export function isExpired({ expiresAt }: Expiring, now: number): boolean {
+export function isExpired({ expiresAt }: ExpirationFields, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
@@ -25,7 +25,7 @@ export interface Expiration {
   readonly path: string;
 }
 
-interface ExpiringDocument extends Expiring {
+interface ExpiringDocument extends ExpirationFields {
   readonly collectionId: string;
   readonly path: string;
 }

@@ -5,7 +5,7 @@ import type { LargeBodiesTask } from './large-bodies-worker.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
 import { readProcessMetrics, samplePeakMemory } from './process-metrics.ts';
 import { p99Of, RequestGenerator } from './request-generator.ts';
-import { addDocuments, randomText, startServerWithTenants, type Tenant } from './tenant-server.ts';
+import { addDocuments, type CampaignTenant, randomText, startServerWithTenants } from './tenant-server.ts';
 
 const defaultMinutes = 2;
 const connections = 40;
@@ -35,7 +35,7 @@ export const largeBodiesPart: Part = {
 async function measure(
   context: PartContext,
   server: TestServer,
-  [sender, other]: readonly Tenant[],
+  [sender, other]: readonly CampaignTenant[],
 ): Promise<Measurements> {
   const milliseconds = context.millisecondsFor(defaultMinutes);
   context.progress('idle');
@@ -86,7 +86,7 @@ async function queries(
     tenant,
     milliseconds,
     connections: count = 1,
-  }: { readonly tenant: Tenant; readonly milliseconds: number; readonly connections?: number },
+  }: { readonly tenant: CampaignTenant; readonly milliseconds: number; readonly connections?: number },
 ): Promise<RequestGenerator> {
   const query = () => randomText(6, (limit) => context.random.below(limit));
   const generator = new RequestGenerator({

@@ -5,7 +5,7 @@ import type { TestServer } from '../e2e/server.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
 import { readMetric, samplePeakMemory } from './process-metrics.ts';
 import { p99Of, RequestGenerator } from './request-generator.ts';
-import { addDocuments, randomText, startServerWithTenants, type Tenant } from './tenant-server.ts';
+import { addDocuments, type CampaignTenant, randomText, startServerWithTenants } from './tenant-server.ts';
 
 const defaultMinutes = 13;
 const overloadFactor = 10;
@@ -51,9 +51,9 @@ export const overloadPart: Part = {
 class OverloadRun {
   readonly #context: PartContext;
   readonly #server: TestServer;
-  readonly #tenants: readonly Tenant[];
+  readonly #tenants: readonly CampaignTenant[];
 
-  constructor(context: PartContext, server: TestServer, tenants: readonly Tenant[]) {
+  constructor(context: PartContext, server: TestServer, tenants: readonly CampaignTenant[]) {
     this.#context = context;
     this.#server = server;
     this.#tenants = tenants;
@@ -97,7 +97,7 @@ class OverloadRun {
     );
   }
 
-  #generatorFor(tenant: Tenant, url = this.#server.url): RequestGenerator {
+  #generatorFor(tenant: CampaignTenant, url = this.#server.url): RequestGenerator {
     const { random } = this.#context;
     const query = () => randomText(6, (limit) => random.below(limit));
     const generator = new RequestGenerator({

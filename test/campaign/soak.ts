@@ -5,7 +5,7 @@ import type { TestServer } from '../e2e/server.ts';
 import { linearGrowth, mean } from './linear-trend.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
 import { folderBytes, type ProcessMetrics, readProcessMetrics } from './process-metrics.ts';
-import { startServerWithTenants, type Tenant } from './tenant-server.ts';
+import { type CampaignTenant, startServerWithTenants } from './tenant-server.ts';
 
 const defaultMinutes = 60;
 const clientCount = 4;
@@ -50,14 +50,14 @@ export const soakPart: Part = {
 class SoakRun {
   readonly #context: PartContext;
   readonly #server: TestServer;
-  readonly #tenants: readonly Tenant[];
+  readonly #tenants: readonly CampaignTenant[];
   readonly #samples: Sample[] = [];
   /** Planted leak: a growing number of connections that stay open. */
   readonly #leakedSockets = new Set<Socket>();
   #leakedPerSample = 0;
   #calls = 0;
 
-  constructor(context: PartContext, server: TestServer, tenants: readonly Tenant[]) {
+  constructor(context: PartContext, server: TestServer, tenants: readonly CampaignTenant[]) {
     this.#context = context;
     this.#server = server;
     this.#tenants = tenants;
@@ -77,7 +77,7 @@ class SoakRun {
     return this.#evaluate(milliseconds);
   }
 
-  async #runClient({ key }: Tenant, isOver: () => boolean): Promise<void> {
+  async #runClient({ key }: CampaignTenant, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const [operation, body] = randomCall((limit) => this.#context.random.below(limit));
       const response = await fetch(`${this.#server.url}/v1/${operation}`, {

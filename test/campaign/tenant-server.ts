@@ -5,7 +5,7 @@ import type { PartContext } from './part.ts';
 import { serverHost } from './server-host.ts';
 
 /** Organization with a key, a collection and documents. */
-export interface Tenant {
+export interface CampaignTenant {
   readonly key: string;
   readonly call: (operation: string, body: object) => Promise<unknown>;
 }
@@ -17,7 +17,7 @@ const vocabulary =
 export async function startServerWithTenants(
   context: PartContext,
   { tenants, variables = {} }: { readonly tenants: number; readonly variables?: ServerVariables },
-): Promise<{ server: TestServer; tenants: Tenant[] }> {
+): Promise<{ server: TestServer; tenants: CampaignTenant[] }> {
   const server = await TestServer.start(
     serverHost(context),
     { LOG_LEVEL: 'warn', ...variables },
@@ -25,12 +25,12 @@ export async function startServerWithTenants(
       onSpawn: (child) => context.trackProcess(child),
     },
   );
-  const created: Tenant[] = [];
+  const created: CampaignTenant[] = [];
   for (let i = 0; i < tenants; i += 1) created.push(await createTenant(server));
   return { server, tenants: created };
 }
 
-async function createTenant(server: TestServer): Promise<Tenant> {
+async function createTenant(server: TestServer): Promise<CampaignTenant> {
   const organization_id = randomUUID();
   const call = async (operation: string, body: object, key: string) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -46,7 +46,7 @@ async function createTenant(server: TestServer): Promise<Tenant> {
 }
 
 export async function addDocuments(
-  tenant: Tenant,
+  tenant: CampaignTenant,
   options: {
     readonly collection: string;
     readonly count: number;

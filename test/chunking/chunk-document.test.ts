@@ -1,25 +1,17 @@
 import t from 'tap';
-import {
-  type ChunkedDocument,
-  type ChunkingInput,
-  chunkDocument,
-} from '../../src/chunking/chunk-document.ts';
+import { type ChunkedText, type ChunkingInput, chunkDocument } from '../../src/chunking/chunk-document.ts';
 import { limits } from '../../src/core/limits.ts';
 import { randomMixedText, randomProse, seededRandom } from './sample-texts.ts';
 
 const seed = 20261121;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-function chunk(pages: readonly string[], overrides: Partial<ChunkingInput> = {}): ChunkedDocument {
+function chunk(pages: readonly string[], overrides: Partial<ChunkingInput> = {}): ChunkedText {
   return chunkDocument({ pages, unordered: false, title: null, path: 'folder/file.txt', ...overrides });
 }
 
 /** The first violated invariant of the chunks; null if all hold. */
-function brokenInvariant(
-  pages: readonly string[],
-  document: ChunkedDocument,
-  unordered: boolean,
-): string | null {
+function brokenInvariant(pages: readonly string[], document: ChunkedText, unordered: boolean): string | null {
   const text = pages.join('\n\n');
   const codePoints = Array.from(text);
   const pageOf = (codePoint: number) => document.pageStarts.findLastIndex((start) => start <= codePoint);
@@ -67,7 +59,7 @@ function brokenInvariant(
  * Boundaries of fine chunks, and so of coarse ones, inside a grapheme that would fit into a chunk. Runs page by page,
  * because Intl.Segmenter is quadratic on long strings; the separators between pages end every grapheme.
  */
-function splitGraphemes(pages: readonly string[], document: ChunkedDocument): number[] {
+function splitGraphemes(pages: readonly string[], document: ChunkedText): number[] {
   const cuts = new Set<number>();
   let unit = 0;
   for (const coarse of document.chunks) {

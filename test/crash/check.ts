@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TestRandom } from '../storage/test-random.ts';
 import { testEventMsMax } from '../timeouts.ts';
-import type { CollectionModel, CrashModel } from './crash-model.ts';
-import type { DocumentState, ModelMetadata } from './documents.ts';
+import type { CrashCollection, CrashModel } from './crash-model.ts';
+import type { CrashDocument, ModelMetadata } from './documents.ts';
 import type { MismatchReporter } from './mismatch-reporter.ts';
 import type { ServerProcess } from './server.ts';
 
@@ -74,14 +74,14 @@ export class ModelCheck {
     }
   }
 
-  async #checkDeletedCollection(collection: CollectionModel): Promise<void> {
+  async #checkDeletedCollection(collection: CrashCollection): Promise<void> {
     if (collection.possibleExists.length > 1) this.#model.removeCollection(collection);
     for (const key of [...this.#fileUrls.keys()].filter((known) => known.startsWith(`${collection.name} `))) {
       await this.#checkDeletedFileUrl(key);
     }
   }
 
-  async #checkCollection(collection: CollectionModel): Promise<void> {
+  async #checkCollection(collection: CrashCollection): Promise<void> {
     collection.possibleExists = [true];
     await this.#checkEmbeddingModel(collection);
     const infos = await this.#retryCrashed(collection, await this.#listDocuments(collection));
@@ -116,7 +116,7 @@ export class ModelCheck {
   }
 
   /** After an acknowledged change, the collection must end up with the new model. */
-  async #checkEmbeddingModel(collection: CollectionModel): Promise<void> {
+  async #checkEmbeddingModel(collection: CrashCollection): Promise<void> {
     const scope = { collection_name: collection.name };
     await this.#waitUntilIdle(scope);
     const { body } = await this.#server.call('status/get-status', scope);
@@ -130,7 +130,7 @@ export class ModelCheck {
     collection.isModelChanging = false;
   }
 
-  async #listDocuments(collection: CollectionModel): Promise<Map<string, DocumentInfoReply>> {
+  async #listDocuments(collection: CrashCollection): Promise<Map<string, DocumentInfoReply>> {
     const infos = new Map<string, DocumentInfoReply>();
     const limit = 3 + this.#random.below(30);
     for (let after: string | undefined; ; ) {
@@ -145,7 +145,7 @@ export class ModelCheck {
 
   /** A document fails if its parser process is killed twice; a retry must index it. */
   async #retryCrashed(
-    collection: CollectionModel,
+    collection: CrashCollection,
     infos: Map<string, DocumentInfoReply>,
   ): Promise<Map<string, DocumentInfoReply>> {
     if (this.#model.parserKills < 2) return infos;
@@ -160,7 +160,7 @@ export class ModelCheck {
 
   /** Checks status, text, file and search of every changed document and of a sample of the others. */
   async #checkContents(
-    collection: CollectionModel,
+    collection: CrashCollection,
     infos: ReadonlyMap<string, DocumentInfoReply>,
   ): Promise<void> {
     let sample = sampleMax;
@@ -181,9 +181,9 @@ export class ModelCheck {
   }
 
   async #checkContent(
-    collection: CollectionModel,
+    collection: CrashCollection,
     path: string,
-    documentState: DocumentState,
+    documentState: CrashDocument,
   ): Promise<void> {
     if (documentState.isUnreadable) {
       this.#model.removedTexts.push({ collection: collection.name, marker: documentState.marker });
@@ -216,7 +216,7 @@ export class ModelCheck {
       });
   }
 
-  async #checkFile(key: string, info: DocumentInfoReply, documentState: DocumentState): Promise<void> {
+  async #checkFile(key: string, info: DocumentInfoReply, documentState: CrashDocument): Promise<void> {
     const before = this.#fileUrls.get(key);
     const token = new URL(info.file_url).search;
     if (before !== undefined && before !== token) await this.#checkDeletedFileUrl(key);
@@ -239,7 +239,7 @@ export class ModelCheck {
   }
 
   /** Search must return exactly the indexed documents, each once, with their latest metadata. */
-  async #checkListing(collection: CollectionModel): Promise<void> {
+  async #checkListing(collection: CrashCollection): Promise<void> {
     const body = { collection_name: collection.name, query: null, k: 2_048, include_metadata: true };
     const reply = await this.#server.call('queries/top-documents', body);
     const actual = (reply.body.results as DocumentInfoReply[]).map(({ path, metadata }) =>
@@ -255,7 +255,7 @@ export class ModelCheck {
   }
 
   async #checkCounts(
-    collection: CollectionModel,
+    collection: CrashCollection,
     infos: ReadonlyMap<string, DocumentInfoReply>,
   ): Promise<void> {
     const { body } = await this.#server.call('status/get-status', { collection_name: collection.name });
@@ -277,7 +277,7 @@ export class ModelCheck {
     this.#mismatches.same(body, expected, `${collection.name}: the counts are exact`, { kind: 'search' });
   }
 
-  async #textBytesOf(collection: CollectionModel, path: string): Promise<number> {
+  async #textBytesOf(collection: CrashCollection, path: string): Promise<number> {
     const body = { collection_name: collection.name, path, include_content: true };
     const reply = await this.#server.call('documents/get-document-info', body);
     return Buffer.byteLength(reply.body.document.content as string);
@@ -295,7 +295,7 @@ export class ModelCheck {
   }
 }
 
-function matchesState(state: DocumentState | null, info: DocumentInfoReply | undefined): boolean {
+function matchesState(state: CrashDocument | null, info: DocumentInfoReply | undefined): boolean {
   if (state === null || info === undefined) return state === null && info === undefined;
   return state.sha256 === info.sha256 && JSON.stringify(state.metadata) === JSON.stringify(info.metadata);
 }

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TestRandom } from '../storage/test-random.ts';
-import { DocumentGenerator, type DocumentState, type ModelMetadata } from './documents.ts';
+import { type CrashDocument, DocumentGenerator, type ModelMetadata } from './documents.ts';
 import { type CrashReply, ServerGoneError, type ServerProcess } from './server.ts';
 
 /** Possible states of a path: one after a reply, two while a reply is outstanding; null is no document. */
-type PossibleStates = readonly (DocumentState | null)[];
+type PossibleStates = readonly (CrashDocument | null)[];
 
-export interface CollectionModel {
+export interface CrashCollection {
   readonly name: string;
   /** Whether the collection exists; two entries while a reply is outstanding. */
   possibleExists: readonly boolean[];
@@ -35,7 +35,7 @@ const retryDelayMs = 20;
 
 /** Model of all acknowledged requests, and of those in flight when the server was killed. */
 export class CrashModel {
-  readonly collections = new Map<string, CollectionModel>();
+  readonly collections = new Map<string, CrashCollection>();
   /** Markers of texts replaced or deleted since the last check. */
   readonly removedTexts: RemovedText[] = [];
   /** Paths changed since the last check, as `folder path`. */
@@ -90,7 +90,7 @@ export class CrashModel {
     }
   }
 
-  async #change(server: ServerProcess, collection: CollectionModel, roll: number): Promise<void> {
+  async #change(server: ServerProcess, collection: CrashCollection, roll: number): Promise<void> {
     if (roll < 8) return this.#batch(server, collection);
     const path = `file-${this.#random.below(pathsMax)}.txt`;
     const key = `${collection.name} ${path}`;
@@ -110,7 +110,7 @@ export class CrashModel {
   /** Adds or overwrites a document; sometimes waits for the index and immediately searches for its marker. */
   async add(
     server: ServerProcess,
-    collection: CollectionModel,
+    collection: CrashCollection,
     path: string,
     documentState = this.generator.next(),
   ): Promise<void> {
@@ -156,7 +156,7 @@ export class CrashModel {
     return results.filter((result) => result.content.includes(marker)).map((result) => result.path);
   }
 
-  async deleteCollection(server: ServerProcess, collection: CollectionModel): Promise<void> {
+  async deleteCollection(server: ServerProcess, collection: CrashCollection): Promise<void> {
     await this.#withExclusiveAccess(collection, async () => {
       collection.possibleExists = [true, false];
       const reply = await server.call('collections/delete-collection', { collection_name: collection.name });
@@ -167,14 +167,14 @@ export class CrashModel {
   }
 
   /** Records that the collection no longer exists. */
-  removeCollection(collection: CollectionModel): void {
+  removeCollection(collection: CrashCollection): void {
     collection.possibleExists = [false];
     for (const states of collection.paths.values()) this.markRemoved(collection, states, null);
     collection.paths.clear();
   }
 
   /** Records the markers of superseded states: search must never find them again. */
-  markRemoved(collection: CollectionModel, states: PossibleStates, keptState: DocumentState | null): void {
+  markRemoved(collection: CrashCollection, states: PossibleStates, keptState: CrashDocument | null): void {
     for (const state of states) {
       if (state === null || state.marker === '' || state.marker === keptState?.marker) continue;
       this.removedTexts.push({ collection: collection.name, marker: state.marker });
@@ -207,7 +207,7 @@ export class CrashModel {
     });
   }
 
-  async #changeModel(server: ServerProcess, collection: CollectionModel): Promise<void> {
+  async #changeModel(server: ServerProcess, collection: CrashCollection): Promise<void> {
     await this.#withExclusiveAccess(collection, async () => {
       const model = this.#pickRandom(this.#models);
       const before = collection.possibleModels;
@@ -222,7 +222,7 @@ export class CrashModel {
     });
   }
 
-  async #batch(server: ServerProcess, collection: CollectionModel): Promise<void> {
+  async #batch(server: ServerProcess, collection: CrashCollection): Promise<void> {
     const names = Array.from({ length: 2 + this.#random.below(4) }, () => this.#random.below(pathsMax));
     const paths = [...new Set(names)].map((name) => `file-${name}.txt`);
     const isTaken = (path: string) =>
@@ -257,7 +257,7 @@ export class CrashModel {
     }
   }
 
-  async #upload(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+  async #upload(server: ServerProcess, collection: CrashCollection, path: string): Promise<void> {
     const documentState = this.generator.pdf(1 + this.#random.below(20));
     const metadata = Buffer.from(JSON.stringify(documentState.metadata)).toString('base64url');
     const address = `/v1/documents/${encodeURIComponent(collection.name)}/${encodeURIComponent(path)}?overwrite=true`;
@@ -269,7 +269,7 @@ export class CrashModel {
     });
   }
 
-  async #updateMetadata(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+  async #updateMetadata(server: ServerProcess, collection: CrashCollection, path: string): Promise<void> {
     const [before] = this.#statesOf(collection, path);
     if (before === null || before === undefined) return;
     const metadata: ModelMetadata = this.generator.metadata();
@@ -279,13 +279,13 @@ export class CrashModel {
     );
   }
 
-  async #delete(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+  async #delete(server: ServerProcess, collection: CrashCollection, path: string): Promise<void> {
     await this.#withPendingChange(collection, path, null, () =>
       server.call('documents/delete-document', { collection_name: collection.name, path }),
     );
   }
 
-  async #checkQuery(server: ServerProcess, collection: CollectionModel, path: string): Promise<void> {
+  async #checkQuery(server: ServerProcess, collection: CrashCollection, path: string): Promise<void> {
     const [known] = this.#statesOf(collection, path);
     const marker = known?.marker ?? '';
     const found = await this.findMarker(server, collection.name, marker === '' ? 'herring' : marker);
@@ -295,9 +295,9 @@ export class CrashModel {
 
   /** Sends one request for one path; while it is in flight, both states are possible. */
   async #withPendingChange(
-    collection: CollectionModel,
+    collection: CrashCollection,
     path: string,
-    after: DocumentState | null,
+    after: CrashDocument | null,
     ask: () => Promise<CrashReply>,
   ): Promise<CrashReply> {
     const before = this.#beginChange(collection, path, after);
@@ -308,7 +308,7 @@ export class CrashModel {
     return reply;
   }
 
-  #beginChange(collection: CollectionModel, path: string, after: DocumentState | null): DocumentState | null {
+  #beginChange(collection: CrashCollection, path: string, after: CrashDocument | null): CrashDocument | null {
     const [before = null] = this.#statesOf(collection, path);
     collection.paths.set(path, [before, after]);
     this.changedPaths.add(`${collection.name} ${path}`);
@@ -316,10 +316,10 @@ export class CrashModel {
   }
 
   #endChange(
-    collection: CollectionModel,
+    collection: CrashCollection,
     path: string,
     done: boolean,
-    { before, after }: { readonly before: DocumentState | null; readonly after: DocumentState | null },
+    { before, after }: { readonly before: CrashDocument | null; readonly after: CrashDocument | null },
   ): void {
     const keptState = done ? after : before;
     collection.paths.set(path, [keptState]);
@@ -332,12 +332,12 @@ export class CrashModel {
     return this.mayFail && status >= 429;
   }
 
-  #statesOf(collection: CollectionModel, path: string): PossibleStates {
+  #statesOf(collection: CrashCollection, path: string): PossibleStates {
     return collection.paths.get(path) ?? [null];
   }
 
   /** Waits until no request touches the documents of the collection. */
-  async #withExclusiveAccess(collection: CollectionModel, work: () => Promise<void>): Promise<void> {
+  async #withExclusiveAccess(collection: CrashCollection, work: () => Promise<void>): Promise<void> {
     collection.isExclusive = true;
     try {
       while (collection.activeRequests > 0) await new Promise((resolve) => setImmediate(resolve));

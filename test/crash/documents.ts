@@ -5,7 +5,7 @@ import type { TestRandom } from '../storage/test-random.ts';
 export type ModelMetadata = Record<string, string | string[]>;
 
 /** State of a document as submitted. */
-export interface DocumentState {
+export interface CrashDocument {
   /** Word that occurs once in this text and nowhere else; empty for a document without words. */
   readonly marker: string;
   readonly metadata: ModelMetadata;
@@ -47,7 +47,7 @@ export class DocumentGenerator {
     return { edition: `e${this.#count}`, ...(tags.length === 0 ? {} : { 'list:tags': tags }) };
   }
 
-  next(): DocumentState {
+  next(): CrashDocument {
     const roll = this.#random.below(100);
     if (roll < 40) return this.text();
     if (roll < 70) return this.#pages();
@@ -56,13 +56,13 @@ export class DocumentGenerator {
     return this.#stateOf({ marker: '', content: { type: 'text', text: '' }, raw: '', text: '' });
   }
 
-  text(): DocumentState {
+  text(): CrashDocument {
     const marker = this.#nextMarker();
     const text = this.#textAround(marker, 20 + this.#random.below(800));
     return this.#stateOf({ marker, content: { type: 'text', text }, raw: text, text });
   }
 
-  pdf(pages: number): DocumentState {
+  pdf(pages: number): CrashDocument {
     const marker = this.#nextMarker();
     // Short lines: text beyond the edge of the page is not extracted.
     const texts = Array.from({ length: pages }, (_, i) =>
@@ -72,7 +72,7 @@ export class DocumentGenerator {
     return this.#stateOf({ marker, content: this.#fileContent(raw), raw, text: null });
   }
 
-  #pages(): DocumentState {
+  #pages(): CrashDocument {
     const marker = this.#nextMarker();
     const count = 1 + this.#random.below(4);
     const position = this.#random.below(count);
@@ -84,7 +84,7 @@ export class DocumentGenerator {
     return this.#stateOf({ marker, content: { type, pages }, raw: text, text });
   }
 
-  #unreadableFile(): DocumentState {
+  #unreadableFile(): CrashDocument {
     const marker = this.#nextMarker();
     const raw = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.from(marker), Buffer.alloc(600, 0xfe)]);
     return {
@@ -94,8 +94,8 @@ export class DocumentGenerator {
   }
 
   #stateOf(
-    parts: Pick<DocumentState, 'marker' | 'content' | 'text'> & { raw: string | Uint8Array },
-  ): DocumentState {
+    parts: Pick<CrashDocument, 'marker' | 'content' | 'text'> & { raw: string | Uint8Array },
+  ): CrashDocument {
     const raw = typeof parts.raw === 'string' ? Buffer.from(parts.raw) : parts.raw;
     const sha256 = createHash('sha256').update(raw).digest('hex');
     return { ...parts, raw, sha256, metadata: this.metadata(), isUnreadable: false };

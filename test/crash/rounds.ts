@@ -5,7 +5,7 @@ import type { TestRandom } from '../storage/test-random.ts';
 import { waitUntil } from '../timeouts.ts';
 import { ModelCheck } from './check.ts';
 import { descendantsOf } from './child-processes.ts';
-import { builtInModel, type CollectionModel, CrashModel } from './crash-model.ts';
+import { builtInModel, type CrashCollection, CrashModel } from './crash-model.ts';
 import type { MismatchReporter } from './mismatch-reporter.ts';
 import { ServerGoneError, ServerProcess } from './server.ts';
 
@@ -169,7 +169,7 @@ export class CrashRounds {
 
   async #killDuringDeletion(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
     const name = `large ${this.model.acknowledged}`;
-    const collection: CollectionModel = {
+    const collection: CrashCollection = {
       ...{ name, possibleExists: [true], possibleModels: [builtInModel], isModelChanging: false },
       ...{ paths: new Map(), activeRequests: 0, isExclusive: true },
     };

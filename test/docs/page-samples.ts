@@ -1,12 +1,12 @@
 /** The code samples on the pages of the documentation, as a reader sees them. */
 
 export const sampleLanguages = ['curl', 'Node', 'Python'] as const;
-export type SampleLanguage = (typeof sampleLanguages)[number];
+export type PageSampleLanguage = (typeof sampleLanguages)[number];
 
 export interface PageSample {
   /** Anchor of the section: the name of the operation. */
   readonly operation: string;
-  readonly language: SampleLanguage;
+  readonly language: PageSampleLanguage;
   readonly code: string;
 }
 

@@ -5,7 +5,7 @@ import { findSetting, type SettingName, settingNames, variableName } from '../..
 import { describeAllowedValues } from '../../src/config/value.ts';
 import type { Format } from '../../src/parsing/formats/format.ts';
 import { formats } from '../../src/parsing/formats/registry.ts';
-import type { PageImages } from '../../src/parsing/process/parse-task.ts';
+import type { PageImageAvailability } from '../../src/parsing/process/parse-task.ts';
 
 /** Sections of the configuration page, by their first setting. */
 const sections: Readonly<Partial<Record<SettingName, string>>> = {
@@ -82,7 +82,7 @@ const detections: Readonly<Record<Format['container'], string>> = {
   markup: 'start of the text',
   text: 'the text',
 };
-const imageAvailability: Readonly<Record<PageImages, string>> = {
+const imageAvailability: Readonly<Record<PageImageAvailability, string>> = {
   always: 'yes',
   'with-office': 'with LibreOffice',
   never: 'no',

@@ -5,7 +5,7 @@ import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { findSamples, type PageSample, type SampleLanguage, sampleLanguages } from './page-samples.ts';
+import { findSamples, type PageSample, type PageSampleLanguage, sampleLanguages } from './page-samples.ts';
 import { runProgram } from './run-program.ts';
 
 /** Runs every code sample of the API reference against the server that shows it. */
@@ -65,14 +65,14 @@ function rankOf({ operation }: PageSample): number {
   return last.indexOf(operation) + 1;
 }
 
-const commands: Readonly<Record<SampleLanguage, (code: string) => readonly string[]>> = {
+const commands: Readonly<Record<PageSampleLanguage, (code: string) => readonly string[]>> = {
   curl: (code) => ['bash', '-euo', 'pipefail', '-c', code.replace('curl -s', 'curl -s -w "\\n%{http_code}"')],
   Node: (code) => [process.execPath, '--input-type=module', '-e', code],
   Python: (code) => ['python3', '-c', code],
 };
 
 /** Status of the reply: curl prints it last, Node first, and Python first or in the error. */
-const statusPatterns: Readonly<Record<SampleLanguage, RegExp>> = {
+const statusPatterns: Readonly<Record<PageSampleLanguage, RegExp>> = {
   curl: /(\d{3})$/,
   Node: /^(\d{3})\b/,
   Python: /^(\d{3})\b|HTTPError: HTTP Error (\d{3})/m,
@@ -141,7 +141,7 @@ async function waitUntilNoBackupRuns(): Promise<void> {
   });
 }
 
-async function runLanguage(t: Test, language: SampleLanguage): Promise<void> {
+async function runLanguage(t: Test, language: PageSampleLanguage): Promise<void> {
   const { key, api } = await createTenant(server);
   const { owner, organization_id, user_id, keys } = await createAccount(language.toLowerCase());
   const env = { QUARRY_API_KEY: key, QUARRY_ADMIN_KEY: adminKey, QUARRY_SESSION: owner.token };

@@ -16,10 +16,10 @@ import { CollectionIndex, IndexError } from '../../src/index/collection-index.ts
 import { shardOf } from '../../src/index/shard-of.ts';
 import {
   diskFullError,
+  type IngestComponents,
   ingestText,
   openComponents,
   organizationId,
-  type PipelineComponents,
   searchText,
 } from '../ingest/controllable-store.ts';
 import { testEventMsMax } from '../timeouts.ts';
@@ -276,7 +276,7 @@ async function waitUntil(what: string, isSo: () => boolean): Promise<void> {
 }
 
 function isOpen(
-  { indexes, papers }: Pick<PipelineComponents, 'indexes' | 'papers'>,
+  { indexes, papers }: Pick<IngestComponents, 'indexes' | 'papers'>,
   damaged: CollectionIndex,
 ): boolean {
   try {

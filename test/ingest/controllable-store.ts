@@ -134,7 +134,7 @@ export async function openComponents(
   });
   return { ...first, memory, folder, again: open, papers: first.collections.find(organizationId, 'papers')! };
 }
-export type PipelineComponents = Awaited<ReturnType<typeof openComponents>>;
+export type IngestComponents = Awaited<ReturnType<typeof openComponents>>;
 
 /** Text document as parsed from a request. */
 export function textDocument(path: string, text: string, fields: { overwrite?: boolean } = {}) {
@@ -153,7 +153,7 @@ export function textDocument(path: string, text: string, fields: { overwrite?: b
 
 /** Adds a text and waits until it is indexed or has failed. */
 export async function ingestText(
-  process: Pick<PipelineComponents, 'writer' | 'ingest' | 'papers'>,
+  process: Pick<IngestComponents, 'writer' | 'ingest' | 'papers'>,
   path: string,
   text: string,
 ) {
@@ -163,7 +163,7 @@ export async function ingestText(
 
 /** Paths of the documents with snippets that contain a word. */
 export async function searchText(
-  { search, collections, papers }: Pick<PipelineComponents, 'search' | 'collections' | 'papers'>,
+  { search, collections, papers }: Pick<IngestComponents, 'search' | 'collections' | 'papers'>,
   query: string,
 ): Promise<string[]> {
   const found = await search.searchSnippets({

@@ -5,14 +5,14 @@ import { type DocumentIndexStatus, indexStatuses } from '../../src/schemas/docum
 import { testEventMsMax } from '../timeouts.ts';
 import {
   diskFullError,
+  type IngestComponents,
   ingestText,
   openComponents,
-  type PipelineComponents,
   searchText,
   textDocument,
 } from './controllable-store.ts';
 
-type Change = (components: PipelineComponents) => Promise<unknown>;
+type Change = (components: IngestComponents) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
   add: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again')),
   overwrite: ({ writer, papers }) => writer.add(papers, textDocument('a.txt', 'again', { overwrite: true })),

@@ -8,9 +8,9 @@ import { CollectionIndex, IndexError } from '../../src/index/collection-index.ts
 import { testEventMsMax } from '../timeouts.ts';
 import {
   diskFullError,
+  type IngestComponents,
   ingestText,
   openComponents,
-  type PipelineComponents,
   searchText,
   textDocument,
 } from './controllable-store.ts';
@@ -22,7 +22,7 @@ function fastClock(speed: number) {
   return { now: () => 1_700_000_000_000 + elapsed(), monotonic: elapsed };
 }
 
-async function addFile({ blobs, writer, papers }: PipelineComponents, path: string): Promise<number> {
+async function addFile({ blobs, writer, papers }: IngestComponents, path: string): Promise<number> {
   const file = await blobs.put(Buffer.from(`the bytes of ${path}`));
   const { version } = await writer.add(papers, {
     ...textDocument(path, ''),
@@ -35,9 +35,9 @@ async function addFile({ blobs, writer, papers }: PipelineComponents, path: stri
   return version;
 }
 
-const settled = (components: PipelineComponents, version: number) =>
+const settled = (components: IngestComponents, version: number) =>
   components.ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax));
-const record = ({ documents, papers }: PipelineComponents, path: string) =>
+const record = ({ documents, papers }: IngestComponents, path: string) =>
   documents.get(papers.collectionId, path);
 
 t.test('a failing parser is retried, and the document is indexed when it recovers', async (t) => {

@@ -1,16 +1,16 @@
 import t from 'tap';
 import { testEventMsMax } from '../timeouts.ts';
-import { openComponents, type PipelineComponents, searchText, textDocument } from './controllable-store.ts';
+import { type IngestComponents, openComponents, searchText, textDocument } from './controllable-store.ts';
 
 /** Adds texts at once and returns functions that wait until each is indexed or abandoned. */
-async function addTexts({ writer, papers, ingest }: PipelineComponents, paths: readonly string[]) {
+async function addTexts({ writer, papers, ingest }: IngestComponents, paths: readonly string[]) {
   const added = await Promise.all(
     paths.map((path) => writer.add(papers, textDocument(path, `a text about ${path} and harbors`))),
   );
   return added.map(({ version }) => ingest.waitUntilSettled(version, AbortSignal.timeout(testEventMsMax)));
 }
 
-const statusOf = ({ documents, papers }: PipelineComponents, path: string) =>
+const statusOf = ({ documents, papers }: IngestComponents, path: string) =>
   documents.get(papers.collectionId, path)?.status;
 
 t.test('documents that arrive together are indexed in shared writes', async (t) => {
@@ -23,7 +23,7 @@ t.test('documents that arrive together are indexed in shared writes', async (t) 
 });
 
 t.test('a document that is deleted meanwhile does not prevent the others of its batch', async (t) => {
-  let first: PipelineComponents | null = null;
+  let first: IngestComponents | null = null;
   let removing: Promise<unknown> | null = null;
   const onChunk = async () => {
     removing ??= first!.writer.remove(first!.papers, ['a.txt']);

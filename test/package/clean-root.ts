@@ -17,7 +17,7 @@ export function findMissingRequirement(): string | null {
     : `${missing} is not installed (Debian: apt-get install debootstrap iproute2)`;
 }
 
-export interface RunOptions {
+export interface CleanRootOptions {
   /** Folders of this machine by their paths in the root file system. */
   readonly folders?: Readonly<Record<string, string>>;
   readonly variables?: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export class CleanRoot {
   }
 
   /** Runs a shell script in the root file system, in an empty network namespace with a loopback interface. */
-  run(script: string, { folders = {}, variables = {}, userId, writable }: RunOptions = {}): RunResult {
+  run(script: string, { folders = {}, variables = {}, userId, writable }: CleanRootOptions = {}): RunResult {
     const root = this.folder;
     for (const path of Object.keys(folders)) mkdirSync(join(root, path), { recursive: true });
     const user = userId === undefined ? '' : `--userspec=${userId}:${userId}`;

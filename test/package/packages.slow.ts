@@ -7,7 +7,7 @@ import { projectRoot } from '../../src/core/root.ts';
 import { operatorKey } from '../e2e/server.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { testEventMsMax, testFileMsMax } from '../timeouts.ts';
-import { CleanRoot, findMissingRequirement, type RunOptions } from './clean-root.ts';
+import { CleanRoot, type CleanRootOptions, findMissingRequirement } from './clean-root.ts';
 import { readDockerfile } from './dockerfile.ts';
 
 /** Installs each package in a minimal Debian, without compiler and without network, and uses the server. */
@@ -75,7 +75,7 @@ function writeSamples(folder: string): void {
   cpSync(join(projectRoot, 'web', 'pictures', 'search.png'), join(folder, 'picture.png'));
 }
 
-function expectAnswers(t: Test, root: CleanRoot, command: string, options: RunOptions): void {
+function expectAnswers(t: Test, root: CleanRoot, command: string, options: CleanRootOptions): void {
   const folders = { '/samples': join(`${root.folder}.samples`), ...options.folders };
   const { status, output } = root.run(`${useServer}\nuse_server ${command}`, {
     variables,

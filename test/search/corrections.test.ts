@@ -2,13 +2,13 @@ import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
 import { defaultControl } from '../../src/search/query-request.ts';
 import type { Search } from '../../src/search/search.ts';
-import { openComponents, type PipelineComponents } from '../ingest/controllable-store.ts';
+import { type IngestComponents, openComponents } from '../ingest/controllable-store.ts';
 import { letterVectors } from '../simulate/server-components.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 
 /** Search over the same modules with a given word list; `read` records the texts passed to the models. */
 function searchWithTypos(
-  first: PipelineComponents,
+  first: IngestComponents,
   knowsWord: ((word: string) => boolean) | null,
   read: string[] = [],
 ): Search {

@@ -1,13 +1,13 @@
 import { defaultControl, type SearchControl, type SearchRequest } from '../../src/search/query-request.ts';
 import { Search } from '../../src/search/search.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
-import { openComponents, type PipelineComponents, textDocument } from '../ingest/controllable-store.ts';
+import { type IngestComponents, openComponents, textDocument } from '../ingest/controllable-store.ts';
 import { letterVectors } from '../simulate/server-components.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
 /** Request for 10 results for "herring"; `fields` replace its parts. */
 export function searchRequest(
-  { collections, papers }: PipelineComponents,
+  { collections, papers }: IngestComponents,
   fields: Partial<SearchRequest>,
 ): SearchRequest {
   return {
@@ -28,7 +28,7 @@ export function searchRequest(
 
 /** Request with the given search control, which also determines how operators of the query are parsed. */
 export function controlledRequest(
-  first: PipelineComponents,
+  first: IngestComponents,
   control: Partial<SearchControl>,
   fields: Partial<SearchRequest> = {},
 ) {
@@ -37,7 +37,7 @@ export function controlledRequest(
 
 /** Adds documents by path, as lists of pages, and waits until they are indexed. */
 export async function addDocuments(
-  first: PipelineComponents,
+  first: IngestComponents,
   documents: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
   const { writer, ingest, papers } = first;
@@ -50,7 +50,7 @@ export async function addDocuments(
 }
 
 /** One text of hundreds of chunks about herring, and many short ones that mention it once. */
-export async function openLongAndShort(t: Parameters<typeof openComponents>[0]): Promise<PipelineComponents> {
+export async function openLongAndShort(t: Parameters<typeof openComponents>[0]): Promise<IngestComponents> {
   const first = await openComponents(t);
   const long = Array.from(
     { length: 9_000 },
@@ -73,7 +73,7 @@ export const granularities = [
 
 /** Search over the same components with other models; by default, texts have the vectors of their letters. */
 export function createSearch(
-  components: PipelineComponents,
+  components: IngestComponents,
   models: Partial<ConstructorParameters<typeof Search>[0]['models']>,
   isKnownWord: ((word: string) => boolean) | null = () => false,
 ): Search {

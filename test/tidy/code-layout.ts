@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { projectRoot } from '../../src/core/root.ts';
 import { columnsMax, functionLinesMax } from './rules.ts';
-import { type SourceFile, visit } from './sources.ts';
+import { type TypeScriptFile, visit } from './sources.ts';
 
 /** Text with comments replaced by spaces. */
-export function withoutComments(file: SourceFile): string {
+export function withoutComments(file: TypeScriptFile): string {
   let code = file.text;
   visit(file.tree, (node) => {
     const ranges = [
@@ -26,7 +26,7 @@ export function longLines(text: string): number[] {
 }
 
 /** Start and end of every text and pattern. */
-export function unbreakable(file: SourceFile): [number, number][] {
+export function unbreakable(file: TypeScriptFile): [number, number][] {
   const ranges: [number, number][] = [];
   visit(file.tree, (node) => {
     if (

@@ -1,9 +1,9 @@
 import ts from 'typescript';
 import { outgoingApis } from './rules.ts';
-import { importsOnlyTypes, type SourceFile, visit } from './sources.ts';
+import { importsOnlyTypes, type TypeScriptFile, visit } from './sources.ts';
 
 /** Whether a file imports a value that can open connections. */
-export function importsConnections(file: SourceFile): boolean {
+export function importsConnections(file: TypeScriptFile): boolean {
   let found = false;
   visit(file.tree, (node) => {
     const isImport = ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier);
@@ -23,7 +23,7 @@ export function importsConnections(file: SourceFile): boolean {
 }
 
 /** Whether a file calls the global `fetch` instead of a parameter. */
-export function callsFetch(file: SourceFile): boolean {
+export function callsFetch(file: TypeScriptFile): boolean {
   let [isGlobal, isGiven] = [false, false];
   visit(file.tree, (node) => {
     if (

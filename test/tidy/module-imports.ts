@@ -1,7 +1,7 @@
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { importTable } from './rules.ts';
-import { type ImportEdge, importsOf, type SourceFile, sources, target, visit } from './sources.ts';
+import { type ImportEdge, importsOf, sources, type TypeScriptFile, target, visit } from './sources.ts';
 
 /** Module of a file, as in `importTable`: "storage", "cli", "workers", "test". */
 export function folderOf(path: string): string {
@@ -45,7 +45,7 @@ export function isEntry(path: string): boolean {
  * Files that a file imports, or starts by a path: new URL('./child.js', import.meta.url) or
  * join(compiledRoot, 'src/child.js').
  */
-export function mentions(file: SourceFile): string[] {
+export function mentions(file: TypeScriptFile): string[] {
   const found = importsOf(file)
     .map((edge) => target(edge))
     .filter((to) => to !== null);

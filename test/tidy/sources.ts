@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { projectRoot } from '../../src/core/root.ts';
 
-export interface SourceFile {
+export interface TypeScriptFile {
   /** Relative to the root, with slashes. */
   readonly path: string;
   readonly text: string;
@@ -31,7 +31,7 @@ function filesUnder(folder: string): string[] {
 }
 
 export const files = filesUnder('');
-export const sources: SourceFile[] = files
+export const sources: TypeScriptFile[] = files
   .filter((path) => /\.(tsx?|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
   .map((path) => {
     const text = readFileSync(join(projectRoot, path), 'utf8');
@@ -44,12 +44,12 @@ export function visit(node: ts.Node, each: (node: ts.Node) => void): void {
   ts.forEachChild(node, (child) => visit(child, each));
 }
 
-export function lineOf(file: SourceFile, position: number): number {
+export function lineOf(file: TypeScriptFile, position: number): number {
   return file.tree.getLineAndCharacterOfPosition(position).line + 1;
 }
 
 /** Static imports, re-exports, `import()` and `import('x').Type`. */
-export function importsOf(file: SourceFile): ImportEdge[] {
+export function importsOf(file: TypeScriptFile): ImportEdge[] {
   const edges: ImportEdge[] = [];
   const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
     if (specifier !== undefined && ts.isStringLiteral(specifier)) {

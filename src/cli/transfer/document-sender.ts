@@ -13,7 +13,7 @@ export interface SentDocument {
   readonly mayFail?: boolean;
 }
 
-export interface RejectedDocument {
+export interface DocumentRejection {
   readonly origin: string;
   readonly path: string | null;
   readonly reason: string;
@@ -39,7 +39,7 @@ export class DocumentSender {
   #batch: SentDocument[] = [];
   #units = 0;
   added = 0;
-  readonly rejected: RejectedDocument[] = [];
+  readonly rejected: DocumentRejection[] = [];
 
   constructor(options: DocumentSenderOptions) {
     this.#options = options;

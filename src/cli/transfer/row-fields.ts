@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../core/app-error.ts';
 import type { DocumentMetadataJson } from '../../schemas/wire.ts';
 
-export type Row = Readonly<Record<string, unknown>>;
+export type ImportRow = Readonly<Record<string, unknown>>;
 
 /** Names of the fields of rows that are read instead of the usual ones: `{"path": "url", "content": "body"}`. */
 export type FieldMapping = Readonly<Record<string, string>>;
@@ -16,19 +16,19 @@ export function parseMapping(value: unknown, file: string): FieldMapping {
 }
 
 /** Returns the value of a field, or of the field that the mapping names; `a.b` reads a field of an object. */
-export function readField(row: Row, name: string, mapping: FieldMapping): unknown {
+export function readField(row: ImportRow, name: string, mapping: FieldMapping): unknown {
   const source = mapping[name] ?? name;
   if (Object.hasOwn(row, source)) return row[source];
   let value: unknown = row;
   for (const part of source.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
-    value = (value as Row)[part];
+    value = (value as ImportRow)[part];
   }
   return value;
 }
 
 /** Same for a text; undefined for another type and for an empty text. */
-export function readText(row: Row, name: string, mapping: FieldMapping): string | undefined {
+export function readText(row: ImportRow, name: string, mapping: FieldMapping): string | undefined {
   const value = readField(row, name, mapping);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -38,7 +38,7 @@ export function readText(row: Row, name: string, mapping: FieldMapping): string 
  * Converts values to metadata: numbers and booleans to text, lists to `list:` names, fields of objects to `outer_inner`.
  * Characters that names cannot have become `_`. Null and empty values are left out.
  */
-export function toMetadata(values: Row): DocumentMetadataJson {
+export function toMetadata(values: ImportRow): DocumentMetadataJson {
   const metadata: Record<string, string | string[]> = {};
   const add = (name: string, value: unknown): void => {
     if (value === null || value === undefined || value === '') return;

@@ -1,6 +1,13 @@
 import { readFileSize, readJsonLines } from '../import-lines.ts';
 import type { ImportItem, ImportSource, SkippedItem } from './import-source.ts';
-import { type FieldMapping, hashPages, type Row, readField, readText, toMetadata } from './row-fields.ts';
+import {
+  type FieldMapping,
+  hashPages,
+  type ImportRow,
+  readField,
+  readText,
+  toMetadata,
+} from './row-fields.ts';
 
 export interface RowSourceOptions {
   readonly file: string;
@@ -11,7 +18,7 @@ export interface RowSourceOptions {
 
 interface NumberedRow {
   readonly origin: string;
-  readonly row: Row;
+  readonly row: ImportRow;
 }
 
 /** Rows of Elasticsearch or OpenSearch, one JSON object per line: the documents themselves, or hits with `_source`. */
@@ -77,10 +84,10 @@ async function findDimensions(options: RowSourceOptions): Promise<number | null>
   return null;
 }
 
-function metadataOf(row: Row, mapping: FieldMapping) {
+function metadataOf(row: ImportRow, mapping: FieldMapping) {
   const metadata = readField(row, 'metadata', mapping);
   const url = readText(row, 'source_url', mapping);
-  const fields = typeof metadata === 'object' && metadata !== null ? (metadata as Row) : {};
+  const fields = typeof metadata === 'object' && metadata !== null ? (metadata as ImportRow) : {};
   return toMetadata({ ...fields, ...(url === undefined ? {} : { source_url: url }) });
 }
 

@@ -1,6 +1,6 @@
 import type { ParseLimits } from '../limits.ts';
 import { measureUnembeddedCjkPage, renderPdfPage } from '../pdf/pdf-page-images.ts';
-import type { PageImages } from '../process/parse-task.ts';
+import type { PageImageAvailability } from '../process/parse-task.ts';
 import type { OfficeExtension } from '../tools/document-tools.ts';
 import { convertOfficeDocument } from '../tools/office-conversion.ts';
 import type { ParseContext } from './format.ts';
@@ -18,7 +18,7 @@ const pointsPerInch = 72;
 
 /** Renders page images of a format. */
 export interface PageRenderer {
-  readonly available: PageImages;
+  readonly available: PageImageAvailability;
   /** Returns the JPEG of one page; null when the document has no such page. */
   readonly render: (
     bytes: Uint8Array,

@@ -20,7 +20,7 @@ export interface Box {
   top: number;
 }
 
-export type TextDirection = 'up' | 'down' | 'upside-down' | 'other';
+export type GlyphDirection = 'up' | 'down' | 'upside-down' | 'other';
 
 /**
  * Characters of a page in drawing order. Arrays are longer than `count` and are reused for the next page.
@@ -43,7 +43,7 @@ export interface PageGlyphs extends GlyphBuffers {
   /** Angle of a character in radians, clockwise. */
   angle(index: number): number;
   /** Box of a rotated character: as long as its ink along the text, as high as its type across it. */
-  rotatedBox(index: number, direction: TextDirection): Box;
+  rotatedBox(index: number, direction: GlyphDirection): Box;
   isBold(index: number): boolean;
   /** Type size in points; meaningless for a generated character. */
   typeSize(index: number): number;
@@ -133,7 +133,7 @@ function readPageBox(pdfium: Pdfium, page: number): Box | null {
   return right! > left! && top! > bottom! ? { left: left!, right: right!, bottom: bottom!, top: top! } : null;
 }
 
-function computeRotatedBox(pdfium: Pdfium, text: number, index: number, direction: TextDirection): Box {
+function computeRotatedBox(pdfium: Pdfium, text: number, index: number, direction: GlyphDirection): Box {
   const { scratch, wasmExports: api } = pdfium;
   const known = api.FPDFText_GetCharBox(text, index, scratch, scratch + 8, scratch + 16, scratch + 24);
   const [left = 0, right = 0, bottom = 0, top = 0] =

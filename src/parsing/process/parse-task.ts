@@ -3,7 +3,7 @@ import type { ParseLimits } from '../limits.ts';
 import type { ParseFailureData } from '../parse-failure.ts';
 
 /** Whether pages have images; `with-office`: if LibreOffice is available. */
-export type PageImages = 'always' | 'with-office' | 'never';
+export type PageImageAvailability = 'always' | 'with-office' | 'never';
 
 export interface ParsedDocument {
   /** Kind of the format, see formats/registry.ts. */
@@ -27,7 +27,7 @@ export interface ParsedDocument {
   readonly language: string | null;
   /** Complete sentences about omitted content. */
   readonly warnings: string[];
-  readonly pageImages: PageImages;
+  readonly pageImages: PageImageAvailability;
 }
 
 /** Information on a document, known after its last page. */
@@ -82,6 +82,6 @@ export function isFailedOutcome(
 }
 
 /** Whether pages have images on this host. `hasOffice`: LibreOffice is available. */
-export function hasPageImages(pageImages: PageImages, hasOffice: boolean): boolean {
+export function hasPageImages(pageImages: PageImageAvailability, hasOffice: boolean): boolean {
   return pageImages === 'always' || (pageImages === 'with-office' && hasOffice);
 }

@@ -10,19 +10,19 @@ export interface TextRange {
 }
 
 /** Ranges that are displayed as one line; `separator` replaces the line break before a range. */
-export type TextLine = readonly (TextRange & { readonly separator: '' | ' ' })[];
+export type DisplayLine = readonly (TextRange & { readonly separator: '' | ' ' })[];
 
 export interface ListItem {
   /** Marker as written, such as "3.". */
   readonly marker: TextRange;
   /** Nesting, from 0. */
   readonly depth: number;
-  readonly lines: readonly TextLine[];
+  readonly lines: readonly DisplayLine[];
 }
 
-export type TextBlock =
-  | { readonly kind: 'heading'; readonly level: number; readonly lines: readonly TextLine[] }
-  | { readonly kind: 'paragraph'; readonly lines: readonly TextLine[] }
+export type DisplayBlock =
+  | { readonly kind: 'heading'; readonly level: number; readonly lines: readonly DisplayLine[] }
+  | { readonly kind: 'paragraph'; readonly lines: readonly DisplayLine[] }
   | { readonly kind: 'list'; readonly items: readonly ListItem[] }
   | { readonly kind: 'table'; readonly hasHeader: boolean; readonly rows: readonly (readonly TextRange[])[] }
   | { readonly kind: 'code'; readonly range: TextRange };
@@ -42,9 +42,9 @@ const rulePattern = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})\s*$/;
 /** Lines of the metadata at the start of a Markdown file. */
 const frontMatterLinesMax = 64;
 
-export function parseTextBlocks(text: string, syntax: TextSyntax): TextBlock[] {
+export function parseTextBlocks(text: string, syntax: TextSyntax): DisplayBlock[] {
   const lines = splitLines(text);
-  const blocks: TextBlock[] = [];
+  const blocks: DisplayBlock[] = [];
   const sink: BlockSink = { blocks, syntax, hasFences: true };
   let next = syntax === 'markdown' ? readFrontMatter(lines, blocks) : 0;
   while (next < lines.length) {
@@ -56,7 +56,7 @@ export function parseTextBlocks(text: string, syntax: TextSyntax): TextBlock[] {
 }
 
 interface BlockSink {
-  readonly blocks: TextBlock[];
+  readonly blocks: DisplayBlock[];
   readonly syntax: TextSyntax;
   /** False once a fence has no end: searching the end of each of them would take quadratic time. */
   hasFences: boolean;
@@ -100,7 +100,7 @@ function rangeOf(lines: readonly Line[], first: number, end: number): TextRange 
   return { start: lines[first]!.start, end: lines[end - 1]!.end };
 }
 
-function readFrontMatter(lines: readonly Line[], blocks: TextBlock[]): number {
+function readFrontMatter(lines: readonly Line[], blocks: DisplayBlock[]): number {
   if (lines[0]?.text.trimEnd() !== '---') return 0;
   const end = lines.findIndex(({ text }, i) => i > 0 && text.trimEnd() === '---');
   if (end <= 1 || end > frontMatterLinesMax) return 0;
@@ -184,7 +184,7 @@ function readList(lines: readonly Line[], first: number, { blocks, syntax }: Blo
 }
 
 /** Splits the lines after a marker into those of the item and the number of those after it. */
-function takeItemLines(lines: readonly Line[], syntax: TextSyntax): [readonly TextLine[], number] {
+function takeItemLines(lines: readonly Line[], syntax: TextSyntax): [readonly DisplayLine[], number] {
   const measure = measureOf(lines);
   let count = 1;
   while (count < lines.length) {
@@ -224,9 +224,9 @@ function measureOf(lines: readonly Line[]): number {
   return Math.max(...lines.map(({ text }) => text.trim().length));
 }
 
-function joinLines(lines: readonly Line[], syntax: TextSyntax): TextLine[] {
+function joinLines(lines: readonly Line[], syntax: TextSyntax): DisplayLine[] {
   const measure = measureOf(lines);
-  const joined: TextLine[] = [];
+  const joined: DisplayLine[] = [];
   for (const [i, line] of lines.entries()) {
     const before = lines[i - 1];
     const range = trimRange(line.text, { start: 0, end: line.text.length }, line.start);

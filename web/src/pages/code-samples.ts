@@ -1,4 +1,4 @@
-import type { SearchRequest } from './search-query.ts';
+import type { SearchRequestBody } from './search-query.ts';
 import type { ResultKind } from './search-settings.ts';
 
 /**
@@ -12,7 +12,7 @@ export type SampleLanguage = (typeof sampleLanguages)[number];
 interface SampleCall {
   readonly kind: ResultKind;
   /** Request body without `explain`. */
-  readonly request: SearchRequest;
+  readonly request: SearchRequestBody;
   /** Base URL including `/v1`. */
   readonly baseUrl: string;
 }
@@ -29,7 +29,7 @@ export function renderSample(language: SampleLanguage, { kind, request, baseUrl 
   }
 }
 
-function renderCurl(url: string, request: SearchRequest): string {
+function renderCurl(url: string, request: SearchRequestBody): string {
   const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
   return [
     `curl -s ${url} \\`,
@@ -39,7 +39,7 @@ function renderCurl(url: string, request: SearchRequest): string {
   ].join('\n');
 }
 
-function renderNode(url: string, request: SearchRequest): string {
+function renderNode(url: string, request: SearchRequestBody): string {
   return [
     `const response = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
@@ -54,7 +54,7 @@ function renderNode(url: string, request: SearchRequest): string {
   ].join('\n');
 }
 
-function renderPython(url: string, request: SearchRequest): string {
+function renderPython(url: string, request: SearchRequestBody): string {
   return [
     'import json, os, urllib.request',
     '',

@@ -1,8 +1,8 @@
 import { formatCount, formatDuration } from '../format/numbers.ts';
-import type { SearchReply } from './search-query.ts';
+import type { SearchReplyBody } from './search-query.ts';
 
 /** Time of a query by step, as a bar with a legend, and the work of each shard. */
-export function LatencyBreakdown({ found }: { readonly found: SearchReply }) {
+export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody }) {
   const { explanation, ms } = found;
   if (explanation === undefined) return null;
   const { embed, search, rerank, read } = explanation.ms;

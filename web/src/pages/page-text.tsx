@@ -1,8 +1,8 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import {
+  type DisplayBlock,
+  type DisplayLine,
   parseTextBlocks,
-  type TextBlock,
-  type TextLine,
   type TextRange,
   type TextSyntax,
 } from '../format/text-blocks.ts';
@@ -36,7 +36,7 @@ interface Source {
 }
 
 interface BlockProps {
-  readonly block: TextBlock;
+  readonly block: DisplayBlock;
   readonly source: Source;
 }
 
@@ -72,7 +72,7 @@ function Block({ block, source }: BlockProps): JSX.Element {
 }
 
 interface TextTableProps {
-  readonly block: Extract<TextBlock, { kind: 'table' }>;
+  readonly block: Extract<DisplayBlock, { kind: 'table' }>;
   readonly source: Source;
 }
 
@@ -106,7 +106,7 @@ function TextTable({ block: { rows, hasHeader }, source }: TextTableProps) {
   );
 }
 
-function renderLines(lines: readonly TextLine[], source: Source): ComponentChildren {
+function renderLines(lines: readonly DisplayLine[], source: Source): ComponentChildren {
   return lines.map((line, i) => (
     <Fragment key={i}>
       {i > 0 && <br />}
@@ -116,7 +116,7 @@ function renderLines(lines: readonly TextLine[], source: Source): ComponentChild
 }
 
 /** Renders ranges of the text, with the passage in `mark` elements. */
-function renderPieces(line: TextLine, { text, passage, isMarkdown }: Source): ComponentChildren {
+function renderPieces(line: DisplayLine, { text, passage, isMarkdown }: Source): ComponentChildren {
   const parts: { text: string; isMarked: boolean; isCode: boolean; isStrong: boolean }[] = [];
   for (const { start, end, separator } of line) {
     const last = parts.at(-1);

@@ -1,7 +1,7 @@
 import { findBestSentence } from '../../../src/core/excerpt.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { countCodePoints, type Passage } from './passage.ts';
-import type { SearchReply } from './search-query.ts';
+import type { SearchReplyBody } from './search-query.ts';
 
 /** A result of any kind, as the lists show it. */
 export interface ResultItem {
@@ -25,7 +25,7 @@ export interface ResultItem {
   readonly explain: wire.ResultExplanation | undefined;
 }
 
-export function toResultItems(found: SearchReply): readonly ResultItem[] {
+export function toResultItems(found: SearchReplyBody): readonly ResultItem[] {
   switch (found.kind) {
     case 'snippets':
       return found.results.map(fromSnippet);

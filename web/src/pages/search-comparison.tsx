@@ -3,13 +3,13 @@ import { documentUrl } from '../page-urls.ts';
 import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
 import { type ResultItem, toResultItems } from './result-items.ts';
-import { noReranker, type SearchReply } from './search-query.ts';
+import { noReranker, type SearchReplyBody } from './search-query.ts';
 
 /** Results shown per search. */
 const shownMax = 50;
 
 /** Two lists of results side by side, with the change of each rank. */
-export function SearchComparison({ first, second }: Record<'first' | 'second', SearchReply>) {
+export function SearchComparison({ first, second }: Record<'first' | 'second', SearchReplyBody>) {
   const [firstItems, secondItems] = [toResultItems(first), toResultItems(second)];
   return (
     <div class="comparison">
@@ -21,7 +21,7 @@ export function SearchComparison({ first, second }: Record<'first' | 'second', S
 
 interface ComparedListProps {
   readonly name: string;
-  readonly reply: SearchReply;
+  readonly reply: SearchReplyBody;
   readonly items: readonly ResultItem[];
   readonly others: readonly ResultItem[];
 }
@@ -62,7 +62,7 @@ function ComparedList({ name, reply, items, others }: ComparedListProps) {
   );
 }
 
-function describeSettings({ kind, settings: { reranker, latency, isPrecise } }: SearchReply): string {
+function describeSettings({ kind, settings: { reranker, latency, isPrecise } }: SearchReplyBody): string {
   const rerankerName =
     reranker === noReranker ? 'no reranker' : reranker === '' ? 'default reranking' : reranker;
   return [

@@ -33,11 +33,11 @@ export function findFilterError(filter: string): string | null {
   }
 }
 
-export type SearchRequest = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
+export type SearchRequestBody = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
   Readonly<Record<string, unknown>>;
 
 /** Builds the request body. Fields with default values are omitted. */
-export function buildRequest(collection: string, input: SearchQuery): SearchRequest {
+export function buildRequest(collection: string, input: SearchQuery): SearchRequestBody {
   const { kind, query, k, filter, reranker, latency, isPrecise } = input;
   return {
     collection_name: collection,
@@ -64,7 +64,7 @@ interface SearchReplyBase {
   readonly settings: ComparedSettings;
 }
 
-export type SearchReply = SearchReplyBase &
+export type SearchReplyBody = SearchReplyBase &
   (
     | { readonly kind: 'snippets'; readonly results: readonly wire.SnippetResponse[] }
     | { readonly kind: 'pages'; readonly results: readonly wire.PageRetrievalResponse[] }
@@ -73,8 +73,8 @@ export type SearchReply = SearchReplyBase &
 
 /** The reply, and the one of the second search if two are compared. */
 export interface SearchReplies {
-  readonly first: SearchReply;
-  readonly second: SearchReply | null;
+  readonly first: SearchReplyBody;
+  readonly second: SearchReplyBody | null;
 }
 
 const lastReplies = signal<SearchReplies | null>(null);
@@ -97,7 +97,7 @@ export async function runQuery(collection: string): Promise<void> {
   lastReplies.value = { first, second };
 }
 
-async function runOnce(collection: string, input: SearchQuery): Promise<SearchReply> {
+async function runOnce(collection: string, input: SearchQuery): Promise<SearchReplyBody> {
   const request = { ...buildRequest(collection, input), explain: true };
   const scope = { organizationId: organizationId(), collection };
   const { reranker, latency, isPrecise } = input;
@@ -108,12 +108,12 @@ async function runOnce(collection: string, input: SearchQuery): Promise<SearchRe
   return { ...found, ...scope, settings, number: replyCount, ms: now() - startedAt };
 }
 
-type WithoutCallFields<Each> = Each extends SearchReply
+type WithoutCallFields<Each> = Each extends SearchReplyBody
   ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'settings' | 'ms'>
   : never;
-type SearchReplyContent = WithoutCallFields<SearchReply>;
+type SearchReplyContent = WithoutCallFields<SearchReplyBody>;
 
-async function fetchResults(kind: ResultKind, request: SearchRequest): Promise<SearchReplyContent> {
+async function fetchResults(kind: ResultKind, request: SearchRequestBody): Promise<SearchReplyContent> {
   switch (kind) {
     case 'snippets': {
       const { results, warnings = [], explain } = await topSnippets(request as wire.TopSnippetsRequest);

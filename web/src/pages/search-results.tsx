@@ -10,7 +10,7 @@ import { PageThumbnail } from './page-thumbnail.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
 import { type ResultItem, toResultItems } from './result-items.ts';
 import { SearchComparison } from './search-comparison.tsx';
-import type { SearchReplies, SearchReply } from './search-query.ts';
+import type { SearchReplies, SearchReplyBody } from './search-query.ts';
 
 /** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
@@ -61,7 +61,7 @@ export function SearchResults({ found: replies, isStale }: SearchResultsProps) {
 }
 
 /** Every query has nearest texts, also one without an answer in the collection. */
-function MatchNote({ found }: { readonly found: SearchReply }) {
+function MatchNote({ found }: { readonly found: SearchReplyBody }) {
   if (found.explanation?.good_match === false)
     return (
       <p class="note">
@@ -77,7 +77,7 @@ function matchesWord({ explain }: { readonly explain?: wire.ResultExplanation })
   return explain === undefined || explain.lexical.terms.length > 0;
 }
 
-function Summary({ found }: { readonly found: SearchReply }) {
+function Summary({ found }: { readonly found: SearchReplyBody }) {
   const timings = found.explanation?.ms;
   const server =
     timings === undefined ? null : timings.embed + timings.search + timings.rerank + timings.read;
@@ -99,7 +99,7 @@ function Summary({ found }: { readonly found: SearchReply }) {
 }
 
 /** Rendering two thousand results at once would make the page slow, so they are shown in steps. */
-function Results({ found }: { readonly found: SearchReply }) {
+function Results({ found }: { readonly found: SearchReplyBody }) {
   const [shownCount, setShownCount] = useState(pageSize);
   const left = found.results.length - shownCount;
   return (
@@ -118,7 +118,7 @@ function Results({ found }: { readonly found: SearchReply }) {
   );
 }
 
-function ResultItems({ found, max }: { readonly found: SearchReply; readonly max: number }) {
+function ResultItems({ found, max }: { readonly found: SearchReplyBody; readonly max: number }) {
   const highest = maxLexicalScore(found.results);
   return toResultItems(found)
     .slice(0, max)
