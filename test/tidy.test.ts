@@ -259,6 +259,17 @@ t.test('no two exported types have the same name', async (t) => {
   );
 });
 
+t.test('no object literal is spread into another, which only packs lines', async (t) => {
+  const violations: string[] = [];
+  for (const file of sources) {
+    visit(file.tree, (node) => {
+      if (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression))
+        violations.push(`${file.path}:${lineOf(file, node.getStart())}`);
+    });
+  }
+  clean(t, violations);
+});
+
 t.test('file names are kebab-case, and snake_case in C++', async (t) => {
   const wrong = [
     ...sources

@@ -43,7 +43,12 @@ export interface AccountsOutput {
 }
 
 const emptyOutput: AccountsOutput = {
-  ...{ secrets: [], startMs: 0, residentBytes: 0, cachedUs: 0, lookedUpUs: 0, countedUs: 0 },
+  secrets: [],
+  startMs: 0,
+  residentBytes: 0,
+  cachedUs: 0,
+  lookedUpUs: 0,
+  countedUs: 0,
 };
 /** Not read: the case checks no limits. */
 const tiers = {} as Tiers;

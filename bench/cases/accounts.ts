@@ -42,7 +42,11 @@ async function measure(root: string, context: BenchContext): Promise<AccountsMea
   const run = (step: AccountsInput['step'], folder: string, secrets: readonly string[] = []) => {
     const { seconds } = options;
     const input: AccountsInput = {
-      ...{ step, keys, keysPerOrganization, seconds, secrets },
+      step,
+      keys,
+      keysPerOrganization,
+      seconds,
+      secrets,
       folder: join(root, folder),
     };
     return runTask<AccountsOutput>(new URL('./accounts-task.js', import.meta.url), input, context);
@@ -98,7 +102,10 @@ function findingsOf(
         columns: [
           { key: 'name', heading: 'call', unit: null, digits: 0 },
           ...(['median', 'least', 'most'] as const).map((key) => ({
-            ...{ key, heading: key, unit: 'us', digits: 2 },
+            key,
+            heading: key,
+            unit: 'us',
+            digits: 2,
           })),
         ],
         rows: costs.map(({ name, values }) => ({ name, ...spreadOf(values) })),

@@ -37,7 +37,9 @@ export const boundaryCase: BenchCase = {
               ? []
               : [
                   {
-                    ...{ what: `${name}: CPU [us]`, reached: spreadOf(cpuUs)?.median ?? null, most },
+                    what: `${name}: CPU [us]`,
+                    reached: spreadOf(cpuUs)?.median ?? null,
+                    most,
                     unmetConditions: listUnmetConditions([isMeasuredLongEnough(options, 1)]),
                   },
                 ],
@@ -49,7 +51,10 @@ export const boundaryCase: BenchCase = {
           columns: [
             { key: 'name', heading: 'call', unit: null, digits: 0 },
             ...(['median', 'least', 'most'] as const).map((key) => ({
-              ...{ key, heading: key, unit: 'us', digits: 2 },
+              key,
+              heading: key,
+              unit: 'us',
+              digits: 2,
             })),
           ],
           rows: ways.map(({ name, cpuUs }) => ({ name, ...spreadOf(cpuUs) })),

@@ -265,7 +265,10 @@ class DocumentFeeder {
 type Rounds = ReadonlyMap<Mode, readonly Round[]>;
 
 const column = (key: string, heading: string, unit: string | null, digits: number) => ({
-  ...{ key, heading, unit, digits },
+  key,
+  heading,
+  unit,
+  digits,
 });
 const p99 = ({ p99Ms }: Round) => p99Ms;
 

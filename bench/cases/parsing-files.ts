@@ -40,7 +40,10 @@ export async function listDocumentFiles(folder: string): Promise<DocumentFile[]>
     const file = join(folder, name);
     const expected = row.expected ? await readFile(join(folder, row.expected), 'utf8') : null;
     files.push({
-      ...{ name, file, bytes: (await stat(file)).size, kind: row.kind ?? '' },
+      name,
+      file,
+      bytes: (await stat(file)).size,
+      kind: row.kind ?? '',
       type: row.type ? row.type : extname(name).slice(1).toLowerCase(),
       wanted: expectedOutcomes[row.kind ?? ''] ?? 'unknown',
       expected,

@@ -172,7 +172,12 @@ function formatRow(type: string, files: readonly FileParseResult[]): ReportRow {
   };
   const [[words, pairs], [otherWords, otherPairs]] = [means('expected'), means('poppler')];
   return {
-    ...{ type, files: files.length, words, pairs, otherWords, otherPairs },
+    type,
+    files: files.length,
+    words,
+    pairs,
+    otherWords,
+    otherPairs,
     text: files.filter(({ outcome }) => outcome === 'text').length,
     refused: files.filter(({ outcome }) => outcome !== 'text' && outcome !== 'no text').length,
     unwanted: files.filter(({ asWanted }) => asWanted === false).length,
@@ -200,8 +205,12 @@ function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
       textColumn('said', 'said'),
     ],
     rows: timeouts.map((one) => ({
-      ...{ what: one.what, attempts: one.attempts, said: one.said },
-      ...{ limit: one.msMax / 1_000, seconds: one.ms / 1_000, beyond: overrunMs(one) / 1_000 },
+      what: one.what,
+      attempts: one.attempts,
+      said: one.said,
+      limit: one.msMax / 1_000,
+      seconds: one.ms / 1_000,
+      beyond: overrunMs(one) / 1_000,
     })),
   };
 }
@@ -224,14 +233,21 @@ function fileTable(files: readonly FileParseResult[]): ReportTable {
     ],
     rows: files.map(
       ({ name, kind, outcome, asWanted, pages, ocrPages, characters, cpuMs, expected, poppler, reason }) => ({
-        ...{ name, kind, outcome, pages, ocrPages, characters, cpu: cpuMs, reason },
+        name,
+        kind,
+        outcome,
+        pages,
+        ocrPages,
+        characters,
+        cpu: cpuMs,
+        reason,
         verdict: asWanted === null ? '' : asWanted ? 'yes' : 'NO',
-        ...{ words: expected?.words ?? null, pairs: expected?.pairs ?? null },
-        ...{
-          otherWords: poppler?.words ?? null,
-          otherPairs: poppler?.pairs ?? null,
-          other: poppler?.cpuMs ?? null,
-        },
+        words: expected?.words ?? null,
+        pairs: expected?.pairs ?? null,
+
+        otherWords: poppler?.words ?? null,
+        otherPairs: poppler?.pairs ?? null,
+        other: poppler?.cpuMs ?? null,
       }),
     ),
   };

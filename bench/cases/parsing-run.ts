@@ -66,7 +66,9 @@ export class ParsingRun {
       },
     };
     this.#pool = new Pool({
-      ...{ name: 'parse', threads: 1, queueTasksMax: 4 },
+      name: 'parse',
+      threads: 1,
+      queueTasksMax: 4,
       onMessage: (message) => {
         if (!handleToolCall(toolServer, message)) this.#processes.handleMessage(message);
       },
@@ -80,8 +82,14 @@ export class ParsingRun {
   static async open(folder: string, office = true): Promise<ParsingRun> {
     const tools = await openToolEnvironment({
       // CPU time and memory are measured of direct children; a sandbox would add a process in between.
-      ...{ installedTools: findOptionalTools(), isolation: 'off', dataFolder: folder },
-      ...{ ocrEngine: 'auto', ocrLanguages: 'eng', ocrDataFolder: null, office, runningMax: 1 },
+      installedTools: findOptionalTools(),
+      isolation: 'off',
+      dataFolder: folder,
+      ocrEngine: 'auto',
+      ocrLanguages: 'eng',
+      ocrDataFolder: null,
+      office,
+      runningMax: 1,
       folder: join(folder, 'tools'),
       // No cache: a conversion is not reused by other documents.
       converted: {
@@ -132,7 +140,10 @@ export class ParsingRun {
     const outcome = failure?.code ?? (/[\p{L}\p{N}]/u.test(text) ? 'text' : 'no text');
     return {
       ...documentFacts,
-      ...{ outcome, pages: pages.length, cpuMs, ms },
+      outcome,
+      pages: pages.length,
+      cpuMs,
+      ms,
       ocrPages: Math.min(pages.length, this.#recognizedImages - recognizedBefore),
       reason: failure?.message ?? (isFailedOutcome(result) ? '' : result.warnings.join(' ')),
       asWanted: isAsExpected(document, outcome),

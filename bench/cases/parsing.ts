@@ -49,7 +49,10 @@ export const parsingCase: BenchCase = {
       const speeds = await measureSpeeds({ run, withoutOffice }, generatedFiles, generatedFolder, context);
       const files = await parseFiles(run, context.options.dir ?? generatedFolder, context);
       const found: ParsingMeasurement = {
-        ...{ files, speeds, peakBytes: run.peakBytes, options: context.options },
+        files,
+        speeds,
+        peakBytes: run.peakBytes,
+        options: context.options,
         imageMs: await measureImages(run, context.options.dir ?? generatedFolder, files, context),
         tools: run.toolNames(),
         timeouts: await measureTimeouts(join(folder, 'timeouts'), context.options.size === 'smoke'),

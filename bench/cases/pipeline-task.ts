@@ -99,7 +99,10 @@ export default async function pipeline(
     const texts = await (input.judged === null ? generatedTexts(seed) : judgedTexts(input.judged));
     const configurations = (await createSteps(texts, folder)).flatMap((step) =>
       (step.pool === null ? [1] : counts).map((threads) => ({
-        ...{ step, threads, mbPerSecond: [] as number[], mbPerCpuSecond: [] as (number | null)[] },
+        step,
+        threads,
+        mbPerSecond: [] as number[],
+        mbPerCpuSecond: [] as (number | null)[],
         pool: poolOf(step.pool, threads),
       })),
     );
@@ -116,7 +119,10 @@ export default async function pipeline(
       configuration.mbPerCpuSecond.push(cpu);
     }
     const answers = (await createLatencySteps(texts, (name) => poolOf(name, 1) ?? noPool)).map((answer) => ({
-      ...{ answer, p50: [] as number[], p95: [] as number[], cpu: [] as number[] },
+      answer,
+      p50: [] as number[],
+      p95: [] as number[],
+      cpu: [] as number[],
     }));
     for (const { answer } of answers) await measureLatency(answer, seconds / 4);
     const latencySteps = interleave(answers, rounds, seed);
@@ -129,7 +135,9 @@ export default async function pipeline(
     }
     return {
       steps: configurations.map(({ step: { name, mbPerCpuSecondLeast = null }, pool: _, ...values }) => ({
-        ...{ name, mbPerCpuSecondLeast, ...values },
+        name,
+        mbPerCpuSecondLeast,
+        ...values,
       })),
       answers: answers.map(({ answer: { name }, ...values }) => ({ name, ...values })),
     };
@@ -256,11 +264,17 @@ async function createSteps(
   await writeFile(join(folder, 'text'), text);
   await writeFile(join(folder, 'html'), html);
   const parse = (kind: string): Step => ({
-    ...{ name: `parse (${kind})`, pool: 'parse', textBytes },
+    name: `parse (${kind})`,
+    pool: 'parse',
+    textBytes,
     run: (pool) => callParser(pool, { kind: 'parse', file: join(folder, kind), path: `page.${kind}` }),
   });
   const chunkTask: ChunkTask = {
-    ...{ pages: [text], unordered: false, title: null, path: 'a.txt', language: 'en' },
+    pages: [text],
+    unordered: false,
+    title: null,
+    path: 'a.txt',
+    language: 'en',
     model: defaultEmbeddingModel,
     cancelFlag: null,
   };
@@ -276,12 +290,16 @@ async function createSteps(
       run: (pool) => pool.run({ tasks: [chunkTask] } satisfies ChunkBatch),
     },
     {
-      ...{ name: 'tokenize (calling thread)', pool: null, textBytes: bytesOf(embedded) },
+      name: 'tokenize (calling thread)',
+      pool: null,
+      textBytes: bytesOf(embedded),
       mbPerCpuSecondLeast: 40,
       run: async () => tokenizer.encodeAll(embedded),
     },
     {
-      ...{ name: 'tokenize and embed', pool: 'embed', textBytes: bytesOf(embedded) },
+      name: 'tokenize and embed',
+      pool: 'embed',
+      textBytes: bytesOf(embedded),
       run: (pool) => pool.run(embedTask),
     },
     {

@@ -98,7 +98,9 @@ function throughputTable(steps: PipelineOutput['steps']): ReportTable {
       { key: 'cpu', heading: 'per second of CPU', unit: 'MB', digits: 2 },
     ],
     rows: steps.map(({ name, threads, mbPerSecond, mbPerCpuSecond }) => ({
-      ...{ name, threads, ...spreadOf(mbPerSecond) },
+      name,
+      threads,
+      ...spreadOf(mbPerSecond),
       cpu: spreadOf(mbPerCpuSecond)?.median ?? null,
     })),
   };
@@ -115,7 +117,10 @@ function latencyTable(answers: PipelineOutput['answers']): ReportTable {
       { key: 'cpu', heading: 'CPU', unit: 'µs', digits: 1 },
     ],
     rows: answers.map(({ name, p50, p95, cpu }) => ({
-      ...{ name, p50: median(p50), p95: median(p95), cpu: median(cpu) },
+      name,
+      p50: median(p50),
+      p95: median(p95),
+      cpu: median(cpu),
     })),
   };
 }

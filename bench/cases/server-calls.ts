@@ -6,7 +6,10 @@ import type { ReportColumn, ReportRow, ReportTable } from '../report/findings.ts
 /** Tables of the case "server" by call: the ceiling of HTTP, and where the time of a query goes. */
 
 const column = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
-  ...{ key, heading, unit, digits },
+  key,
+  heading,
+  unit,
+  digits,
 });
 const callColumns = [column('http', 'HTTP', null, 0), column('call', 'call', null, 0)];
 const echoKinds = ['uws', 'node'] as const;
@@ -67,9 +70,12 @@ function ceilingTable({ configurations, echoes, calls, answeredBy }: SearchMeasu
         return { [`${kind}Rate`]: rateOf(echo), [`${kind}Cpu`]: echo?.joined.serverCpuUs ?? null };
       });
       return {
-        ...{ http: answeredBy[http] ?? http, call: call.name, connections },
+        http: answeredBy[http] ?? http,
+        call: call.name,
+        connections,
         replyBytes: facts?.replyBytes ?? null,
-        ...{ rate: rateOf(measured), cpu: measured.joined.serverCpuUs },
+        rate: rateOf(measured),
+        cpu: measured.joined.serverCpuUs,
         ratio: ratioTo(measured, echoOf(answeredBy[http])),
         ...Object.assign({}, ...byKind),
       };
@@ -105,7 +111,8 @@ function stageTimeTable({ calls, answeredBy }: SearchMeasurement): ReportTable {
     title: 'Stages of a query, one at a time',
     columns: [...callColumns, ...stageTimeColumns],
     rows: calls.map(({ call, http, stageTimes }) => ({
-      ...{ http: answeredBy[http] ?? http, call: call.name },
+      http: answeredBy[http] ?? http,
+      call: call.name,
       ...stageTimes,
     })),
   };
@@ -130,8 +137,9 @@ function profileTable({ calls, configurations, answeredBy }: SearchMeasurement):
         .toSorted((a, b) => b.configuration.connections - a.configuration.connections)[0];
       return [
         {
-          ...{ http: answeredBy[http] ?? http, call: call.name },
-          ...{ cpu: busiest?.joined.serverCpuUs ?? null },
+          http: answeredBy[http] ?? http,
+          call: call.name,
+          cpu: busiest?.joined.serverCpuUs ?? null,
           ...Object.fromEntries(profileStages.map((stage) => [stage, percentOf(stage)])),
           others: main === null ? null : 100 * (1 - main),
         },

@@ -59,7 +59,11 @@ function configurationsOf({ options }: BenchContext, client: 'own' | 'wrk'): Sea
   const collection = { name: 'server', shards: shards[0] ?? 1, documents: size };
   const closedLoops = connections.flatMap((connectionCount) =>
     (calls ?? [snippetsCall]).map((call) => ({
-      ...{ collection, client, call, connections: connectionCount, ratePerSecond: null },
+      collection,
+      client,
+      call,
+      connections: connectionCount,
+      ratePerSecond: null,
       // Names of runs without --calls are those of older reports.
       load: `${calls === null ? 'closed loop' : call.name}, ${connectionCount} connections`,
     })),
@@ -67,21 +71,28 @@ function configurationsOf({ options }: BenchContext, client: 'own' | 'wrk'): Sea
   // A rate that suits one call is far from another's maximum.
   const openLoops = (calls === null ? connections : []).flatMap((connectionCount) =>
     rates.map((ratePerSecond) => ({
-      ...{ collection, client: 'own' as const, call: snippetsCall },
-      ...{ connections: connectionCount, ratePerSecond },
+      collection,
+      client: 'own' as const,
+      call: snippetsCall,
+      connections: connectionCount,
+      ratePerSecond,
       load: `${ratePerSecond} requests/s, ${connectionCount} connections`,
     })),
   );
   return [
     ...kinds.flatMap((http) =>
       [...closedLoops, ...openLoops].map(({ load, ...rest }) => ({
-        ...{ name: `${http}: ${load}`, http, subject: 'quarry' as const },
+        name: `${http}: ${load}`,
+        http,
+        subject: 'quarry' as const,
         ...rest,
       })),
     ),
     ...(['uws', 'node'] as const).flatMap((http) =>
       closedLoops.map(({ load, ...rest }) => ({
-        ...{ name: `echo on ${http}: ${load}`, http, subject: 'echo' as const },
+        name: `echo on ${http}: ${load}`,
+        http,
+        subject: 'echo' as const,
         ...rest,
       })),
     ),

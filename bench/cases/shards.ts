@@ -61,7 +61,9 @@ function configurationsOf({ options }: BenchContext): SearchConfiguration[] {
       connections.flatMap((connectionCount) =>
         (rates.length === 0 ? [null] : rates).map((ratePerSecond) => ({
           name: `${size} documents, ${count} shards, ${connectionCount} connections${ratePerSecond === null ? '' : `, ${ratePerSecond}/s`}`,
-          ...{ http, subject: 'quarry' as const, call: snippetsCall },
+          http,
+          subject: 'quarry' as const,
+          call: snippetsCall,
           collection: { name: `documents-${size}-shards-${count}`, shards: count, documents: size },
           connections: connectionCount,
           ratePerSecond,
@@ -255,7 +257,10 @@ function seriesOf({ shortName, members }: Group, of: (figures: LoadFigures) => n
 function chartsOf(groups: readonly Group[], options: BenchOptions): Chart[] {
   const x = shardsAxis(options);
   const chart = (title: string, label: string, of: (figures: LoadFigures) => number | null): Chart => ({
-    ...{ kind: 'lines', title, x, y: { label, scale: 'linear' } },
+    kind: 'lines',
+    title,
+    x,
+    y: { label, scale: 'linear' },
     series: groups.map((group) => seriesOf(group, of)),
   });
   const quantiles = [

@@ -240,7 +240,10 @@ function indexTable({ vectors, dimensions, readyMs }: IndexStartTimes): ReportTa
       { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
       { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
       ...(['median', 'least', 'most'] as const).map((key) => ({
-        ...{ key, heading: `first reply, ${key}`, unit: 'ms', digits: 0 },
+        key,
+        heading: `first reply, ${key}`,
+        unit: 'ms',
+        digits: 0,
       })),
     ],
     rows: [{ vectors, dimensions, ...spreadOf(readyMs) }],

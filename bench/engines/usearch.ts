@@ -85,7 +85,10 @@ class UsearchEngine implements VectorEngine {
   #open(ef: number, load: boolean): UsearchIndex {
     const { Index } = requirePeer('usearch') as Usearch;
     const index = new Index({
-      ...{ dimensions: this.#dimensions, metric: 'ip', quantization: 'f32', multi: false },
+      dimensions: this.#dimensions,
+      metric: 'ip',
+      quantization: 'f32',
+      multi: false,
       connectivity: graphParameters.connections,
       expansion_add: graphParameters.efConstruction,
       expansion_search: ef,

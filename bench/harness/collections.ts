@@ -95,7 +95,9 @@ export async function addPortion(
 ): Promise<IngestFigures> {
   const all = Array.from({ length: count }, (_, i) => corpus.document(first + i));
   const documents = all.map(({ path, text }, i) => ({
-    ...{ path, content: { type: 'text', text }, overwrite: true },
+    path,
+    content: { type: 'text', text },
+    overwrite: true,
     ...(hasGroups ? { metadata: documentGroup(first + i) } : {}),
   }));
   const batches: (typeof documents)[] = [];

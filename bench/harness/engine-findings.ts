@@ -51,7 +51,10 @@ export function toEngineFindings(measurement: EngineMeasurement, options: BenchO
 
 const textColumn = (key: string, heading: string): ReportColumn => ({ key, heading, unit: null, digits: 0 });
 const numberColumn = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
-  ...{ key, heading, unit, digits },
+  key,
+  heading,
+  unit,
+  digits,
 });
 
 /** `target`: a recall with the suffix of the number of results. Empty if no engine has a curve. */
@@ -212,7 +215,9 @@ function partsTables(engines: readonly MeasuredEngine[], rows: number): ReportTa
 
 function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
   const bars = (title: string, yLabel: string, value: (engine: MeasuredEngine) => number | null): Chart => ({
-    ...{ kind: 'bars', title, yLabel },
+    kind: 'bars',
+    title,
+    yLabel,
     bars: engines.map((engine) => ({ name: engine.name, value: value(engine) })),
   });
   const charts: Chart[] = [

@@ -148,7 +148,11 @@ function measuredEngines({ running, rounds, finished }: EngineState): MeasuredEn
       const { kind, opened, built, curve } = engine;
       const modes = [...(rounds.get(engine) ?? [])].map(([mode, figures]) => ({ ...mode, rounds: figures }));
       return {
-        ...{ name: kind.name, version: opened.version, synchronous: kind.synchronous, built, curve },
+        name: kind.name,
+        version: opened.version,
+        synchronous: kind.synchronous,
+        built,
+        curve,
         modes: modes.filter((mode) => mode.rounds.length > 0),
         ...(finished.get(engine) ?? { churned: null, saved: null, loaded: null }),
       };
@@ -261,7 +265,12 @@ async function measureRounds({ running, rounds }: EngineState, context: BenchCon
     const { ef, filter, inFlight, isReplacing, count } = mode;
     const measured = await runUnlessFailed(engine, context, () =>
       engine.process.call('measure', {
-        ...{ ef, filter, inFlight, isReplacing, searchesMin, count },
+        ef,
+        filter,
+        inFlight,
+        isReplacing,
+        searchesMin,
+        count,
         ms: options.seconds * 1_000,
       }),
     );

@@ -12,7 +12,10 @@ import { ratioOf, spreadOf } from './statistics.ts';
 const ceilingShareMax = 0.7;
 
 const column = (key: string, heading: string, unit: string | null, digits: number): ReportColumn => ({
-  ...{ key, heading, unit, digits },
+  key,
+  heading,
+  unit,
+  digits,
 });
 
 export const loadColumns: readonly ReportColumn[] = [

@@ -118,7 +118,11 @@ export async function measureSearches(
     const calls = await measureCalls(available, prepared, context);
     const { filled, agreement, strategies, replyBytes } = prepared;
     return {
-      ...{ calls, source, filled, agreement, strategies },
+      calls,
+      source,
+      filled,
+      agreement,
+      strategies,
       ceiling: rounds.ceiling,
       complete: rounds.complete && calls.every(({ stageTimes }) => stageTimes !== null),
       configurations: rounds.measured.filter(({ configuration }) => configuration.subject === 'quarry'),

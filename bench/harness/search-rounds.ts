@@ -210,7 +210,11 @@ class Runner {
     const { pid, port, key, operation } = serverOf(configuration, this.#prepared);
     assert(configuration.ratePerSecond === null, 'wrk runs a closed loop only');
     return runWrk({
-      ...{ port, key, serverPid: pid, operation, connections },
+      port,
+      key,
+      serverPid: pid,
+      operation,
+      connections,
       bodies: requestBodies({ collection: collection.name, call }, this.#prepared.corpus, options),
       warmUpSeconds: options.warmUpSeconds,
       seconds: options.seconds,

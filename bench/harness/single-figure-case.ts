@@ -34,7 +34,10 @@ export function singleFigureCase({
         values.push(await measure(options));
       }
       const columns = (['median', 'least', 'most'] as const).map((key) => ({
-        ...{ key, heading: key, unit, digits: 2 },
+        key,
+        heading: key,
+        unit,
+        digits: 2,
       }));
       return {
         title: `${named.name}: ${named.summary}`,

@@ -35,12 +35,10 @@ const tokenizer = {
   post_processor: null,
   decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
   model: {
-    ...{
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-    },
+    type: 'WordPiece',
+    unk_token: '[UNK]',
+    continuing_subword_prefix: '##',
+    max_input_chars_per_word: 100,
     vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
   },
 };
@@ -80,7 +78,9 @@ function buildGraph(steps: number): Uint8Array {
       { operator: 'Mul', inputs: ['matrix', 'most'], outputs: ['p0'] },
       ...multiplications,
       {
-        ...{ operator: 'ReduceMean', inputs: [`p${steps}`], outputs: ['mean'] },
+        operator: 'ReduceMean',
+        inputs: [`p${steps}`],
+        outputs: ['mean'],
         attributes: { axes: [1, 2], keepdims: 1 },
       },
       { operator: 'Mul', inputs: ['mean', 'nothing'], outputs: ['zero'] },

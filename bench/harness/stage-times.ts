@@ -55,7 +55,10 @@ export async function measureStageTimes(
   const total = known ? ((after.sum - before.sum) * 1_000) / (after.count - before.count) : null;
   const { embed, shards, search, rerank, read } = sums;
   return {
-    ...{ embed, shards, rerank, read },
+    embed,
+    shards,
+    rerank,
+    read,
     analysisAndFusion: Math.max(0, search - shards),
     rest: total === null ? null : Math.max(0, total - embed - search - rerank - read),
   };

@@ -55,7 +55,9 @@ function rowOf(target: PerformanceTarget, digits: number): ReportRow {
   const { what, reached, least, most } = target;
   if (least === undefined && most === undefined) return { what, reached, wanted: '', verdict: '' };
   return {
-    ...{ what, reached, reachedDigits: digitsOf(target, digits) },
+    what,
+    reached,
+    reachedDigits: digitsOf(target, digits),
     wanted: least === undefined ? `<= ${roundBound(most ?? 0)}` : `>= ${roundBound(least)}`,
     verdict: verdictOf(target),
   };

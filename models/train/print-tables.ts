@@ -142,7 +142,8 @@ async function main(): Promise<void> {
   for (const measure of ['ndcg', 'recall'] as const) {
     const ways = Object.values(columns[measure]);
     const rows = sets.map(({ name, questions }) => ({
-      ...{ name, questions },
+      name,
+      questions,
       values: ways.map((way) => {
         const found = qualities.get(name)!.get(way);
         if (found === undefined) throw new Error(`${file} has no "${way}": was it made with --compare?`);

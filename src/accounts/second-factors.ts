@@ -212,7 +212,9 @@ export class SecondFactors {
     this.#codeAttempts.consume(userId);
     const timestamp = this.#options.clock.now();
     const delta = createTotp(Secret.fromBase32(this.#unseal(userId, found)), '').validate({
-      ...{ token, timestamp, window: windowSteps },
+      token,
+      timestamp,
+      window: windowSteps,
     });
     if (delta === null) return null;
     const step = Math.floor(timestamp / stepMs) + delta;

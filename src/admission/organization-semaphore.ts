@@ -31,7 +31,9 @@ export function createOrganizationSemaphore({
     new AppError('unavailable', 'The call was canceled while it was queued.', { retryAfterMs: 1_000 });
   const errors = { queueFull, canceled };
   return new FairSemaphore({
-    ...{ permits, waitingMaxPerKey: waitingMax, errors },
+    permits,
+    waitingMaxPerKey: waitingMax,
+    errors,
     ...(overload === undefined ? {} : { overload }),
   });
 }

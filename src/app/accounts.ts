@@ -1,170 +1,36 @@
 import { ApiKeyOperations } from '../accounts/api-key-operations.ts';
-import { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
-import { Idempotency } from '../accounts/idempotency.ts';
 import {
   createGitHubProvider,
   createOpenIdProvider,
   type ProviderSettings,
 } from '../accounts/identity-providers.ts';
 import { InvitationOperations } from '../accounts/invitation-operations.ts';
-import { Invitations } from '../accounts/invitations.ts';
-import { MagicLinks } from '../accounts/magic-links.ts';
-import { Mailer } from '../accounts/mailer.ts';
 import { MemberOperations } from '../accounts/member-operations.ts';
 import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
-import { Memberships } from '../accounts/memberships.ts';
-import { OrganizationDirectory } from '../accounts/organization-directory.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
 import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import { PasswordQueue } from '../accounts/password-queue.ts';
 import { PasswordSignIn } from '../accounts/password-sign-in.ts';
-import { Passwords } from '../accounts/passwords.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
 import { SecondFactorSignIn, type SecondFactorSignInOptions } from '../accounts/second-factor-sign-in.ts';
-import { SecondFactors } from '../accounts/second-factors.ts';
-import { Sessions } from '../accounts/sessions.ts';
-import { SignInFlows } from '../accounts/sign-in-flows.ts';
 import { SignInOperations, type SignInOperationsOptions } from '../accounts/sign-in-operations.ts';
-import { operatorEmail, UserAccounts } from '../accounts/user-accounts.ts';
-import { UserDirectory } from '../accounts/user-directory.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
 import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
-import type { Tiers } from '../admission/tiers.ts';
-import { AuditLog } from '../audit/audit-log.ts';
-import { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
-import type { Logger } from '../core/logger.ts';
 import { rateLimits } from '../core/rate-limits.ts';
-import { Sealer } from '../core/sealer.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/routes/account-route.ts';
 import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import type { Marketplaces } from '../marketplaces/marketplaces.ts';
-import { parseFilter } from '../search/filter.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { ErasureClock } from '../storage/erasure-clock.ts';
-import { deriveSecrets } from '../storage/installation-secrets.ts';
-import type { Store } from '../storage/store.ts';
+import type { AccountComponents } from './account-components.ts';
 import type { createStorageUsageReader } from './quotas.ts';
 import { clock, home, random } from './runtime.ts';
 
-/** Components of users, organizations and API keys. */
-
-/** Constructs the components that store users, organizations and API keys. */
-export function buildAccountComponents(
-  settings: Settings,
-  { store, secrets }: DataDirectory,
-  { tiers, egress, logger }: { readonly tiers: Tiers; readonly egress: Egress; readonly logger: Logger },
-) {
-  const audit = new AuditLog({ store, clock, random });
-  // Only the current secret: sealed values are valid for minutes, and a rotation must invalidate forged ones.
-  const sealer = new Sealer(deriveSecrets(secrets, 'sign-in').slice(0, 1), random);
-  const memberships = new Memberships({ store, clock, audit });
-  const invitations = new Invitations({
-    store,
-    clock,
-    random,
-    audit,
-    secrets: deriveSecrets(secrets, 'invitations'),
-    findRole: (membership) => memberships.roleOf(membership),
-  });
-  const organizations = new OrganizationDirectory({ store, clock, audit, tiers });
-  const passwords = new Passwords({ store, clock, audit, sealer });
-  const sessions = new Sessions({ store, clock, random, audit, logger });
-  const secondFactors = new SecondFactors({
-    store,
-    clock,
-    random,
-    audit,
-    sealer: new Sealer(deriveSecrets(secrets, 'second-factors'), random),
-    adminPasswordHash: settings.adminPasswordHash,
-  });
-  const userAccounts = createUserAccounts(settings, {
-    ...{ store, audit, invitations, passwords, secondFactors, sessions },
-  });
-  const directory = new UserDirectory({
-    store,
-    clock,
-    audit,
-    organizations,
-    userAccounts,
-    sessions,
-    memberships,
-    secondFactors,
-    passwords,
-  });
-  return {
-    audit,
-    directory,
-    secondFactors,
-    passwords,
-    sealer,
-    deniedAccessLog: new DeniedAccessLog({ audit, clock, logger }),
-    organizations,
-    keys: new ApiKeyRegistry({ store, clock, random, audit, checkFilter: parseFilter }),
-    userAccounts,
-    sessions,
-    memberships,
-    invitations,
-    links: new MagicLinks({ store, clock, random, sealer }),
-    flows: new SignInFlows({ sealer, clock }),
-    idempotency: new Idempotency({ store, clock, random, secrets: deriveSecrets(secrets, 'replies') }),
-    mail: createMailer(settings, { egress, logger }),
-  };
-}
-
-function createUserAccounts(
-  { signUp }: Settings,
-  {
-    store,
-    audit,
-    invitations,
-    passwords,
-    secondFactors,
-    sessions,
-  }: {
-    readonly store: Store;
-    readonly audit: AuditLog;
-    readonly invitations: Invitations;
-    readonly passwords: Passwords;
-    readonly secondFactors: SecondFactors;
-    readonly sessions: Sessions;
-  },
-): UserAccounts {
-  return new UserAccounts({
-    store,
-    clock,
-    random,
-    audit,
-    canSignUp: async (email) =>
-      signUp === 'open' || email === operatorEmail || (await invitations.listByEmail(email)).length > 0,
-    endUnverifiedAccess: async ({ userId }) => [
-      ...passwords.deleteOperations(userId),
-      secondFactors.deleteOperation(userId),
-      ...(await sessions.deleteAllOperations(userId, { actor: 'system', address: null })),
-    ],
-  });
-}
-
-function createMailer(
-  { mailUrl, mailFrom }: Settings,
-  { egress, logger }: { readonly egress: Egress; readonly logger: Logger },
-): Mailer {
-  return new Mailer({
-    clock,
-    random,
-    url: mailUrl,
-    from: mailFrom,
-    egress,
-    logger,
-    print: (text) => process.stdout.write(`${text}\n`),
-    closeMsMax: limits.mailCloseMsMax,
-  });
-}
-
-export type AccountComponents = ReturnType<typeof buildAccountComponents>;
+/** Operations of users, organizations and API keys, and their periodic maintenance. */
 
 type AcceptInvitation = SecondFactorSignInOptions['acceptInvitation'];
 
@@ -185,7 +51,13 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
   const { organizations: directory, deniedAccessLog, sealer } = components;
   const authorizer = new MembershipAuthorizer({ organizations: directory, memberships, deniedAccessLog });
   const invitationOperations = new InvitationOperations({
-    ...{ userAccounts, memberships, invitations, organizations: directory, authorizer, mail, clock },
+    userAccounts,
+    memberships,
+    invitations,
+    organizations: directory,
+    authorizer,
+    mail,
+    clock,
     publicUrl: () => dependencies.installation.url,
   });
   const acceptInvitation: AcceptInvitation = (user, invitation, address) =>
@@ -203,12 +75,10 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     acceptInvitation,
   });
   const passwordQueue = new PasswordQueue();
-  const passwordSignIn = new PasswordSignIn({
-    ...{ userAccounts, sessions, secondFactors, secondFactorSignIn, invitations, acceptInvitation },
-    ...{ deniedAccessLog, mail, clock, home },
-    passwords: components.passwords,
-    queue: passwordQueue,
-    isEnabled: settings.passwordSignIn === 'on',
+  const passwordSignIn = createPasswordSignIn(settings, components, {
+    secondFactorSignIn,
+    acceptInvitation,
+    passwordQueue,
   });
   return {
     idempotency: components.idempotency,
@@ -241,6 +111,37 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
       passwordQueue,
     }),
   };
+}
+
+function createPasswordSignIn(
+  settings: Settings,
+  components: AccountComponents,
+  {
+    secondFactorSignIn,
+    acceptInvitation,
+    passwordQueue,
+  }: {
+    readonly secondFactorSignIn: SecondFactorSignIn;
+    readonly acceptInvitation: AcceptInvitation;
+    readonly passwordQueue: PasswordQueue;
+  },
+): PasswordSignIn {
+  const { userAccounts, sessions, secondFactors, invitations, deniedAccessLog, mail, passwords } = components;
+  return new PasswordSignIn({
+    userAccounts,
+    sessions,
+    secondFactors,
+    secondFactorSignIn,
+    invitations,
+    acceptInvitation,
+    deniedAccessLog,
+    mail,
+    clock,
+    home,
+    passwords,
+    queue: passwordQueue,
+    isEnabled: settings.passwordSignIn === 'on',
+  });
 }
 
 function createOrganizationOperations(

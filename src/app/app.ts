@@ -12,12 +12,8 @@ import type { SlowQueryLog } from '../services/slow-query-log.ts';
 import { type DataDirectory, openDataDirectory } from '../storage/data-directory.ts';
 import { ErasureClock } from '../storage/erasure-clock.ts';
 import type { Store } from '../storage/store.ts';
-import {
-  type AccountComponents,
-  accountMaintenanceTasks,
-  buildAccountComponents,
-  buildAccounts,
-} from './accounts.ts';
+import { type AccountComponents, buildAccountComponents } from './account-components.ts';
+import { accountMaintenanceTasks, buildAccounts } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
@@ -68,45 +64,55 @@ export async function startApp(settings: Settings): Promise<App> {
 }
 
 async function openApp(settings: Settings, resources: ResourceStack): Promise<App> {
-  const logger = createLogger(settings.logLevel, settings.logFormat);
-  const metrics = openMetrics(resources);
-  const plans = loadPlans(settings.plansFile);
-  const egress = openGuardedEgress(settings, logger);
-  const certificates = await openCertificates(settings, { clock, logger, metrics });
-  const tracer = openTracer(settings, resources, { egress, logger, metrics });
-  const data = await openData(settings, resources, logger);
-  const backups = openBackups(settings, resources, { data, logger, metrics });
+  const base = await openBase(settings, resources);
+  const { logger, metrics, plans, egress, certificates, tracer, data, backups } = base;
   const components = buildAccountComponents(settings, data, {
     tiers: mergePlanLimits(settings, plans),
     egress,
     logger,
   });
   registerClosers(resources, components);
-  const { organizations, keys } = components;
+  const { organizations } = components;
   const inputs = { data, organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
   const slowQueries = openSlowQueryLog(settings, { logger, metrics });
-  const shared = { data, backups, components, retrieval, plans, egress, logger };
-  const dependencies = { ...shared, installation, slowQueries };
-  const accountModules = await openAccountModules(settings, resources, dependencies);
+  const accountModules = await openAccountModules(settings, resources, {
+    data,
+    backups,
+    components,
+    retrieval,
+    plans,
+    egress,
+    logger,
+    installation,
+    slowQueries,
+  });
   const { services, accounts, quotas, payments } = accountModules;
   registerMetrics(settings, metrics, { space: data.space, retrieval });
   const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
   const requestHandler = buildRequestHandler(settings, {
-    ...{ data, backups, tools, components, services, accounts, pipeline, pools, quotas },
-    ...{ progress, egress, metrics, logger, certificates, tracer },
+    data,
+    backups,
+    tools,
+    components,
+    services,
+    accounts,
+    pipeline,
+    pools,
+    quotas,
+    progress,
+    egress,
+    metrics,
+    logger,
+    certificates,
+    tracer,
     payments: payments.state,
   });
   const listening = await openListeners(settings, resources, { requestHandler, certificates, logger });
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
-  const { organizationId, newKey } = await bootstrapInstallation({
-    organizations,
-    keys,
-    random,
-    operatorKey: settings.apiKey,
-  });
+  const { organizationId, newKey } = await bootstrap(settings, components);
   warnAboutInsecureSettings(settings, logger);
   installation.url = settings.baseUrl ?? localUrl(settings, listening.port);
   installation.organizationId = organizationId;
@@ -126,6 +132,23 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     countRunningRequests: () => listening.runningRequests,
     close: () => resources.close(),
   };
+}
+
+/** Opens the components that depend on the settings only, and the data directory. */
+async function openBase(settings: Settings, resources: ResourceStack) {
+  const logger = createLogger(settings.logLevel, settings.logFormat);
+  const metrics = openMetrics(resources);
+  const plans = loadPlans(settings.plansFile);
+  const egress = openGuardedEgress(settings, logger);
+  const certificates = await openCertificates(settings, { clock, logger, metrics });
+  const tracer = openTracer(settings, resources, { egress, logger, metrics });
+  const data = await openData(settings, resources, logger);
+  const backups = openBackups(settings, resources, { data, logger, metrics });
+  return { logger, metrics, plans, egress, certificates, tracer, data, backups };
+}
+
+function bootstrap(settings: Settings, { organizations, keys }: AccountComponents) {
+  return bootstrapInstallation({ organizations, keys, random, operatorKey: settings.apiKey });
 }
 
 /** Known when the server listens. */
@@ -154,7 +177,7 @@ async function openAccountModules(
 ) {
   const { data, backups, components, retrieval, plans, egress, logger, installation } = dependencies;
   const { storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
-  const { organizations, keys, memberships, invitations, audit, directory, secondFactors } = components;
+  const { organizations, keys, audit, directory, secondFactors } = components;
   const tiers = await reconcileAccounts(settings, data.store, components);
   const limiters = buildQuotas(storage, pipeline, { organizations, logger });
   const { persistedBuckets, quotas, modelAdmission, deleteLimits } = limiters;
@@ -172,23 +195,30 @@ async function openAccountModules(
     await billing.closeAccount(id);
     return deleteDocuments(id);
   };
-  const removal = new OrganizationRemoval({
-    organizations,
-    keys,
-    memberships,
-    invitations,
-    audit,
-    deleteData,
-    logger,
-  });
+  const removal = createOrganizationRemoval(components, deleteData, logger);
   resources.add(() => removal.close());
   // Closed before the removals, which wait for the sweep that they requested.
   resources.add(() => maintenance.close());
   const services = buildServices({
-    ...{ settings, data, backups, storage, pools, pipeline },
-    ...{ organizations, tiers, keys, audit, directory, secondFactors, publicUrl, collections },
+    settings,
+    data,
+    backups,
+    storage,
+    pools,
+    pipeline,
+    organizations,
+    tiers,
+    keys,
+    audit,
+    directory,
+    secondFactors,
+    publicUrl,
+    collections,
     deleteOrganization: (id, by) => removal.deleteOrganization(id, by),
-    ...{ modelAdmission, quotas, images, derivedFiles },
+    modelAdmission,
+    quotas,
+    images,
+    derivedFiles,
     slowQueries: dependencies.slowQueries,
   });
   const storageOf = createStorageUsageReader(quotas, pipeline);
@@ -203,6 +233,22 @@ async function openAccountModules(
     egress,
   });
   return { services, accounts, quotas, payments, marketplaceComponents, removal };
+}
+
+function createOrganizationRemoval(
+  { organizations, keys, memberships, invitations, audit }: AccountComponents,
+  deleteData: (organizationId: string) => Promise<boolean>,
+  logger: Logger,
+): OrganizationRemoval {
+  return new OrganizationRemoval({
+    organizations,
+    keys,
+    memberships,
+    invitations,
+    audit,
+    deleteData,
+    logger,
+  });
 }
 
 interface PaymentDependencies {

@@ -9,7 +9,8 @@ import type { Plans } from '../billing/plans.ts';
 import type { PromoCodeLimiter } from '../billing/promo-codes.ts';
 import type { DisplayedLimits } from '../billing/status-reply.ts';
 import { createStripeClient } from '../billing/stripe.ts';
-import { StripeBilling, type StripeBillingOptions } from '../billing/stripe-billing.ts';
+import { StripeBilling } from '../billing/stripe-billing.ts';
+import type { StripeBillingOptions } from '../billing/stripe-components.ts';
 import { type PaymentsReadiness, StripeKeyHealth } from '../billing/stripe-key-health.ts';
 import type { UsedMinutesReader } from '../billing/usage-reporter.ts';
 import type { Settings } from '../config/schema.ts';
@@ -24,7 +25,7 @@ import { MarketplaceRecords } from '../storage/marketplaces.ts';
 import { noOverrides, tiers as tierNames } from '../storage/organizations.ts';
 import type { Store } from '../storage/store.ts';
 import { namedCounters, UsageLedger } from '../usage/ledger.ts';
-import type { AccountComponents } from './accounts.ts';
+import type { AccountComponents } from './account-components.ts';
 import { clock, home, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 

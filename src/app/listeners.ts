@@ -20,15 +20,31 @@ export async function openListeners(
   resources: ResourceStack,
   { requestHandler, certificates, logger }: ListenerDependencies,
 ): Promise<HttpListener> {
-  const shared = { requestHandler, kind, bounds: defaultBounds, logger };
+  const bounds = defaultBounds;
   if (metricsListen !== null) {
+    const address = parseListenAddress(metricsListen);
     const metrics = await startHttpListener({
-      ...{ ...shared, ...parseListenAddress(metricsListen) },
-      ...{ name: 'metrics', certificates: null },
+      requestHandler,
+      kind,
+      bounds,
+      logger,
+      host: address.host,
+      port: address.port,
+      name: 'metrics',
+      certificates: null,
     });
     resources.add(() => metrics.close(0));
   }
-  const listening = await startHttpListener({ ...shared, host, port, name: 'public', certificates });
+  const listening = await startHttpListener({
+    requestHandler,
+    kind,
+    bounds,
+    logger,
+    host,
+    port,
+    name: 'public',
+    certificates,
+  });
   resources.add(() => listening.close(drainSeconds * 1_000));
   return listening;
 }

@@ -31,7 +31,7 @@ import type { Tier } from '../storage/organizations.ts';
 import { namedCounters, UsageLedger } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { UsageKind } from '../usage/usage-events.ts';
-import type { AccountComponents } from './accounts.ts';
+import type { AccountComponents } from './account-components.ts';
 import type { BillingComponents } from './billing.ts';
 import { clock, random } from './runtime.ts';
 

@@ -24,7 +24,7 @@ import type { Services } from '../http/services.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import type { AccountComponents } from './accounts.ts';
+import type { AccountComponents } from './account-components.ts';
 import { type Backups, describeBackups } from './backups.ts';
 import { describeCertificate } from './certificates.ts';
 import { describeReadiness, type LoadProgress } from './loading.ts';

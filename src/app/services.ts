@@ -139,14 +139,18 @@ export function buildServices(dependencies: ServiceDependencies): Services {
   return {
     collections: dependencies.collections,
     clones: new CollectionCloneServices({
-      ...{ collections, documents, clock },
+      collections,
+      documents,
+      clock,
       copier: pipeline.copier,
       collectionServices: dependencies.collections,
       admission: pipeline.admission,
       quotas: dependencies.quotas,
     }),
     names: new CollectionNameServices({
-      ...{ store, collections, clock },
+      store,
+      collections,
+      clock,
       nameLocks: storage.nameLocks,
       audit: dependencies.audit,
     }),

@@ -34,7 +34,9 @@ export function openTracer(
     endpoint: traceEndpoint,
     headers: parseHeaders(traceHeaders),
     source: { version: apiVersion, instanceId: random.uuid() },
-    ...{ egress, logger, countDropped },
+    egress,
+    logger,
+    countDropped,
     countExported: (spans) => exported({}, spans),
   });
   resources.add(() => exporter.close());

@@ -58,7 +58,10 @@ function toWireEntry({ entryId, at, actor, action, target, address, details }: A
   return {
     id: entryId,
     at: new Date(at).toISOString(),
-    ...{ actor, action, target, address },
+    actor,
+    action,
+    target,
+    address,
     details: { ...details },
   };
 }

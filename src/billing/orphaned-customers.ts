@@ -162,8 +162,12 @@ export class OrphanedCustomers {
   ): Promise<void> {
     const { store, records, audit } = this.#options;
     const entry = audit.entryOperation({
-      ...{ organizationId: null, actor: 'system', address: null },
-      ...{ action, target: customerId, details },
+      organizationId: null,
+      actor: 'system',
+      address: null,
+      action,
+      target: customerId,
+      details,
     });
     await store.write([records.deleteOrphanedCustomer(customerId), entry], { mayUseReserve: true });
   }

@@ -106,7 +106,8 @@ export class SubscriptionManager {
     if (subscription.openInvoice === null) return 'paid';
     if (method === null) return 'requires_payment_method';
     return charges.payOpenInvoice(input, change, {
-      ...{ invoiceId: subscription.openInvoice.id, method },
+      invoiceId: subscription.openInvoice.id,
+      method,
       restore: () => charges.restoreDefaultMethod(input, change.account, null),
     });
   }

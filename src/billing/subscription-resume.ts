@@ -122,7 +122,8 @@ export class SubscriptionResume {
     if (openInvoice === null) return 'resumed';
     if (openInvoice.needsAction && input.paymentMethodId === null) return 'requires_action';
     const paid = await charges.payOpenInvoice(input, change, {
-      ...{ invoiceId: openInvoice.id, method },
+      invoiceId: openInvoice.id,
+      method,
       restore: () => charges.restoreDefaultMethod(input, change.account, subscription.id),
     });
     return paid === 'paid' ? 'resumed' : paid;

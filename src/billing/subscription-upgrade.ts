@@ -98,7 +98,8 @@ export class SubscriptionUpgrade {
     await pendingSchedules.save(organizationId, change.account, subscription, input.paymentMethodId);
     const method = await charges.useMethod(input, subscription, change.account);
     return charges.payOpenInvoice(input, change, {
-      ...{ invoiceId: openInvoice.id, method },
+      invoiceId: openInvoice.id,
+      method,
       restore: async () =>
         pendingSchedules.restorePaymentMethod(organizationId, await change.reread(), subscription.id),
     });

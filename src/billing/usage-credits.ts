@@ -167,7 +167,9 @@ export class UsageCredits {
     const { id, currency } = invoice;
     if (priceCatalog.meteredPriceIds.length > 0)
       await this.#options.grants.create(organizationId, customerId, {
-        ...{ metadataEntry: { [invoiceMetadataKey]: id }, currency, amount },
+        metadataEntry: { [invoiceMetadataKey]: id },
+        currency,
+        amount,
         expiresAt: expiryOf(paidAtOf(invoice)),
       });
     return { amount, paidCredit: paidCredit - fromCredit };
@@ -214,8 +216,12 @@ export class UsageCredits {
     if (ended.length === 0) return;
     const currency = current[0]?.amount.monetary?.currency ?? catalog.plans.currency;
     const withdrawal: CreditWithdrawal = {
-      ...{ nonce: random.uuid(), taken, kept: taken === 0 ? 0 : left - taken },
-      ...{ ended, currency, expiresAt },
+      nonce: random.uuid(),
+      taken,
+      kept: taken === 0 ? 0 : left - taken,
+      ended,
+      currency,
+      expiresAt,
     };
     const account = { ...records.getAccount(organizationId), withdrawal };
     await store.write(records.putAccount(organizationId, account), { mayUseReserve: true });

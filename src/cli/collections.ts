@@ -220,7 +220,9 @@ async function clone(
   let copied = 0;
   for (let after: string | null = options.continue === true ? '' : null; ; ) {
     const reply: CloneCollectionResponse = await api.call('collections/clone-collection', {
-      ...{ collection_name: name, new_collection_name: newName, path_gt: after },
+      collection_name: name,
+      new_collection_name: newName,
+      path_gt: after,
     });
     copied += reply.num_documents;
     after = reply.path_gt;

@@ -14,8 +14,18 @@ export type FilterNode =
   | { kind: 'existence'; attribute: string; operator: 'exists' | 'missing' };
 
 const operatorCode = {
-  ...{ and: 0, or: 1, eq: 2, ne: 3, gt: 4, gte: 5, lt: 6, lte: 7, in: 8, nin: 9 },
-  ...{ exists: 10, missing: 11 },
+  and: 0,
+  or: 1,
+  eq: 2,
+  ne: 3,
+  gt: 4,
+  gte: 5,
+  lt: 6,
+  lte: 7,
+  in: 8,
+  nin: 9,
+  exists: 10,
+  missing: 11,
 } as const;
 
 /** Growing little-endian buffer; a text is written as its UTF-8 length, then its bytes. */

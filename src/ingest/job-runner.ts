@@ -312,7 +312,9 @@ export class JobRunner {
 function describeBatch(batch: readonly { readonly job: Job }[], indexed: number): RootSpan {
   const { job } = assertDefined(batch[0], 'a batch has at least one document');
   return {
-    ...{ name: 'ingest batch', kind: 'internal', isError: false },
+    name: 'ingest batch',
+    kind: 'internal',
+    isError: false,
     attributes: {
       'quarry.organization_id': job.organizationId,
       'quarry.collection_id': job.collectionId,

@@ -103,7 +103,10 @@ export const readingTools: readonly McpTool[] = [
     run: async (api, { collection, prefix, after, limit, max_tokens }) => {
       const count = limit ?? listedDocumentsDefault;
       const { documents } = (await api.call('documents/get-document-info-list', {
-        ...{ collection_name: collection, limit: count, path_prefix: prefix ?? null, path_gt: after ?? null },
+        collection_name: collection,
+        limit: count,
+        path_prefix: prefix ?? null,
+        path_gt: after ?? null,
       })) as GetDocumentInfoListResponse;
       if (documents.length === 0) return { text: 'No documents.' };
       const { lines } = fitLines(documents.map(describeDocument), new TokenBudget(max_tokens));
@@ -169,7 +172,10 @@ async function readDocument(
   const { collection, path, page, offset } = args;
   const budget = new TokenBudget(args.max_tokens);
   const { text } = (await api.call('documents/get-document-text', {
-    ...{ collection_name: collection, path, page_index: page ?? null, start_index: offset ?? null },
+    collection_name: collection,
+    path,
+    page_index: page ?? null,
+    start_index: offset ?? null,
     max_characters: Math.min(limits.textRangeCharactersMax, budget.charactersMax),
   })) as GetDocumentTextResponse;
   const content = budget.spendStart(text.content);

@@ -36,7 +36,9 @@ export function defineTool<P extends TProperties>(options: ToolOptions<P>): McpT
   const schema = Type.Object(fields);
   const validate = compileValidator(schema, ['arguments']);
   return {
-    ...{ name, title, description },
+    name,
+    title,
+    description,
     isWriting: options.isWriting ?? false,
     inputSchema: JSON.parse(JSON.stringify(schema)) as McpTool['inputSchema'],
     run: async (api, args) => run(api, validate(args ?? {})),

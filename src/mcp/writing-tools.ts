@@ -21,7 +21,10 @@ export const writingTools: readonly McpTool[] = [
     },
     run: async (api, { collection, path, text, metadata, overwrite }) => {
       const reply = (await api.call('documents/add-document', {
-        ...{ collection_name: collection, path, content: { type: 'text', text }, wait: true },
+        collection_name: collection,
+        path,
+        content: { type: 'text', text },
+        wait: true,
         ...(metadata === undefined ? {} : { metadata }),
         ...(overwrite === undefined ? {} : { overwrite }),
       })) as AddDocumentResponse;
@@ -36,7 +39,8 @@ export const writingTools: readonly McpTool[] = [
     fields: { collection: collectionField, path: pathField },
     run: async (api, { collection, path }) => {
       const reply = (await api.call('documents/delete-document', {
-        ...{ collection_name: collection, path: [path] },
+        collection_name: collection,
+        path: [path],
       })) as DeleteDocumentResponse;
       return { text: `Deleted ${reply.deleted_paths.join(', ')}.` };
     },

@@ -116,7 +116,11 @@ export class HttpEmbedder {
     const deadline = urgent ? provider.getQueryDeadline() : null;
     const { promise, resolve, reject } = createDeferred<Embeddings>();
     const job: EmbedJob = {
-      ...{ texts, inputType, deadline, resolve, reject },
+      texts,
+      inputType,
+      deadline,
+      resolve,
+      reject,
       rows: texts.map(() => null),
       nextIndex: 0,
       remaining: texts.length,

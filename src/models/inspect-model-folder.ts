@@ -92,7 +92,9 @@ async function inspectEmbedding(
   const model = {
     ...base,
     kind: 'embedding' as const,
-    ...{ output: outputName, pooling, prompts },
+    output: outputName,
+    pooling,
+    prompts,
     ...(layers.length === 0 ? {} : { layers }),
     ...(includesPrompt ? {} : { skipsPrompt: true }),
   };

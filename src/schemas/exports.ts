@@ -27,7 +27,15 @@ const { type, pages, content_type, title, language, warnings, headings, unordere
 
 /** Without the file, which has a URL of its own. */
 const ExportedFile = Component('ExportedFile', 'Text of a file, as content of the type `parsed`.', {
-  ...{ type, pages, content_type, title, language, warnings, headings, unordered, has_page_images },
+  type,
+  pages,
+  content_type,
+  title,
+  language,
+  warnings,
+  headings,
+  unordered,
+  has_page_images,
 });
 
 const ExportedText = Component('ExportedText', 'Content of a document that was added as text.', {

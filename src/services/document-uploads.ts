@@ -186,7 +186,9 @@ export class DocumentUploadServices {
     const { path, content } = request;
     const { collection } = access;
     const common = {
-      ...{ path, metadata: request.metadata ?? {}, overwrite: request.overwrite ?? false },
+      path,
+      metadata: request.metadata ?? {},
+      overwrite: request.overwrite ?? false,
       ...this.#expiryOf(collection, request.expires_at),
     };
     this.#checkWritable(access, common.metadata);

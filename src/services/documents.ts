@@ -106,7 +106,9 @@ export class DocumentServices {
     const { organizationId, zdr } = principal;
     const path = paths.length === 1 && !zdr ? { path: paths[0]!.slice(0, loggedPathUnitsMax) } : {};
     return this.#options.audit.entryOperation({
-      ...{ organizationId, actor: actorOf(principal), address: address() },
+      organizationId,
+      actor: actorOf(principal),
+      address: address(),
       action: 'document.deleted',
       target: name,
       details: { paths: paths.length, ...path },

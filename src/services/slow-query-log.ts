@@ -98,12 +98,21 @@ function commonFields({ call, search, type, query, startedAt }: FinishedQuery, m
   const { collection, k, filter, reranker, isWide, isRestricted = false, control } = search;
   const { requestId, principal, receivedAt } = call;
   return {
-    ...{ requestId, organizationId: principal.organizationId, collectionId: collection.collectionId },
+    requestId,
+    organizationId: principal.organizationId,
+    collectionId: collection.collectionId,
     ...(principal.zdr ? {} : textFields(collection.name, query)),
-    ...{ type, queryBytes: Buffer.byteLength(query), ms: round(ms) },
+    type,
+    queryBytes: Buffer.byteLength(query),
+    ms: round(ms),
     waitMs: startedAt === null ? null : round(startedAt - receivedAt),
-    ...{ k, reranker, latencyMode: isWide ? 'high' : 'low', hasFilter: filter !== null, isRestricted },
-    ...{ weights: control.weights, syntax: control.operators === null ? 'natural' : 'operators' },
+    k,
+    reranker,
+    latencyMode: isWide ? 'high' : 'low',
+    hasFilter: filter !== null,
+    isRestricted,
+    weights: control.weights,
+    syntax: control.operators === null ? 'natural' : 'operators',
   };
 }
 

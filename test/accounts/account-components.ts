@@ -54,7 +54,12 @@ export function accountComponents(
     secondFactors,
     directory: new UserDirectory({
       ...parts,
-      ...{ organizations, userAccounts, sessions, memberships, secondFactors, passwords },
+      organizations,
+      userAccounts,
+      sessions,
+      memberships,
+      secondFactors,
+      passwords,
     }),
     clock,
     random,

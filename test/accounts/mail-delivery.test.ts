@@ -19,14 +19,12 @@ t.test('attacker-controlled text never becomes a mail header or recipient', asyn
   const folder = t.testdir({});
   const { clock, random } = await buildSignIn();
   const mail = new Mailer({
-    ...{
-      clock,
-      random,
-      logger: silentLogger,
-      from: 'quarry@example.com',
-      print: () => {},
-      egress: localEgress,
-    },
+    clock,
+    random,
+    logger: silentLogger,
+    from: 'quarry@example.com',
+    print: () => {},
+    egress: localEgress,
     closeMsMax: limits.mailCloseMsMax,
     url: pathToFileURL(folder).href,
   });

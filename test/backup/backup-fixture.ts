@@ -47,7 +47,11 @@ export class BackupFixture {
   ): Promise<DataDirectory> {
     const path = join(this.folder, name);
     return openDataDirectory({
-      ...{ path, reserveBytes: 0, logger: silentLogger, random: systemRandom, mayBeIncomplete },
+      path,
+      reserveBytes: 0,
+      logger: silentLogger,
+      random: systemRandom,
+      mayBeIncomplete,
       ...(journalClock === undefined ? {} : { journalClock }),
     });
   }
@@ -77,7 +81,11 @@ export class BackupFixture {
   lock(waitMs = 0) {
     const { target } = this;
     return acquireTargetLock({
-      ...{ target, clock: systemClock, random: systemRandom, operation: 'test', waitMs },
+      target,
+      clock: systemClock,
+      random: systemRandom,
+      operation: 'test',
+      waitMs,
     });
   }
 

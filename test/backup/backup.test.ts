@@ -188,12 +188,10 @@ t.test('pruning deletes the objects that only removed backups use', async (t) =>
   const last = await fixture.create(data);
   const prune = () =>
     pruneBackups({
-      ...{
-        target: fixture.target,
-        objects: fixture.objects(),
-        cipher: null,
-        rules: parseKeepRules('last:1'),
-      },
+      target: fixture.target,
+      objects: fixture.objects(),
+      cipher: null,
+      rules: parseKeepRules('last:1'),
       lock: { check: async () => {} },
     });
   const result = await prune();

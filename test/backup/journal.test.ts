@@ -40,7 +40,11 @@ function openShipper(fixture: BackupFixture, data: DataDirectory, bytesMax = 1e9
       openObjects: () => fixture.objects(),
       lock: new SharedTargetLock(() => fixture.lock()),
     },
-    ...{ blobs: data.blobs, lineage: data.lineage, intervalMs: 1e6, bytesMax, logger: silentLogger },
+    blobs: data.blobs,
+    lineage: data.lineage,
+    intervalMs: 1e6,
+    bytesMax,
+    logger: silentLogger,
     onSegment: () => undefined,
   });
 }
@@ -197,12 +201,10 @@ t.test('pruning keeps the segments and files that kept backups need', async (t) 
   }
   const prune = () =>
     pruneBackups({
-      ...{
-        target: fixture.target,
-        objects: fixture.objects(),
-        cipher: null,
-        rules: parseKeepRules('last:2'),
-      },
+      target: fixture.target,
+      objects: fixture.objects(),
+      cipher: null,
+      rules: parseKeepRules('last:2'),
       lock: { check: async () => {} },
     });
   t.match(await prune(), { removed: [backups[0]!.id], removedSegments: 1 });

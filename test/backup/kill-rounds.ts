@@ -60,7 +60,10 @@ export async function checkKilledCreates(t: Test, rounds: number): Promise<void>
     const code = await commands.run(words);
     if (code !== null && code !== 0) t.fail(`round ${round}: exit status ${code}`);
     const { problems } = await verifyBackups({
-      ...{ target: fixture.target, objects: fixture.objects(), cipher: null, onObject: () => undefined },
+      target: fixture.target,
+      objects: fixture.objects(),
+      cipher: null,
+      onObject: () => undefined,
     });
     if (problems.length > 0) t.fail(`round ${round}: ${problems.join(' ')}`);
     // Restores take long: those of some rounds show the same as all.

@@ -99,14 +99,17 @@ t.test(
   'a name has the same style in every chart of a page, and different names of a chart have different styles',
   async (t) => {
     const lines = (names: readonly string[]): Chart => ({
-      ...{ kind: 'lines', title: names.join(), x: shards, y: shards },
+      kind: 'lines',
+      title: names.join(),
+      x: shards,
+      y: shards,
       series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
     });
     const engines = 'quarry,hnswlib-node,hnswlib (native),usearch,sqlite-vec,lancedb'.split(',');
     const page: readonly Chart[] = [
       lines(engines),
       lines(engines.filter((name) => name !== 'usearch')),
-      { ...{ kind: 'bars', title: 'Memory', yLabel: '' }, bars: [{ name: 'lancedb', value: 1 }] },
+      { kind: 'bars', title: 'Memory', yLabel: '', bars: [{ name: 'lancedb', value: 1 }] },
       lines(['p50', 'p90', 'p99', 'p99.9', 'lancedb']),
     ];
     const svg = svgCharts('x', page);
@@ -140,7 +143,10 @@ t.test('a legend has space for long and many names above the plot', async (t) =>
     [1, 8, 32].flatMap((clients) => [1_000, 10_000].map((size) => `${size} d, ${clients} c, ${rate}/s`)),
   );
   const chart: Chart = {
-    ...{ kind: 'lines', title: 'Throughput', x: shards, y: shards },
+    kind: 'lines',
+    title: 'Throughput',
+    x: shards,
+    y: shards,
     series: names.map((name) => ({ name, points: [at(1, 1), at(8, 2)] })),
   };
   const { elements } = parseXml(svgCharts('x', [chart, chart]));

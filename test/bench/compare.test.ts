@@ -35,7 +35,10 @@ const speed = (values: readonly number[]): Figure => ({ name: 'speed', unit: 'q/
 const latency = (values: readonly number[]): Figure => ({ name: 'p99', unit: 'ms', better: 'less', values });
 
 const recall = (value: number): Figure => ({
-  ...{ name: 'quarry: recall', unit: 'share', better: 'more', values: [value] },
+  name: 'quarry: recall',
+  unit: 'share',
+  better: 'more',
+  values: [value],
 });
 
 const verdicts: readonly (readonly [what: string, before: Figure, after: Figure, verdict: string])[] = [

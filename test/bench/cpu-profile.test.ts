@@ -2,7 +2,8 @@ import t from 'tap';
 import { type CpuProfile, stageShares } from '../../bench/harness/cpu-profile.ts';
 
 const node = (id: number, functionName: string, url: string, children: readonly number[] = []) => ({
-  ...{ id, children },
+  id,
+  children,
   callFrame: { functionName, url, lineNumber: 0, columnNumber: 0 },
 });
 const file = (path: string) => `file:///srv/quarry/dist/src/${path}`;

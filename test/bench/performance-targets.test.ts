@@ -68,7 +68,12 @@ function measuredEngine(name: string, perCpuSecond: number, churned: readonly nu
   const rounds = [{ ...figures, searchesPerCpuSecond: perCpuSecond }];
   const spent = { wallMs: 1, cpuMs: 1 };
   return {
-    ...{ name, version: '1', synchronous: true, curve: [], saved: null, loaded: null },
+    name,
+    version: '1',
+    synchronous: true,
+    curve: [],
+    saved: null,
+    loaded: null,
     built: { ...spent, before: null, after: null, bytesByPart: null },
     modes: [{ ...mode, name: 'recall 0.95', rounds }],
     churned: { ...spent, ef: 1, recalls: churned },

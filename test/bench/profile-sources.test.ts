@@ -20,7 +20,10 @@ const map = new SourceMap({
 });
 
 const frame = (url: string, lineNumber: number) => ({
-  ...{ functionName: 'f', url, lineNumber, columnNumber: 4 },
+  functionName: 'f',
+  url,
+  lineNumber,
+  columnNumber: 4,
 });
 const profile = (...frames: ReturnType<typeof frame>[]): CpuProfile => ({
   nodes: frames.map((callFrame, id) => ({ id, callFrame })),

@@ -12,8 +12,17 @@ function shardsMeasurement(
 ): SearchMeasurement {
   const plans = [1, 64].map((shards) => ({ name: `of ${shards}`, shards, documents: 10_000 }));
   const figuresOf = (serverCpuUs: number): LoadFigures => ({
-    ...{ queriesPerSecond: 100, p50Ms: 1, p90Ms: 2, p99Ms: 3, p999Ms: 4, mostMs: 5, samples: 1_000 },
-    ...{ abandoned: 0, serverCpuUs, clientCpuUs: 10, latenessP99Ms },
+    queriesPerSecond: 100,
+    p50Ms: 1,
+    p90Ms: 2,
+    p99Ms: 3,
+    p999Ms: 4,
+    mostMs: 5,
+    samples: 1_000,
+    abandoned: 0,
+    serverCpuUs,
+    clientCpuUs: 10,
+    latenessP99Ms,
   });
   const configurations = rates.flatMap((ratePerSecond) =>
     plans.map((collection) => {
@@ -30,17 +39,24 @@ function shardsMeasurement(
           } as const),
           ...({ ratePerSecond, client: 'own' } as const),
         },
-        ...{ rounds: [joined, joined, joined], joined },
+        rounds: [joined, joined, joined],
+        joined,
       };
     }),
   );
   const portion = { documents: 256, textBytes: 1e6, ms: 250, serverCpuMs: 300 };
   return {
-    ...{ configurations, echoes: [], calls: [], complete: true },
+    configurations,
+    echoes: [],
+    calls: [],
+    complete: true,
     source: { name: 'generated', description: 'Corpus: generated documents.' },
     ceiling: { rounds: [figuresOf(1)], joined: { ...figuresOf(1), queriesPerSecond: 10_000 } },
     filled: plans.map((plan) => ({ plan, portions: [portion] })),
-    ...{ agreement: [1, 0.99], replyBytes: 1_000, answeredBy: { uws: 'uws' }, modelMs: null },
+    agreement: [1, 0.99],
+    replyBytes: 1_000,
+    answeredBy: { uws: 'uws' },
+    modelMs: null,
     strategies: [{ graph: 50 }, { graph: 100, scan: 3_100 }],
   };
 }

@@ -99,11 +99,14 @@ t.test('all rows of a file are used up to a gigabyte, or the requested number', 
   await writeVectorFile(small, { rows: 300, dimensions: 2 }, [new Float32Array(600)]);
   const asking = { questionsFile: null, dimensions: 384, questions: 20 };
   t.same(await readSize({ ...asking, vectorsFile: small, rows: null }), {
-    ...{ rows: 280, dimensions: 2, questions: 20 },
+    rows: 280,
+    dimensions: 2,
+    questions: 20,
     unused: { rows: 0, questions: 0 },
   });
   t.match(await readSize({ ...asking, vectorsFile: small, questionsFile: small, rows: 100 }), {
-    ...{ rows: 100, questions: 20 },
+    rows: 100,
+    questions: 20,
     unused: { rows: 200, questions: 280 },
   });
   // A sparse file: its rows use no disk space.

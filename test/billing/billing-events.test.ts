@@ -30,7 +30,9 @@ async function start(
   };
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const events = new BillingEvents({
-    ...{ store, records, webhookSecret: null },
+    store,
+    records,
+    webhookSecret: null,
     stripe: { events: { list } } as unknown as Stripe,
     clock: { now: () => time.ms, monotonic: () => time.ms },
     random: { uuid: () => 'one' } as never,

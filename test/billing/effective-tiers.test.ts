@@ -52,8 +52,10 @@ async function build(takesPayments = true) {
 function agreementOf(tier: Tier, endedAt: number | null): MarketplaceAgreement {
   const offer = {
     marketplace: 'aws',
-    ...{ licenseArn: `arn:${tier}`, accountId: '210987654321' },
-    ...{ productCode: 'quarry', customerId: null },
+    licenseArn: `arn:${tier}`,
+    accountId: '210987654321',
+    productCode: 'quarry',
+    customerId: null,
   } as const;
   return { offer, organizationId, boundAt: now, endedAt, tier, granted: null, hour: 0, carried: {} };
 }

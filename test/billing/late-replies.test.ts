@@ -46,17 +46,31 @@ class BillingHarness {
   private constructor(emulator: StripeEmulator) {
     const { hostname: host, port } = new URL(emulator.url);
     this.stripe = new Stripe(emulator.secretKey, {
-      ...{ host, port: Number(port), protocol: 'http', maxNetworkRetries: 0, telemetry: false },
+      host,
+      port: Number(port),
+      protocol: 'http',
+      maxNetworkRetries: 0,
+      telemetry: false,
     });
     const store = this.#store;
     const clock = new FakeClock({ wall: startSeconds * 1_000 });
     this.#accounts = accountComponents(store, { clock });
     const { organizations, audit, random } = this.#accounts;
     this.billing = new StripeBilling({
-      ...{ stripe: this.stripe, store, organizations, audit, clock, random, replyMsMax },
-      ...{ webhookSecret: null, plans: loadPlans(null), logger: silentLogger },
+      stripe: this.stripe,
+      store,
+      organizations,
+      audit,
+      clock,
+      random,
+      replyMsMax,
+      webhookSecret: null,
+      plans: loadPlans(null),
+      logger: silentLogger,
       tiers: new EffectiveTiers({
-        ...{ organizations, clock, isBillingEnabled: true },
+        organizations,
+        clock,
+        isBillingEnabled: true,
         billing: new BillingRecords(store),
         agreements: new MarketplaceRecords(store),
       }),

@@ -21,20 +21,31 @@ const start = Date.UTC(2027, 2, 10, 12);
 const first = start / minuteMs;
 
 const subscription: SubscriptionCopy = {
-  ...{ id: 'sub_1', status: 'active', tier: 'starter', itemId: 'si_1', priceId: 'price_1' },
-  ...{ startedAt: start, periodStart: start, periodEnd: Date.UTC(2027, 3, 1), pausedAt: null },
-  ...{
-    scheduleId: null,
-    endsWithPeriod: false,
-    pendingDowngrade: null,
-    pendingUpgrade: null,
-    openInvoice: null,
-    isInvoiceDrafted: false,
-  },
+  id: 'sub_1',
+  status: 'active',
+  tier: 'starter',
+  itemId: 'si_1',
+  priceId: 'price_1',
+  startedAt: start,
+  periodStart: start,
+  periodEnd: Date.UTC(2027, 3, 1),
+  pausedAt: null,
+
+  scheduleId: null,
+  endsWithPeriod: false,
+  pendingDowngrade: null,
+  pendingUpgrade: null,
+  openInvoice: null,
+  isInvoiceDrafted: false,
 };
 const copy: BillingCopy = {
-  ...{ readAt: start, currency: 'usd', creditBalance: 0, defaultPaymentMethodId: null },
-  ...{ paymentMethods: [], invoices: [], subscription },
+  readAt: start,
+  currency: 'usd',
+  creditBalance: 0,
+  defaultPaymentMethodId: null,
+  paymentMethods: [],
+  invoices: [],
+  subscription,
 };
 
 interface MeterEvent {
@@ -65,7 +76,11 @@ async function open(
   };
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const reports = new UsageReporter({
-    ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
+    store,
+    records,
+    clock,
+    logger: logger as never,
+    plans: loadPlans(null),
     stripe: { billing: { meterEvents: { create } } } as unknown as Stripe,
     readUsedMinutes: async ({ metric, from, to }) =>
       metric === 'embed' ? used.filter(({ minute }) => minute >= from && minute < to) : [],
@@ -223,7 +238,11 @@ async function createRandomUsage(t: Test) {
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const open = () =>
     new UsageReporter({
-      ...{ store, records, clock, logger: logger as never, plans: loadPlans(null) },
+      store,
+      records,
+      clock,
+      logger: logger as never,
+      plans: loadPlans(null),
       stripe: {
         billing: {
           meterEvents: { create: stripe.create.bind(stripe) },

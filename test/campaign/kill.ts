@@ -66,8 +66,11 @@ class KillRun {
     await this.#crashRounds.run(this.#killMoments());
     const { acknowledged, modelChanges } = this.#crashRounds.model;
     return {
-      ...{ rounds: this.#count, starts: this.#starts, acknowledgedWrites: acknowledged },
-      ...{ modelChanges, otherProcessesKilled: this.#processKills },
+      rounds: this.#count,
+      starts: this.#starts,
+      acknowledgedWrites: acknowledged,
+      modelChanges,
+      otherProcessesKilled: this.#processKills,
       ...Object.fromEntries(
         [...this.#killMomentCounts].map(([killMoment, count]) => [`rounds ${killMoment}`, count]),
       ),

@@ -25,7 +25,8 @@ export const largeBodiesPart: Part = {
     const { server, tenants } = await startServerWithTenants(context, { tenants: 2 });
     for (const tenant of tenants)
       await addDocuments(tenant, {
-        ...{ collection: 'notes', count: 200 },
+        collection: 'notes',
+        count: 200,
         randomBelow: (limit) => context.random.below(limit),
       });
     return await measure(context, server, tenants);
@@ -73,8 +74,12 @@ async function measure(
   if (generator.rejected.values > 0)
     context.violate('errors', `${generator.rejected.values} queries were rejected`);
   return {
-    ...{ idleP99Ms, p99Ms, queries: generator.accepted.values },
-    ...{ idleMemoryBytes: idleMemoryBytes ?? 0, memoryBytes, peakMemoryBytes },
+    idleP99Ms,
+    p99Ms,
+    queries: generator.accepted.values,
+    idleMemoryBytes: idleMemoryBytes ?? 0,
+    memoryBytes,
+    peakMemoryBytes,
   };
 }
 
@@ -90,7 +95,9 @@ async function queries(
 ): Promise<RequestGenerator> {
   const query = () => randomText(6, (limit) => context.random.below(limit));
   const generator = new RequestGenerator({
-    ...{ url: server.url, key: tenant.key, operation: 'queries/top-snippets' },
+    url: server.url,
+    key: tenant.key,
+    operation: 'queries/top-snippets',
     bodyOf: () => ({ collection_name: 'notes', query: query(), k: 10 }),
   });
   context.onCleanup(() => generator.close());

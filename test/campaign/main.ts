@@ -58,8 +58,15 @@ async function campaign(options: CampaignOptions, commandLineArguments: readonly
   const violations = violationsOf(results);
   const interrupted = interrupt.signal.aborted;
   writeReport(options.report, {
-    ...{ format: 1, startedAt, finishedAt: new Date().toISOString(), commandLine: commandLineArguments },
-    ...{ seed: options.seed, machine, interrupted, violations, parts: results },
+    format: 1,
+    startedAt,
+    finishedAt: new Date().toISOString(),
+    commandLine: commandLineArguments,
+    seed: options.seed,
+    machine,
+    interrupted,
+    violations,
+    parts: results,
   });
   process.stdout.write(`\n${summary(results)}`);
   for (const { violations: found, name } of results)

@@ -40,7 +40,9 @@ export const overloadPart: Part = {
     for (const tenant of tenants) {
       context.progress('adding documents');
       await addDocuments(tenant, {
-        ...{ collection: 'notes', count: documentsPerTenant, words: wordsPerDocument },
+        collection: 'notes',
+        count: documentsPerTenant,
+        words: wordsPerDocument,
         randomBelow: (limit) => context.random.below(limit),
       });
     }
@@ -78,13 +80,12 @@ class OverloadRun {
     clearInterval(progress);
     const loopDelayMs = await this.#loopDelayMs();
     const measured = {
-      ...{
-        aloneP99Ms: aloneMs,
-        idleP99Ms: idleMs,
-        sustainablePerSecond: perSecond,
-        sustainableMemoryBytes: memoryBytes,
-      },
-      ...{ peakMemoryBytes: sampler(), eventLoopP99Ms: loopDelayMs ?? 'not exported' },
+      aloneP99Ms: aloneMs,
+      idleP99Ms: idleMs,
+      sustainablePerSecond: perSecond,
+      sustainableMemoryBytes: memoryBytes,
+      peakMemoryBytes: sampler(),
+      eventLoopP99Ms: loopDelayMs ?? 'not exported',
     };
     return { ...measured, ...this.#evaluate({ floodGenerators, wellBehaved, ...measured }) };
   }
@@ -101,7 +102,9 @@ class OverloadRun {
     const { random } = this.#context;
     const query = () => randomText(6, (limit) => random.below(limit));
     const generator = new RequestGenerator({
-      ...{ url, key: tenant.key, operation: 'queries/top-snippets' },
+      url,
+      key: tenant.key,
+      operation: 'queries/top-snippets',
       bodyOf: () => ({ collection_name: 'notes', query: query(), k: 10, reranker: 'zerank-1-small' }),
     });
     this.#context.onCleanup(() => generator.close());
@@ -215,13 +218,11 @@ class OverloadRun {
     for (const [status, count] of odd)
       this.#context.violate('errors', `${count} requests returned ${status}`);
     return {
-      ...{
-        withinShareP99Ms: wellBehavedP99Ms,
-        floodP99Ms,
-        rejectionP99Ms,
-        shareOff,
-        withinShareRejected: wellBehaved.rejected.values,
-      },
+      withinShareP99Ms: wellBehavedP99Ms,
+      floodP99Ms,
+      rejectionP99Ms,
+      shareOff,
+      withinShareRejected: wellBehaved.rejected.values,
       accepted: all.reduce((sum, generator) => sum + generator.accepted.values, 0),
       refused: all.reduce((sum, generator) => sum + generator.rejected.values, 0),
       unsent: all.reduce((sum, generator) => sum + generator.skipped, 0),

@@ -325,8 +325,15 @@ class TenantIsolationRun {
 function idsOf(names: ResourceIds, session: string): RequestIds {
   const { organization_id, collection_name, path, owner_id, api_key_id, email } = names;
   return {
-    ...{ organization_id, collection_name, collection: collection_name, collection_names: [collection_name] },
-    ...{ path, user_id: owner_id, api_key_id, email, session_id: session },
+    organization_id,
+    collection_name,
+    collection: collection_name,
+    collection_names: [collection_name],
+    path,
+    user_id: owner_id,
+    api_key_id,
+    email,
+    session_id: session,
   };
 }
 

@@ -4,7 +4,11 @@ import { packResults } from '../../src/chunking/pack-results.ts';
 
 /** Arrays whose lengths cause every kind of alignment gap. */
 const resultOf = (length: number): ChunkTaskResult => ({
-  ...{ chunks: [], pageStarts: [], length, tokens: { content: length, embedding: 1 }, dimensions: 3 },
+  chunks: [],
+  pageStarts: [],
+  length,
+  tokens: { content: length, embedding: 1 },
+  dimensions: 3,
   terms: Uint8Array.from({ length }, (_, i) => i + 1),
   fineTerms: Uint8Array.from({ length }, (_, i) => 2 * i),
   spans: Uint32Array.from({ length }, (_, i) => 70_000 + i),

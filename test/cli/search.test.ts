@@ -88,9 +88,14 @@ t.test('search --json prints the unchanged reply, and --explain shows scores and
     good_match: true,
     looked_at: 100,
     control: {
-      ...{ weights: { lexical: 1, vector: 0.6 }, min_score: null, max_per_document: 2 },
-      ...{ syntax: 'operators', phrases: ['salted herring'], excluded: ['\u001b[31mred'] },
-      ...{ checked: 32, complete: true },
+      weights: { lexical: 1, vector: 0.6 },
+      min_score: null,
+      max_per_document: 2,
+      syntax: 'operators',
+      phrases: ['salted herring'],
+      excluded: ['\u001b[31mred'],
+      checked: 32,
+      complete: true,
     },
   };
   const reply = { results: [snippet], document_results: [], explain };

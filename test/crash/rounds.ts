@@ -170,11 +170,18 @@ export class CrashRounds {
   async #killDuringDeletion(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
     const name = `large ${this.model.acknowledged}`;
     const collection: CrashCollection = {
-      ...{ name, possibleExists: [true], possibleModels: [builtInModel], isModelChanging: false },
-      ...{ paths: new Map(), activeRequests: 0, isExclusive: true },
+      name,
+      possibleExists: [true],
+      possibleModels: [builtInModel],
+      isModelChanging: false,
+      paths: new Map(),
+      activeRequests: 0,
+      isExclusive: true,
     };
     await server.call('collections/add-collection', {
-      ...{ collection_name: name, num_shards: 8, embedding_model: builtInModel },
+      collection_name: name,
+      num_shards: 8,
+      embedding_model: builtInModel,
     });
     this.model.collections.set(name, collection);
     for (let from = 0; from < largeDocuments; from += 64) {

@@ -47,7 +47,9 @@ async function startWithAddedModels() {
     },
   );
   const server = await TestServer.start(t, {
-    ...{ DATA: data, EMBEDDING_MODEL: 'letters', RERANKER: 'judge' },
+    DATA: data,
+    EMBEDDING_MODEL: 'letters',
+    RERANKER: 'judge',
     MODEL_ALIASES: 'zerank-2=judge,zembed-1=letters',
   });
   const api = new CheckedApiClient(server);

@@ -93,7 +93,9 @@ await t.test('an alias grants no access to a key, and is invisible to other orga
   });
   const { organization_id } = other;
   const { api_key: key } = await new CheckedApiClient(server, adminKey).call('admin/add-api-key', {
-    ...{ organization_id, name: 'restricted', permission: 'all' },
+    organization_id,
+    name: 'restricted',
+    permission: 'all',
     restriction: { collection_names: ['open', 'hidden'], filter: null },
   });
   const restricted = new CheckedApiClient(server, key);

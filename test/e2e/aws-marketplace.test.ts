@@ -66,8 +66,12 @@ t.test('an AWS buyer signs in and binds the purchase to one organization', async
     t.equal(answer.status, 404, title);
   t.equal(await tierOf(acme), 'free');
   const body = {
-    ...{ organization_id: acme, marketplace: 'aws', bought_tier: 'teams', subscription_tier: 'teams' },
-    ...{ variables: null, next: null },
+    organization_id: acme,
+    marketplace: 'aws',
+    bought_tier: 'teams',
+    subscription_tier: 'teams',
+    variables: null,
+    next: null,
   };
   t.match(await bindSignUp(signUpReply, acme), { status: 200, body });
   t.equal(await tierOf(acme), 'teams');
@@ -118,12 +122,18 @@ async function sendSnsMessage(text: string): Promise<number> {
 const SigningCertURL = `${sns.url}/sns.pem`;
 
 const notification = (message: object) => ({
-  ...{ Type: 'Notification', TopicArn: topic, SigningCertURL },
+  Type: 'Notification',
+  TopicArn: topic,
+  SigningCertURL,
   Message: JSON.stringify(message),
 });
 
 const confirmation = {
-  ...{ Type: 'SubscriptionConfirmation', TopicArn: topic, SigningCertURL, Token: 'x', Message: 'm' },
+  Type: 'SubscriptionConfirmation',
+  TopicArn: topic,
+  SigningCertURL,
+  Token: 'x',
+  Message: 'm',
   SubscribeURL: `${sns.url}/?Action=ConfirmSubscription`,
 };
 
@@ -139,7 +149,10 @@ const licenseUpdated = (arn: string) => ({
 
 /** Event of the AWS account in the format of the seller guide, which differs from that of ResolveCustomer. */
 const accountEvent = (type: string, detail: object) => ({
-  ...{ version: '0', 'detail-type': type, source: 'aws.agreement-marketplace', region: 'us-east-1' },
+  version: '0',
+  'detail-type': type,
+  source: 'aws.agreement-marketplace',
+  region: 'us-east-1',
   detail: { catalog: 'AWSMarketplace', acceptor: { accountId: '210987654321' }, ...detail },
 });
 

@@ -24,7 +24,9 @@ t.test('what was revoked or deleted after the restored moment stays deleted', as
   const administer = async (operation: string, body: object) => {
     const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
     const reply = await fetch(`${server.url}/v1/admin/${operation}`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
     });
     if (!reply.ok) throw new Error(`${operation}: ${reply.status} ${await reply.text()}`);
     // biome-ignore lint/suspicious/noExplicitAny: the shape depends on the operation
@@ -71,7 +73,8 @@ t.test('documents deleted by mistake are restored from the moment before, also a
   const api = new CheckedApiClient(server);
   const status = async () => {
     const response = await fetch(`${server.url}/v1/admin/get-backup-status`, {
-      ...{ method: 'POST', headers: { authorization: `Bearer ${adminKey}` } },
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminKey}` },
     });
     return (await response.json()) as Status;
   };

@@ -31,7 +31,10 @@ t.test(
   'the redemption limit of a coupon covers all of its codes, and a code can be restricted to a customer',
   async (t) => {
     const coupon = await fixture.stripe.coupons.create({
-      ...{ duration: 'once', amount_off: 900, currency: 'usd', max_redemptions: 2 },
+      duration: 'once',
+      amount_off: 900,
+      currency: 'usd',
+      max_redemptions: 2,
     });
     for (const code of ['SPRING', 'MARCH', 'EASTER'])
       await fixture.stripe.promotionCodes.create({ code, promotion: { type: 'coupon', coupon: coupon.id } });

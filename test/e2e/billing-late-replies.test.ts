@@ -59,27 +59,39 @@ async function prepareDelayedChanges() {
   ];
   const changes: Readonly<Record<string, DelayedChange>> = {
     subscribe: {
-      ...{ owner: subscribing, operation: /^Invoices\.pay$/, text: subscription.payment_method_id },
+      owner: subscribing,
+      operation: /^Invoices\.pay$/,
+      text: subscription.payment_method_id,
       call: () => subscribing.request('subscribe', subscription),
     },
     upgrade: {
-      ...{ owner: upgrading, operation: /^Subscriptions\.update$/, text: subscriptionOf(upgrading) },
+      owner: upgrading,
+      operation: /^Subscriptions\.update$/,
+      text: subscriptionOf(upgrading),
       call: () => upgrading.request('subscribe', { tier: 'teams' }),
     },
     'subscribe with an Idempotency-Key': {
-      ...{ owner: keyed, operation: /^Invoices\.pay$/, text: keyedSubscription.payment_method_id },
+      owner: keyed,
+      operation: /^Invoices\.pay$/,
+      text: keyedSubscription.payment_method_id,
       call: () => keyed.request('subscribe', keyedSubscription, { 'idempotency-key': 'late' }),
     },
     'redeem-code': {
-      ...{ owner: redeeming, operation: /createBalanceTransaction$/, text: redeeming.customer()! },
+      owner: redeeming,
+      operation: /createBalanceTransaction$/,
+      text: redeeming.customer()!,
       call: () => redeeming.request('redeem-code', { code: 'LATE' }),
     },
     pause: {
-      ...{ owner: pausing, operation: /^Subscriptions\.pause$/, text: subscriptionOf(pausing) },
+      owner: pausing,
+      operation: /^Subscriptions\.pause$/,
+      text: subscriptionOf(pausing),
       call: () => pausing.request('pause'),
     },
     'remove-payment-method': {
-      ...{ owner: removing, operation: /^PaymentMethods\.detach$/, text: removedCard },
+      owner: removing,
+      operation: /^PaymentMethods\.detach$/,
+      text: removedCard,
       call: () => removing.request('remove-payment-method', { payment_method_id: removedCard }),
     },
   };

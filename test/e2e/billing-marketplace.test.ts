@@ -36,7 +36,8 @@ t.teardown(() => vercel.close());
 const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
 const aws = await startAwsEmulator(t, ({ body }) => ({
   body: {
-    ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry' },
+    CustomerAWSAccountId: '210987654321',
+    ProductCode: 'quarry',
     LicenseArn: license(body.RegistrationToken),
   },
 }));

@@ -51,7 +51,10 @@ async function otherSubscription(customer: string, card?: string): Promise<strin
   const product = await fixture.stripe.products.create({ name: 'Another product' });
   const recurring = { interval: 'month' } as const;
   const price = await fixture.stripe.prices.create({
-    ...{ currency: 'usd', product: product.id, unit_amount: 900, recurring },
+    currency: 'usd',
+    product: product.id,
+    unit_amount: 900,
+    recurring,
   });
   const charged = card === undefined ? {} : { default_payment_method: card };
   const items = [{ price: price.id }];

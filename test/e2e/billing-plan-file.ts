@@ -42,11 +42,12 @@ export async function startWithPlanFile(t: Test, date: string): Promise<BillingF
     default_aggregation: { formula: 'sum' },
   });
   await prices.create({
-    ...{ currency: 'usd', product: (await products.create({ name: embed.product })).id, unit_amount: 1 },
-    ...{
-      lookup_key: embed.lookupKey,
-      recurring: { interval: 'month', usage_type: 'metered', meter: meter.id },
-    },
+    currency: 'usd',
+    product: (await products.create({ name: embed.product })).id,
+    unit_amount: 1,
+
+    lookup_key: embed.lookupKey,
+    recurring: { interval: 'month', usage_type: 'metered', meter: meter.id },
   });
   return fixture;
 }

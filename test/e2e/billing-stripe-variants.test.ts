@@ -60,9 +60,20 @@ async function otherProduct(customer: string, more: object = {}): Promise<string
 
 /** Fields of a tax rate. */
 const tax = {
-  ...{ active: true, country: 'DE', description: null, display_name: 'VAT', effective_percentage: 19 },
-  ...{ flat_amount: null, inclusive: false, jurisdiction: null, jurisdiction_level: null, metadata: {} },
-  ...{ percentage: 19, rate_type: 'percentage', state: null, tax_type: 'vat' },
+  active: true,
+  country: 'DE',
+  description: null,
+  display_name: 'VAT',
+  effective_percentage: 19,
+  flat_amount: null,
+  inclusive: false,
+  jurisdiction: null,
+  jurisdiction_level: null,
+  metadata: {},
+  percentage: 19,
+  rate_type: 'percentage',
+  state: null,
+  tax_type: 'vat',
 };
 
 async function createSupportPrice(): Promise<string> {

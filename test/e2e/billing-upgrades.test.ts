@@ -23,8 +23,11 @@ const open = (owner: OrganizationOwner) =>
 async function checkDefaultCard(t: Test, owner: OrganizationOwner, good: string): Promise<void> {
   await fixture.advanceBriefly();
   t.match(await owner.status(), {
-    ...{ subscription_tier: 'starter', status: 'active', rate_limits: limitsByTier.starter },
-    ...{ payment_method: { id: good }, pending_upgrade: null },
+    subscription_tier: 'starter',
+    status: 'active',
+    rate_limits: limitsByTier.starter,
+    payment_method: { id: good },
+    pending_upgrade: null,
   });
   t.equal(owner.subscription()!.default_payment_method ?? good, good, 'or the usual one of the customer');
   t.strictSame(open(owner), [], 'no invoice is open');

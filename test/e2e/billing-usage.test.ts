@@ -99,7 +99,8 @@ t.test('a kill after any step of a pause or a resume neither loses nor doubles t
       call: () => pausing.request('pause'),
     },
     {
-      ...{ operation: /^Subscriptions\.resume$/, text: subscription(resuming) },
+      operation: /^Subscriptions\.resume$/,
+      text: subscription(resuming),
       call: () => resuming.request('subscribe', starter),
     },
   ];

@@ -142,7 +142,9 @@ async function changeSelection(t: Test, page: Page, api: CheckedApiClient): Prom
       for (const i of [1, 2, 4]) await page.getByLabel(`Select notes/0000${i}.txt`).click();
       await waitFor('the documents are indexed again', async () => {
         const { documents } = await api.call('documents/get-document-info-list', {
-          ...{ collection_name: 'many', path_contains: 'notes/0000', index_statuses: ['indexed'] },
+          collection_name: 'many',
+          path_contains: 'notes/0000',
+          index_statuses: ['indexed'],
         });
         return documents.length === 10 ? true : null;
       });
@@ -160,11 +162,13 @@ async function changeSelection(t: Test, page: Page, api: CheckedApiClient): Prom
     await page.getByText(`${count} documents changed.`).first().waitFor();
   }
   const { document } = await api.call('documents/get-document-info', {
-    ...{ collection_name: 'many', path: 'notes/00004.txt' },
+    collection_name: 'many',
+    path: 'notes/00004.txt',
   });
   t.same(document.metadata, { team: 'support', 'list:topics': ['billing', 'refunds'] });
   const other = await api.call('documents/get-document-info', {
-    ...{ collection_name: 'many', path: 'notes/00003.txt' },
+    collection_name: 'many',
+    path: 'notes/00003.txt',
   });
   t.same(other.document.metadata, {}, 'a document that is not selected stays');
   await page.goto(page.url().replace(/&q=[^&]*/, ''));

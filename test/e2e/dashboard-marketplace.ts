@@ -13,8 +13,13 @@ export async function marketplaceScenario(t: Test, browser: Browser): Promise<vo
   const vercel = await startVercelEmulator(t);
   const port = await freePort();
   const server = await TestServer.start(t, {
-    ...{ PORT: `${port}`, BASE_URL: `http://127.0.0.1:${port}`, TRUST_PROXY: 'true' },
-    ...{ MAIL_URL, VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: 'a-secret', VERCEL_TIER: 'starter' },
+    PORT: `${port}`,
+    BASE_URL: `http://127.0.0.1:${port}`,
+    TRUST_PROXY: 'true',
+    MAIL_URL,
+    VERCEL_CLIENT_ID: 'oac_1',
+    VERCEL_CLIENT_SECRET: 'a-secret',
+    VERCEL_TIER: 'starter',
     VERCEL_API_URL: vercel.url,
   });
   const ann = new TestUser('ann@example.com', server, mails);

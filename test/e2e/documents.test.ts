@@ -156,7 +156,10 @@ await t.test('updates have their preconditions', async (t) => {
   t.same(await api.paths(collection_name, { only_failed: true, path_gt: 'bad' }), []);
   t.same(await api.paths(collection_name, { only_failed: true, path_prefix: 'g' }), []);
   const filtered = await api.call('documents/get-document-info-list', {
-    ...{ collection_name, path_contains: 'OO', index_statuses: ['indexed'], sort_by: 'size' },
+    collection_name,
+    path_contains: 'OO',
+    index_statuses: ['indexed'],
+    sort_by: 'size',
     include_count: true,
   });
   t.match(filtered, { documents: [{ path: 'good' }], next_cursor: null, num_matching: 1 });

@@ -23,15 +23,25 @@ const blockedPort = await freePort();
 const elsewhereUrl = `http://127.0.0.1:${elsewhere.port}`;
 /** Server without outgoing connections, with settings of every feature that needs one. */
 const blocked = await TestServer.start(t, {
-  ...{ PORT: String(blockedPort), BASE_URL: `http://127.0.0.1:${blockedPort}`, EGRESS: 'none' },
-  ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'theirs' },
+  PORT: String(blockedPort),
+  BASE_URL: `http://127.0.0.1:${blockedPort}`,
+  EGRESS: 'none',
+  EMBEDDING_URL: service.url,
+  EMBEDDING_MODEL: 'theirs',
   EMBEDDING_DIMENSIONS: String(serviceDimensions),
   MAIL_URL: mailUrl,
-  ...{ GOOGLE_CLIENT_ID: 'client', GOOGLE_CLIENT_SECRET: 'secret', OIDC_ISSUER: elsewhereUrl },
-  ...{ STRIPE_SECRET_KEY: 'sk_test_of_the_tests', STRIPE_API_BASE: elsewhereUrl },
-  ...{ AWS_MARKETPLACE: 'true', AWS_ENDPOINT: elsewhereUrl },
-  ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
-  ...{ VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: 'secret', VERCEL_API_URL: elsewhereUrl },
+  GOOGLE_CLIENT_ID: 'client',
+  GOOGLE_CLIENT_SECRET: 'secret',
+  OIDC_ISSUER: elsewhereUrl,
+  STRIPE_SECRET_KEY: 'sk_test_of_the_tests',
+  STRIPE_API_BASE: elsewhereUrl,
+  AWS_MARKETPLACE: 'true',
+  AWS_ENDPOINT: elsewhereUrl,
+  AWS_ACCESS_KEY_ID: 'id',
+  AWS_SECRET_ACCESS_KEY: 'secret',
+  VERCEL_CLIENT_ID: 'oac_1',
+  VERCEL_CLIENT_SECRET: 'secret',
+  VERCEL_API_URL: elsewhereUrl,
 });
 
 t.test('by default no host is allowed, and hosts in the settings are listed', async (t) => {
@@ -40,7 +50,8 @@ t.test('by default no host is allowed, and hosts in the settings are listed', as
   const allowed = await FakeModelService.start(t);
   const at = await freePort();
   await server.restart({
-    ...{ PORT: String(at), BASE_URL: `http://127.0.0.1:${at}` },
+    PORT: String(at),
+    BASE_URL: `http://127.0.0.1:${at}`,
     EMBEDDING_URL: allowed.url,
     EMBEDDING_MODEL: 'theirs',
     MAIL_URL: 'smtp://user:password@mail.example',

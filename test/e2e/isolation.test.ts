@@ -31,7 +31,9 @@ await t.test('documents with links to secrets.json and to an address import neit
     const added = await api.call('documents/add-document', { collection_name, path, content, wait: true });
     t.match(added, { index_status: 'indexed' }, path);
     const { document } = await api.call('documents/get-document-info', {
-      ...{ collection_name, path, include_content: true },
+      collection_name,
+      path,
+      include_content: true,
     });
     t.match(document.content, /The first words\.[\s\S]*The last words\./, path);
     for (const secret of secrets) t.notOk(document.content?.includes(secret), `${path} has no secret`);

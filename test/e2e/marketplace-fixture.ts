@@ -30,7 +30,10 @@ async function startAwsSeller(t: Test) {
   const aws = await startAwsEmulator(t, ({ operation, body }): AwsReply => {
     if (operation === 'GetEntitlements') {
       const entitlements = Object.entries(bought).map(([LicenseArn, Dimension]) => ({
-        ...{ LicenseArn, Dimension, ProductCode: body.ProductCode, CustomerAWSAccountId: '210987654321' },
+        LicenseArn,
+        Dimension,
+        ProductCode: body.ProductCode,
+        CustomerAWSAccountId: '210987654321',
         Value: { BooleanValue: true },
         ExpirationDate: Dimension === 'over' ? 1_600_000_000 : 4_000_000_000,
       }));
@@ -42,7 +45,9 @@ async function startAwsSeller(t: Test) {
     return (
       errorReplies[token] ?? {
         body: {
-          ...{ CustomerAWSAccountId: '210987654321', ProductCode: 'quarry', LicenseArn: license(name) },
+          CustomerAWSAccountId: '210987654321',
+          ProductCode: 'quarry',
+          LicenseArn: license(name),
           // Purchases from before licenses existed also have this field.
           ...(name.startsWith('old') ? { CustomerIdentifier: 'X01EXAMPLE' } : {}),
         },
@@ -96,7 +101,16 @@ export async function startMarketplaces(t: Test) {
     ...Object.values(vercel.projects).map((each) => each.ZEROENTROPY_API_KEY!),
   ];
   return {
-    ...{ ...seller, sns, vercel, server, call, createOrganization, tierOf, bindSignUp, acme, other },
+    ...seller,
+    sns,
+    vercel,
+    server,
+    call,
+    createOrganization,
+    tierOf,
+    bindSignUp,
+    acme,
+    other,
     credentials,
   };
 }

@@ -66,7 +66,8 @@ export function cosine(one: readonly number[], other: readonly number[]): number
 
 export function serverSettingsFor(service: FakeModelService) {
   return {
-    ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters' },
+    EMBEDDING_URL: service.url,
+    EMBEDDING_MODEL: 'letters',
     // The longest that is allowed, so that a slow machine does not make queries go without vectors.
     PROVIDER_QUERY_MS_MAX: '50000',
   };
@@ -75,7 +76,9 @@ export function serverSettingsFor(service: FakeModelService) {
 /** Adds a collection `notes` with notes that the built-in model embeds. */
 export async function addNotes(api: CheckedApiClient): Promise<void> {
   await api.call('collections/add-collection', {
-    ...{ collection_name: 'notes', num_shards: 8, embedding_model: 'zembed-1' },
+    collection_name: 'notes',
+    num_shards: 8,
+    embedding_model: 'zembed-1',
   });
   const documents = Array.from({ length: documentsCount }, (_, i) => ({
     path: pathOf(i),

@@ -96,7 +96,8 @@ t.test('a model can be changed while documents that wait for it fill the queue',
   service.setBehavior('error');
   const add = (i: number) =>
     api.request('documents/add-document', {
-      ...{ collection_name: 'notes', path: `new ${i}.txt` },
+      collection_name: 'notes',
+      path: `new ${i}.txt`,
       content: { type: 'text', text: `A new note on the ${topicWords[i]}.` },
     });
   for (let i = 0; i < 3; i += 1) t.equal((await add(i)).status, 201);

@@ -105,7 +105,10 @@ await t.test(
     }
     const many = Array.from({ length: 30_000 }, (_, i) => String.fromCharCode(97 + (i % 26)));
     const embedded = await api.call('models/embed', {
-      ...{ model: 'zembed-1', input_type: 'document', input: many, dimensions: 40 },
+      model: 'zembed-1',
+      input_type: 'document',
+      input: many,
+      dimensions: 40,
     });
     t.equal(embedded.results.length, many.length);
     t.same(embedded.results[0], embedded.results[26], 'in the order of the texts');

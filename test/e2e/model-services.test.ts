@@ -21,8 +21,12 @@ const serviceKey = 'sk-secret-of-the-service';
 
 function variablesFor(service: FakeModelService) {
   return {
-    ...{ EMBEDDING_URL: service.url, EMBEDDING_MODEL: 'letters', EMBEDDING_KEY: serviceKey },
-    ...{ RERANK_URL: service.url, RERANK_MODEL: 'words', RERANK_KEY: serviceKey },
+    EMBEDDING_URL: service.url,
+    EMBEDDING_MODEL: 'letters',
+    EMBEDDING_KEY: serviceKey,
+    RERANK_URL: service.url,
+    RERANK_MODEL: 'words',
+    RERANK_KEY: serviceKey,
     MODEL_ALIASES: 'zembed-1=letters,zerank-2=words',
     // The longest that is allowed, so that a slow machine does not make queries go without vectors.
     PROVIDER_QUERY_MS_MAX: '50000',
@@ -178,7 +182,8 @@ await t.test(
     await add(api);
     service.setBehavior('error');
     await api.call('documents/add-document', {
-      ...{ collection_name: 'notes', path: 'late.txt' },
+      collection_name: 'notes',
+      path: 'late.txt',
       content: { type: 'text', text: 'A barrel of herring came late.' },
     });
     const status = () => api.call('status/get-status', { collection_name: 'notes' }) as Promise<object>;
@@ -260,7 +265,8 @@ await t.test('a collection keeps the model of its vectors, regardless of later s
   t.match(without.warnings, [/letters.*not configured on this server/]);
   t.equal(without.results.length, 1, 'lexical search still works');
   await api.call('documents/add-document', {
-    ...{ collection_name: 'notes', path: 'late.txt' },
+    collection_name: 'notes',
+    path: 'late.txt',
     content: { type: 'text', text: 'late' },
   });
   await waitForIndexed(

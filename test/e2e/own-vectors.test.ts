@@ -26,8 +26,10 @@ const server = await TestServer.start(t);
 async function createNotes() {
   const tenant = await createTenant(server);
   await tenant.api.call('collections/add-collection', {
-    ...{ collection_name: 'notes', num_shards: 8 },
-    ...{ embedding_model: 'own', dimensions },
+    collection_name: 'notes',
+    num_shards: 8,
+    embedding_model: 'own',
+    dimensions,
   });
   return tenant;
 }
@@ -51,7 +53,8 @@ t.test('a collection for own vectors requires its number of dimensions', async (
 async function createNotesAndModelCollection() {
   const tenant = await createNotes();
   await tenant.api.call('collections/add-collection', {
-    ...{ collection_name: 'made', embedding_model: 'zembed-1' },
+    collection_name: 'made',
+    embedding_model: 'zembed-1',
   });
   return tenant;
 }
@@ -115,16 +118,15 @@ t.test('a document that is too large for its vectors, or that has none, is rejec
     dimensions: 8_192,
   });
   const long = await api.request('documents/add-document', {
-    ...{
-      collection_name: 'wide',
-      path: 'long.txt',
-      content: { type: 'text', text: 'word '.repeat(600_000) },
-    },
+    collection_name: 'wide',
+    path: 'long.txt',
+    content: { type: 'text', text: 'word '.repeat(600_000) },
     vector: base64Of(Array.from({ length: 8_192 }, () => 1)),
   });
   t.match(long, { status: 413, body: { detail: /Split the document/ } });
   const put = await fetch(`${server.url}/v1/documents/notes/a.txt`, {
-    ...{ method: 'PUT', body: 'hello' },
+    method: 'PUT',
+    body: 'hello',
     headers: { authorization: `Bearer ${key}` },
   });
   t.equal(put.status, 400);
@@ -176,7 +178,8 @@ async function createSevenNotes(t: Test) {
     seeds.set(path, i);
   }
   const batch = await api.call('documents/add-documents', {
-    ...{ collection_name: 'notes', wait: true },
+    collection_name: 'notes',
+    wait: true,
     documents: [
       { path: '6.txt', content: { type: 'text', text: 'A note on the hawser.' }, vector: vectorOf(6) },
       { path: 'bad.txt', content: { type: 'text', text: 'A note on nothing.' }, vector: [1] },
@@ -277,7 +280,9 @@ t.test('each page has its own vector, and no chunk spans two pages', async (t) =
     }
   }
   const { document } = await api.call('documents/get-document-info', {
-    ...{ collection_name: 'notes', path: 'text-pages', include_content: true },
+    collection_name: 'notes',
+    path: 'text-pages',
+    include_content: true,
   });
   t.equal(document.content, pages.join('\n\n'));
 });

@@ -73,8 +73,11 @@ export class RandomCustomers {
     emulator.webhooks.deliveryMode = () => this.#pickRandom(deliveries);
     while (this.#customers.length < customersMax)
       this.#customers.push({
-        ...{ owner: await this.#fixture.createOwner(), model: new BillingModel(), invoicePageUrl: '' },
-        ...{ overrides: new Map(), grantedTier: 'free' },
+        owner: await this.#fixture.createOwner(),
+        model: new BillingModel(),
+        invoicePageUrl: '',
+        overrides: new Map(),
+        grantedTier: 'free',
       });
     const deadline = performance.now() + msMax;
     for (let step = 0; step < steps && performance.now() < deadline && this.#test.passing(); step += 1) {

@@ -27,8 +27,13 @@ let ahead = 0;
 const server = await TestServer.start(
   t,
   {
-    ...{ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, TRUST_PROXY: 'true', MAIL_URL },
-    ...{ VERCEL_CLIENT_ID: 'oac_1', VERCEL_CLIENT_SECRET: vercelSecret, VERCEL_API_URL: vercel.url },
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    TRUST_PROXY: 'true',
+    MAIL_URL,
+    VERCEL_CLIENT_ID: 'oac_1',
+    VERCEL_CLIENT_SECRET: vercelSecret,
+    VERCEL_API_URL: vercel.url,
   },
   { clockOffsetMs: () => ahead },
 );
@@ -64,7 +69,9 @@ await owner.signIn();
 const organization_id = (await owner.call('organizations/add-organization', { name: 'Acme' })).body
   .organization_id as string;
 const issued = await owner.call('organizations/api-keys/add-api-key', {
-  ...{ organization_id, name: 'survives', permission: 'all' },
+  organization_id,
+  name: 'survives',
+  permission: 'all',
 });
 const api = new CheckedApiClient(server, issued.body.api_key);
 await api.call('collections/add-collection', { collection_name: 'papers' });

@@ -52,12 +52,18 @@ await t.test('a scanned PDF and a skewed page are searchable with the embedded e
   ] as const) {
     const base64_data = Buffer.from(bytes).toString('base64');
     const added = await api.call('documents/add-document', {
-      ...{ collection_name, path, content: { type: 'auto', base64_data }, wait: true },
+      collection_name,
+      path,
+      content: { type: 'auto', base64_data },
+      wait: true,
     });
     t.match(added, { index_status: 'indexed', error: null });
   }
   const found = await api.call('queries/top-pages', {
-    ...{ collection_name, query: 'stones of the harbour walls', k: 1, include_content: true },
+    collection_name,
+    query: 'stones of the harbour walls',
+    k: 1,
+    include_content: true,
   });
   t.match(found.results, [{ path: 'scan.pdf', page_index: 1, content: /harbour walls\nof three towns/ }]);
   const lime = await api.call('queries/top-snippets', { collection_name, query: 'sacks of lime', k: 1 });
@@ -109,7 +115,10 @@ await t.test(
     await api.call('collections/add-collection', { collection_name });
     const base64_data = Buffer.from(scans).toString('base64');
     const added = await api.call('documents/add-document', {
-      ...{ collection_name, path: 'scan.pdf', content: { type: 'auto', base64_data }, wait: true },
+      collection_name,
+      path: 'scan.pdf',
+      content: { type: 'auto', base64_data },
+      wait: true,
     });
     t.match(added, { index_status: 'indexed', error: null });
     await t.rejects(server.restart({ OCR_ENGINE: 'embedded', OCR_LANGUAGES: 'eng+none' }));

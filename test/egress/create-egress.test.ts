@@ -5,21 +5,28 @@ import { createEgress } from '../../src/egress/create-egress.ts';
 /** Egress from settings of which only those with hosts matter. */
 function egressOf(settings: Partial<Settings>) {
   const none = {
-    ...{ egress: 'configured', egressHosts: null, embeddingUrl: null, rerankUrl: null, mailUrl: null },
-    ...{ googleClientId: null, oidcIssuer: 'https://accounts.google.com', githubClientId: null },
-    ...{
-      githubBaseUrl: 'https://github.com',
-      stripeSecretKey: null,
-      stripeApiBase: 'https://api.stripe.com',
-    },
-    ...{ awsMarketplace: false, awsRegion: 'us-east-1', awsEndpoint: null, awsAccessKeyId: null },
-    ...{
-      awsTopicArns: null,
-      awsSnsUrl: null,
-      traceEndpoint: null,
-      vercelClientId: null,
-      vercelApiUrl: 'https://api.vercel.com',
-    },
+    egress: 'configured',
+    egressHosts: null,
+    embeddingUrl: null,
+    rerankUrl: null,
+    mailUrl: null,
+    googleClientId: null,
+    oidcIssuer: 'https://accounts.google.com',
+    githubClientId: null,
+
+    githubBaseUrl: 'https://github.com',
+    stripeSecretKey: null,
+    stripeApiBase: 'https://api.stripe.com',
+    awsMarketplace: false,
+    awsRegion: 'us-east-1',
+    awsEndpoint: null,
+    awsAccessKeyId: null,
+
+    awsTopicArns: null,
+    awsSnsUrl: null,
+    traceEndpoint: null,
+    vercelClientId: null,
+    vercelApiUrl: 'https://api.vercel.com',
   };
   const egress = createEgress({ ...none, ...settings } as unknown as Settings);
   return egress.hosts.map(({ host, port, purpose }) => `${host}:${port ?? '*'} ${purpose}`);

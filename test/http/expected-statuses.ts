@@ -31,8 +31,17 @@ export function readAccess(status: number, otherKey = 404): ExpectedStatuses {
   return {
     ...unauthenticatedStatuses,
     ...administratorStatuses(403),
-    ...{ read_only: status, all: status, filtered: status, otherKey, restricted: otherKey },
-    ...{ MEMBER: status, ADMIN: status, OWNER: status, unnamed: 403, nonMember: 404, 'from elsewhere': 403 },
+    read_only: status,
+    all: status,
+    filtered: status,
+    otherKey,
+    restricted: otherKey,
+    MEMBER: status,
+    ADMIN: status,
+    OWNER: status,
+    unnamed: 403,
+    nonMember: 404,
+    'from elsewhere': 403,
   };
 }
 

@@ -27,8 +27,8 @@ import { toWireLimits, toWireOverrides } from '../../src/schemas/organization-li
 import type { Principal } from '../../src/schemas/principal.ts';
 import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
-import { testEventMsMax } from '../timeouts.ts';
 import { fakeClientServices } from './fake-client-services.ts';
+import { serverBounds, settings } from './test-settings.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
 
@@ -146,8 +146,15 @@ const fakeServices: FakeServices = {
   }),
   getDocumentText: async (_call, { path }) => ({
     text: {
-      ...{ collection_name: 'c', path, num_pages: 1, length: 1, start_index: 0, end_index: 1 },
-      ...{ page_span: [0, 1], next_index: null, content: 'x' },
+      collection_name: 'c',
+      path,
+      num_pages: 1,
+      length: 1,
+      start_index: 0,
+      end_index: 1,
+      page_span: [0, 1],
+      next_index: null,
+      content: 'x',
     },
   }),
   getDocumentFile: async () => fakeFileReply('hello'),
@@ -250,39 +257,12 @@ export function fakeFileReply(text: string, contentType = 'text/plain; charset=u
   };
 }
 
+const key = { kind: 'organization', organizationId: uuid, keyId: uuid } as const;
 const principals: Readonly<Record<string, Principal>> = {
-  'Bearer all': { kind: 'organization', organizationId: uuid, keyId: uuid, permission: 'all', zdr: false },
-  'Bearer read': {
-    kind: 'organization',
-    organizationId: uuid,
-    keyId: uuid,
-    permission: 'read_only',
-    zdr: false,
-  },
-  'Bearer zdr': { kind: 'organization', organizationId: uuid, keyId: uuid, permission: 'all', zdr: true },
+  'Bearer all': { ...key, permission: 'all', zdr: false },
+  'Bearer read': { ...key, permission: 'read_only', zdr: false },
+  'Bearer zdr': { ...key, permission: 'all', zdr: true },
   'Bearer admin': { kind: 'administrator' },
-};
-
-const settings: RequestHandlerSettings = {
-  baseUrl: null,
-  trustProxy: false,
-  jsonBytesMax: 3_000_000,
-  jsonBytesHeldMax: 20_000_000,
-  uploadBytesMax: 200_000_000,
-  uploadsRunningMax: 20,
-  requestsRunningMax: 4_096,
-  webhookWindows: [{ ms: 60_000, max: 1_000 }],
-  bodyIdleMsMax: testEventMsMax,
-  requestMsMax: testEventMsMax,
-  mcpMayWrite: false,
-  home: '/docs',
-  hasMetricsAddress: false,
-};
-/** Tests of a bound override it; in other tests a slow machine must not reach any. */
-const serverBounds: ServerBounds = {
-  headerMsMax: testEventMsMax,
-  replyIdleMsMax: testEventMsMax,
-  lingerMsMax: 1_000,
 };
 
 export interface TestHttpServer extends HttpListener {

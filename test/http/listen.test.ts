@@ -12,7 +12,12 @@ const requestHandler = { handleOn: () => () => undefined } as unknown as Request
 for (const kind of ['uws', 'node'] as const) {
   const listen = (host: string, port: number, name: ListenerName = 'public') =>
     startHttpListener({
-      ...{ requestHandler, kind, name, host, port, bounds: defaultBounds },
+      requestHandler,
+      kind,
+      name,
+      host,
+      port,
+      bounds: defaultBounds,
       certificates: null,
       logger: silentLogger,
     });

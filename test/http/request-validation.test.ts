@@ -13,7 +13,8 @@ const metadataOf = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length
 
 const usagePaths = ['/usage/documents', '/usage/queries', '/usage/models/embed', '/usage/models/reranker'];
 const usageRange = (start_time: number, end_time: number) => ({
-  ...{ start_time, end_time },
+  start_time,
+  end_time,
   aggregation_window: 'daily',
 });
 

@@ -245,6 +245,34 @@ async function createOrganizations(server: TestServer, mails: () => string[]) {
   return { owner, admin, member, otherOwner, organization_id, otherOrganization, codes };
 }
 
+/** Returns the token of an administrator session that has ended. */
+async function createEndedSession(user: TestUser, server: TestServer, password: string): Promise<string> {
+  user.headers = fromNewHost();
+  user.token = await signInAdministrator(server, password);
+  const { token } = user;
+  expectStatus('signing out', await user.call('admin/logout'));
+  return token;
+}
+
+async function readMembers(owner: TestUser, organization_id: string) {
+  const info = expectStatus('looking', await owner.call('organizations/get-info', { organization_id })).body;
+  const idOf = ({ email: wanted }: TestUser): string =>
+    info.users.find(({ email }: { email: string }) => email === wanted).user_id;
+  return { info, idOf };
+}
+
+function keyTokensOf(keys: Awaited<ReturnType<typeof createKeys>>) {
+  return {
+    expired: keys.expired.api_key,
+    deleted: keys.deleted.api_key,
+    readOnly: keys.readOnly.api_key,
+    all: keys.all.api_key,
+    otherKey: keys.otherTenantKey.api_key,
+    restricted: keys.restricted.api_key,
+    filtered: keys.filtered.api_key,
+  };
+}
+
 export async function buildTenantFixture(
   t: ServerHost,
   options: TestServerOptions = {},
@@ -252,43 +280,43 @@ export async function buildTenantFixture(
 ): Promise<TenantFixture> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const password = 'correct horse battery staple';
-  const hash = await hashPassword(password);
-  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: hash, ...more };
+  const ADMIN_PASSWORD_HASH = await hashPassword(password);
+  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH, ...more };
   const server = await TestServer.start(t, variables, options);
-  const people = await createOrganizations(server, mails);
-  const { owner, admin, member, otherOwner, organization_id, otherOrganization, codes } = people;
-  const { expired, endsAt, all, readOnly, deleted, otherTenantKey, restricted, filtered } = await createKeys(
+  const { owner, admin, member, otherOwner, organization_id, otherOrganization, codes } =
+    await createOrganizations(server, mails);
+  const keys = await createKeys(
     { user: owner, organizationId: organization_id },
     { user: otherOwner, organizationId: otherOrganization },
   );
   const ask = (path: string, body: unknown) =>
-    sendRequest(`${server.url}/v1/${path}`, { body, headers: { authorization: `Bearer ${all.api_key}` } });
+    sendRequest(`${server.url}/v1/${path}`, {
+      body,
+      headers: { authorization: `Bearer ${keys.all.api_key}` },
+    });
   const fileToken = await addDocument(ask);
   const session = await signInAdministrator(server, password);
-  const ended = new TestUser(owner.email, server, mails);
-  ended.headers = fromNewHost();
-  ended.token = await signInAdministrator(server, password);
-  expectStatus('signing out', await ended.call('admin/logout'));
+  const ended = await createEndedSession(new TestUser(owner.email, server, mails), server, password);
   const tokens = {
-    ...{ expired: expired.api_key, deleted: deleted.api_key, readOnly: readOnly.api_key },
-    ...{ all: all.api_key, otherKey: otherTenantKey.api_key },
-    ...{ restricted: restricted.api_key, filtered: filtered.api_key },
-    ...{ session, ended: ended.token, owner: owner.token, admin: admin.token },
-    ...{ member: member.token, nonMember: otherOwner.token },
+    ...keyTokensOf(keys),
+    session,
+    ended,
+    owner: owner.token,
+    admin: admin.token,
+    member: member.token,
+    nonMember: otherOwner.token,
   };
-  const info = expectStatus('looking', await owner.call('organizations/get-info', { organization_id })).body;
-  const idOf = (user: TestUser) =>
-    info.users.find(({ email }: { email: string }) => email === user.email).user_id as string;
+  const { info, idOf } = await readMembers(owner, organization_id);
   const north: ResourceIds = {
     organization_id,
     collection_name,
     path,
     owner_id: idOf(owner),
     member_id: idOf(member),
-    api_key_id: readOnly.id,
+    api_key_id: keys.readOnly.id,
     email: member.email,
   };
-  await waitUntil('the end of the key', () => Date.now() > endsAt);
+  await waitUntil('the end of the key', () => Date.now() > keys.endsAt);
   return {
     server,
     password,

@@ -101,8 +101,12 @@ for (const kind of ['uws', 'node'] as const) {
     const { server } = await openServer(t, kind);
     const handshake = async (version: SecureVersion) => {
       const socket = connect({
-        ...{ port: server.port, host: '127.0.0.1', ca: trusted },
-        ...{ minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' },
+        port: server.port,
+        host: '127.0.0.1',
+        ca: trusted,
+        minVersion: version,
+        maxVersion: version,
+        ciphers: 'DEFAULT@SECLEVEL=0',
       });
       try {
         await once(socket, 'secureConnect');

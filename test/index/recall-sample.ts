@@ -86,7 +86,10 @@ export class RecallSample {
 
   #createCases(): FilterCase[] {
     const below = (attribute: string, value: string): FilterNode => ({
-      ...{ kind: 'compare', attribute, operator: 'lt', value },
+      kind: 'compare',
+      attribute,
+      operator: 'lt',
+      value,
     });
     const spreads = [75, 50, 10, 1, 0.1].map((percent) => {
       const bound = String((this.#documents * percent) / 100).padStart(4, '0');

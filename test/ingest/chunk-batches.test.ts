@@ -15,7 +15,12 @@ import { ChunkBatches } from '../../src/ingest/chunk-batches.ts';
 import type { RunOptions } from '../../src/ingest/pools.ts';
 
 const task = (path: string, units = 10): ChunkTask => ({
-  ...{ pages: ['x'.repeat(units)], unordered: false, title: null, path, language: null, model: 'letters' },
+  pages: ['x'.repeat(units)],
+  unordered: false,
+  title: null,
+  path,
+  language: null,
+  model: 'letters',
   cancelFlag: null,
 });
 

@@ -119,7 +119,12 @@ export async function openComponents(
     const space = options.space ?? { check() {} };
     const process = await openServerComponents({
       ...options,
-      ...{ store, folder, clock, random: systemRandom, parse, space },
+      store,
+      folder,
+      clock,
+      random: systemRandom,
+      parse,
+      space,
     });
     t.teardown(() => process.close());
     return { ...process, store };

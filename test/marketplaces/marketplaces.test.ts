@@ -41,7 +41,9 @@ function createVercelVariables(agreements: Agreements, sealer: Sealer) {
   /** State of each issued key. */
   const keys: ('valid' | 'revoked')[] = [];
   const variables = new VercelVariables({
-    ...{ agreements, sealer, logger: silentLogger },
+    agreements,
+    sealer,
+    logger: silentLogger,
     baseUrl: () => 'https://quarry.example.com/v1',
     api: {
       listProjects: async () => ['prj_1', 'prj_2'],
@@ -58,7 +60,10 @@ function createVercelVariables(agreements: Agreements, sealer: Sealer) {
     },
   });
   const settings = {
-    ...{ clientId: 'oac', clientSecret: 's', apiUrl: 'http://127.0.0.1:1', nextHosts: new Set<string>() },
+    clientId: 'oac',
+    clientSecret: 's',
+    apiUrl: 'http://127.0.0.1:1',
+    nextHosts: new Set<string>(),
     redirectUri: () => '',
     fetch: localEgress.fetch,
   };
@@ -94,7 +99,10 @@ function agreementWriters(agreements: Agreements, sealer: Sealer) {
   const put = async (installationId: string, more: Partial<MarketplaceAgreement>) => {
     const offer = {
       marketplace: 'vercel',
-      ...{ installationId, teamId: null, userId: null, next: 'https://vercel.com/' },
+      installationId,
+      teamId: null,
+      userId: null,
+      next: 'https://vercel.com/',
       sealedToken: sealer.seal('a-token', installationId),
     } as const;
     const agreement = { ...empty, offer, organizationId, tier: 'starter', ...more } as const;
@@ -124,7 +132,12 @@ function build() {
   /** The next grant waits for this promise. */
   const holdWrites: { until: Promise<void> } = { until: Promise.resolve() };
   const marketplaces = new Marketplaces({
-    ...{ store, agreements, clock, sealer: sealing, random: systemRandom, logger: silentLogger },
+    store,
+    agreements,
+    clock,
+    sealer: sealing,
+    random: systemRandom,
+    logger: silentLogger,
     audit: new AuditLog({ store, clock, random: systemRandom }),
     aws,
     cardPayments: null,
@@ -143,8 +156,17 @@ function build() {
   const of = (installationId: string) => agreements.records.findAgreement('vercel', installationId);
   const writers = agreementWriters(agreements, sealing);
   return {
-    ...{ marketplaces, ...writers, of, granted, holdWrites, entitled },
-    ...{ projects, vercelBehavior, keys, sealing, rotate },
+    marketplaces,
+    ...writers,
+    of,
+    granted,
+    holdWrites,
+    entitled,
+    projects,
+    vercelBehavior,
+    keys,
+    sealing,
+    rotate,
   };
 }
 

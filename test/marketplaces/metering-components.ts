@@ -91,8 +91,13 @@ function agreementOf(i: number, hour: number): MarketplaceAgreement {
       productCode: 'p',
       customerId: null,
     },
-    ...{ organizationId: organizationOf(i), boundAt: start, endedAt: null },
-    ...{ tier: 'teams', granted: 'teams', hour, carried: {} },
+    organizationId: organizationOf(i),
+    boundAt: start,
+    endedAt: null,
+    tier: 'teams',
+    granted: 'teams',
+    hour,
+    carried: {},
   };
 }
 
@@ -121,14 +126,24 @@ function openMarketplaces({ store, clock, audit, logger, ...parts }: Marketplace
     clock,
   });
   const metering = new AwsMetering({
-    ...{ store, agreements, client, audit, clock, logger },
+    store,
+    agreements,
+    client,
+    audit,
+    clock,
+    logger,
     chargedUntil: parts.chargedUntil,
     dimensions: [{ unit: 'queries', unitsPerQuantity: parts.unitsPerQuantity, dimension: 'queries' }],
     readUsage: parts.readUsage,
   });
   const granted = new Map<string, string | null>();
   const marketplaces = new Marketplaces({
-    ...{ store, agreements, audit, clock, random: systemRandom, logger: silentLogger },
+    store,
+    agreements,
+    audit,
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
     sealer: new Sealer([new Uint8Array(32).fill(3)], systemRandom),
     aws: { client, metering, snsReceiver: null },
     cardPayments: null,
@@ -164,7 +179,12 @@ export async function buildMetering(t: Test, { many = 1, per = 1 } = {}) {
   const queries = new Map<string, number>();
   const open = () =>
     openMarketplaces({
-      ...{ store, clock, audit, logger, endpoint: emulator.aws.url, unitsPerQuantity: per },
+      store,
+      clock,
+      audit,
+      logger,
+      endpoint: emulator.aws.url,
+      unitsPerQuantity: per,
       chargedUntil: (organizationId) => charged.get(organizationId) ?? 0,
       readUsage: async (organizationId, from, to) => {
         let sum = 0;

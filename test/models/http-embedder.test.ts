@@ -45,14 +45,12 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
   const note = (entry: object) => void logged.push(JSON.stringify(entry));
   const of = (url: string) =>
     new ModelProvider({
-      ...{
-        model: 'theirs',
-        url,
-        key,
-        documentMsMax: testEventMsMax,
-        queryMsMax: testEventMsMax,
-        requestsMax: 3,
-      },
+      model: 'theirs',
+      url,
+      key,
+      documentMsMax: testEventMsMax,
+      queryMsMax: testEventMsMax,
+      requestsMax: 3,
       fetch: localEgress.fetch,
       clock: systemClock,
       random: () => 0.1,
@@ -65,13 +63,20 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
   const provider = of(`${service.url}/embeddings`);
   const batch = { batchTextsMax: 8, batchUnitsMax: 2_000, textUnitsMax: 1_000 };
   const embedder = new HttpEmbedder({
-    ...{ provider, dimensions: null, width: null, inputTypeField: 'none', encoding: 'float' },
+    provider,
+    dimensions: null,
+    width: null,
+    inputTypeField: 'none',
+    encoding: 'float',
     prefixes: { query: '', document: '' },
     ...batch,
     ...fields.embedder,
   });
   const reranker = new HttpReranker({
-    ...{ provider: of(`${service.url}/rerank`), dialect: 'cohere', scores: 'probability', ...batch },
+    provider: of(`${service.url}/rerank`),
+    dialect: 'cohere',
+    scores: 'probability',
+    ...batch,
     ...fields.reranker,
   });
   return { service, provider, embedder, reranker, outcomes, logged };

@@ -13,7 +13,11 @@ function load(t: Test, variables: Readonly<Record<string, string>>) {
   const dataFolder = t.testdir();
   const { settings } = loadSettings({ flags: {}, variables, workingFolder: dataFolder, machine });
   return loadModelCatalog({
-    ...{ settings, dataFolder, egress: localEgress, clock: systemClock, logger: silentLogger },
+    settings,
+    dataFolder,
+    egress: localEgress,
+    clock: systemClock,
+    logger: silentLogger,
     random: () => 0.5,
     mayLogReply: () => true,
     onRecovered: () => {},

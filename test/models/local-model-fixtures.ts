@@ -21,8 +21,15 @@ export function createDataFolder(t: Test): string {
 }
 
 export const defaultOptions: ModelOverrides = {
-  ...{ id: 'small', kind: undefined, graph: undefined, pooling: undefined, dimensions: undefined },
-  ...{ tokensMax: undefined, queryPrompt: undefined, documentPrompt: undefined, template: undefined },
+  id: 'small',
+  kind: undefined,
+  graph: undefined,
+  pooling: undefined,
+  dimensions: undefined,
+  tokensMax: undefined,
+  queryPrompt: undefined,
+  documentPrompt: undefined,
+  template: undefined,
 };
 
 export type Files = Parameters<typeof writeModelFolder>[1];

@@ -48,8 +48,13 @@ export function tokenIdsOf(text: string): number[] {
 export const bertTokenizer = {
   version: '1.0',
   added_tokens: vocabulary.slice(0, 4).map((content, id) => ({
-    ...{ id, content, special: true, normalized: false },
-    ...{ single_word: false, lstrip: false, rstrip: false },
+    id,
+    content,
+    special: true,
+    normalized: false,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
   })),
   normalizer: {
     type: 'BertNormalizer',
@@ -76,12 +81,10 @@ export const bertTokenizer = {
   },
   decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
   model: {
-    ...{
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-    },
+    type: 'WordPiece',
+    unk_token: '[UNK]',
+    continuing_subword_prefix: '##',
+    max_input_chars_per_word: 100,
     vocab: Object.fromEntries(vocabulary.map((word, id) => [word, id])),
   },
 };
@@ -92,7 +95,8 @@ export const unigramTokenizer = {
   normalizer: null,
   pre_tokenizer: { type: 'Metaspace', replacement: '▁', add_prefix_space: true, prepend_scheme: 'always' },
   model: {
-    ...{ type: 'Unigram', unk_id: 1 },
+    type: 'Unigram',
+    unk_id: 1,
     vocab: vocabulary.map((word, id) => [id > 3 ? `▁${word}` : word, -id]),
   },
   decoder: { type: 'Metaspace', replacement: '▁', add_prefix_space: true },
@@ -123,7 +127,11 @@ export function buildGraph({
 }: GraphOptions): Uint8Array {
   const names = inputs ?? ['input_ids', 'attention_mask'];
   return encodeModel({
-    ...{ name: 'small', documentation: 'made by a test', constants, nodes, outputs },
+    name: 'small',
+    documentation: 'made by a test',
+    constants,
+    nodes,
+    outputs,
     inputs: names.map((name) => ({ name, type: inputType, shape: ['texts', 'tokens'] })),
   });
 }

@@ -28,7 +28,9 @@ export function denseLayer(inputs: number, cut = 0): Uint8Array {
 /** List of modules, the first of which is the transformer. */
 export const modulesFile = (...list: readonly (readonly [type: string, path: string])[]) => ({
   'modules.json': [['Transformer', ''] as const, ...list].map(([type, path], i) => ({
-    ...{ name: String(i), path, type: `sentence_transformers.models.${type}` },
+    name: String(i),
+    path,
+    type: `sentence_transformers.models.${type}`,
   })),
 });
 /** Model with a dense layer, without the weights of the layer. */
@@ -36,7 +38,9 @@ export const denseModelFiles = {
   ...modulesFile(['Pooling', '1_Pooling'], ['Dense', '2_Dense'], ['Normalize', '3_Normalize']),
   ...poolingConfig({ pooling_mode_mean_tokens: true }),
   '2_Dense/config.json': {
-    ...{ in_features: embeddingWidth, out_features: 2, bias: true },
+    in_features: embeddingWidth,
+    out_features: 2,
+    bias: true,
     activation_function: 'torch.nn.modules.activation.Tanh',
   },
 };

@@ -82,7 +82,13 @@ function createToolServer(
     add: async (_: string, file: string) => file,
   };
   const toolServer = new ToolServer({
-    ...{ runner, ocrEngine, converted, office: true, disabledReason: null, runningMax: 1, createUniqueName },
+    runner,
+    ocrEngine,
+    converted,
+    office: true,
+    disabledReason: null,
+    runningMax: 1,
+    createUniqueName,
   });
   t.teardown(() => toolServer.close());
   return toolServer;
@@ -103,7 +109,11 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
     const { port, connections } = await countConnections(t);
     const shell = { ...found, pdftoppm: '/bin/bash' };
     const runner = new ToolRunner({
-      ...{ tools: shell, sandbox, folder: fixture.folder, createUniqueName, getFreeBytes: async () => 0 },
+      tools: shell,
+      sandbox,
+      folder: fixture.folder,
+      createUniqueName,
+      getFreeBytes: async () => 0,
     });
     const script = [
       `cat ${fixture.secretFile}; ls ${fixture.data}; ls /proc/${process.pid}/root${fixture.data}`,
@@ -112,8 +122,13 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
     ].join('; ');
     const end = await runner.withTemporaryFolder((folder) =>
       runner.run({
-        ...{ tool: 'pdftoppm', flags: ['-c', `${script}; exit 0`], folder, msMax: 120_000 },
-        ...{ memoryBytesMax: 500_000_000, fileBytesMax: 1_000_000, outputBytesMax: 100_000 },
+        tool: 'pdftoppm',
+        flags: ['-c', `${script}; exit 0`],
+        folder,
+        msMax: 120_000,
+        memoryBytesMax: 500_000_000,
+        fileBytesMax: 1_000_000,
+        outputBytesMax: 100_000,
         signal: new AbortController().signal,
       }),
     );
@@ -238,15 +253,14 @@ t.test('required isolation that is not available disables programs and logs the 
     tesseract: '/bin/true',
   };
   const options = {
-    ...{
-      installedTools: tools,
-      dataFolder: fixture.data,
-      folder: fixture.folder,
-      office: true,
-      runningMax: 1,
-      createUniqueName,
-    },
-    ...{ ocrLanguages: 'eng', ocrDataFolder: null },
+    installedTools: tools,
+    dataFolder: fixture.data,
+    folder: fixture.folder,
+    office: true,
+    runningMax: 1,
+    createUniqueName,
+    ocrLanguages: 'eng',
+    ocrDataFolder: null,
     converted: {
       folder: fixture.derivedFolder,
       find: async () => null,
@@ -284,9 +298,16 @@ t.test(
     const fixture = createFixture(t);
     const inside = join(fixture.data, 'cache', 'tools');
     const { toolServer, isolation } = await openToolEnvironment({
-      ...{ installedTools: { ...found, bwrap: null, unshare: null }, isolation: 'preferred' },
-      ...{ dataFolder: fixture.data, folder: inside, office: true, runningMax: 1 },
-      ...{ ocrEngine: 'off', ocrLanguages: 'eng', ocrDataFolder: null, createUniqueName },
+      installedTools: { ...found, bwrap: null, unshare: null },
+      isolation: 'preferred',
+      dataFolder: fixture.data,
+      folder: inside,
+      office: true,
+      runningMax: 1,
+      ocrEngine: 'off',
+      ocrLanguages: 'eng',
+      ocrDataFolder: null,
+      createUniqueName,
       converted: {
         folder: fixture.derivedFolder,
         find: async () => null,

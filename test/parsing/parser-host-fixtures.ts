@@ -43,12 +43,10 @@ export const startedPids: number[] = [];
 
 /** Sandbox that a server on this host would use for its parser processes. */
 const { sandbox: strongestSandbox } = await detectIsolation('preferred', {
-  ...{
-    tools: findOptionalTools(),
-    dataFolder: folder,
-    folderOf: () => tmpdir(),
-    codeFile: entryFiles.parser,
-  },
+  tools: findOptionalTools(),
+  dataFolder: folder,
+  folderOf: () => tmpdir(),
+  codeFile: entryFiles.parser,
   createUniqueName: () => systemRandom.uuid(),
 });
 

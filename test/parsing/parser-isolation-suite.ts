@@ -34,12 +34,10 @@ for (const sandbox of sandboxes) {
     writeFileSync(secretFile, 'secret', { mode: 0o600 });
     writeFileSync(otherBlob, 'the document of another organization', { mode: 0o600 });
     const probe = await probeSandbox(sandbox, {
-      ...{
-        tools: findOptionalTools(),
-        dataFolder: data,
-        folderOf: () => tmpdir(),
-        codeFile: entryFiles.parser,
-      },
+      tools: findOptionalTools(),
+      dataFolder: data,
+      folderOf: () => tmpdir(),
+      codeFile: entryFiles.parser,
       createUniqueName: () => systemRandom.uuid(),
     });
     if (sandbox !== noSandbox && typeof probe === 'string') {

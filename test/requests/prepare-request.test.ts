@@ -33,7 +33,11 @@ async function prepared(
   const bytes = new Uint8Array(Buffer.from(text));
   const parts = [bytes.slice(0, 7), bytes.slice(7)];
   const { request } = await bodies.prepare({
-    ...{ operation, parts, params: {}, metadataBytesMax: 100, owner: 'a' },
+    operation,
+    parts,
+    params: {},
+    metadataBytesMax: 100,
+    owner: 'a',
     cancellation: cancellationTokenWith(),
     ...more,
   });
@@ -171,7 +175,9 @@ t.test('a disconnected caller does not occupy a thread', async (t) => {
 
 t.test('the path of a batch item is known without parsing its fields', async (t) => {
   const item = new PreparedBatchItem({
-    ...{ path: 'a.txt', fields: 'not parsed', vectors: [] },
+    path: 'a.txt',
+    fields: 'not parsed',
+    vectors: [],
     content: { type: 'auto', base64_data: new Uint8Array(0) },
   });
   t.equal(item.path, 'a.txt');
@@ -198,7 +204,8 @@ t.test('unknown fields are dropped at every level', async (t) => {
   t.same(
     await prepared('update-collection', {
       ...request,
-      ...{ x: [1], query_defaults: { x: 1, weights: { ...weights, x: 1 } } },
+      x: [1],
+      query_defaults: { x: 1, weights: { ...weights, x: 1 } },
     }),
     request,
   );

@@ -35,7 +35,9 @@ async function build() {
   const { organizations, keys } = components;
   const first = await bootstrapInstallation({ organizations, keys, random: systemRandom, operatorKey: null });
   const tiers = new EffectiveTiers({
-    ...{ organizations, clock, isBillingEnabled: false },
+    organizations,
+    clock,
+    isBillingEnabled: false,
     billing: new BillingRecords(store),
     agreements: new MarketplaceRecords(store),
   });

@@ -176,7 +176,9 @@ t.test(`a reply is byte for byte the JSON of its content (seed ${random.seed})`,
       yieldToEventLoop: () => null,
     };
     const expectedExplanation = {
-      ...{ shards: [shard], ms: times, missing: [] },
+      shards: [shard],
+      ms: times,
+      missing: [],
       spelling: [{ typed: 'herrng', terms: ['her'], read_as: '"herring"' }],
       good_match: goodMatch,
       looked_at: 7,

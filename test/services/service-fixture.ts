@@ -142,7 +142,9 @@ export async function createServices(t: Test, options: Parameters<typeof openCom
     modelChangeOf: () => null,
   });
   return {
-    ...{ first, status, renderedImages },
+    first,
+    status,
+    renderedImages,
     ...documentServices,
     ...createQueryServices(first, documentUrls),
     collections: createCollectionServices(first),

@@ -17,14 +17,32 @@ t.test('a line has the stages and the plan of the query', async (t) => {
   await parts.queries.topDocuments(serviceCallFor(), { ...request, query: null });
   const [search, listing] = parts.slowQueryLines;
   t.match(search, {
-    ...{ requestId: 'request', organizationId: String, collectionId: String, collection: 'papers' },
-    ...{ query: 'salted herring', queryBytes: 14, type: 'coarse', ms: Number, waitMs: Number },
-    ...{ k: 5, reranker: null, latencyMode: 'low', hasFilter: true, isRestricted: false },
-    ...{ weights: { lexical: Number, vector: Number }, syntax: 'natural', results: 1 },
+    requestId: 'request',
+    organizationId: String,
+    collectionId: String,
+    collection: 'papers',
+    query: 'salted herring',
+    queryBytes: 14,
+    type: 'coarse',
+    ms: Number,
+    waitMs: Number,
+    k: 5,
+    reranker: null,
+    latencyMode: 'low',
+    hasFilter: true,
+    isRestricted: false,
+    weights: { lexical: Number, vector: Number },
+    syntax: 'natural',
+    results: 1,
     stages: { embed: Number, search: Number, rerank: Number, read: Number },
     plan: {
       shards: [{ shard: Number, strategy: String, effort: Number, candidates: Number, ms: Number }],
-      ...{ checked: Number, complete: true, rescored: Number, reranked: 0, embedded: true, missing: [] },
+      checked: Number,
+      complete: true,
+      rescored: Number,
+      reranked: 0,
+      embedded: true,
+      missing: [],
     },
   });
   t.match(listing, { type: 'documents', query: '', results: 1, plan: { shards: [], embedded: false } });
@@ -77,7 +95,9 @@ t.test('queries below the threshold are not logged, and a flood is bounded', asy
       isWide: false,
       control: { weights: {}, operators: null },
     },
-    ...{ type: 'coarse', query: 'a'.repeat(10_000), startedAt: null },
+    type: 'coarse',
+    query: 'a'.repeat(10_000),
+    startedAt: null,
   } as unknown as FinishedQuery;
   log.recordFailure(finished, new Error('too late'));
   t.equal(lines.length, 0, '999 ms');

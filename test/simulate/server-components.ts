@@ -179,7 +179,8 @@ async function openIngest(context: ComponentContext) {
     memory,
     clock,
     backgroundScheduler: parts.scheduler,
-    ...{ logger, mayLogContent },
+    logger,
+    mayLogContent,
     parallel: { parse: 2, index: 2, indexBytes },
   });
   const writer = new DocumentWriter({
@@ -240,7 +241,10 @@ function createModelChanges({ options, parts, indexes }: ComponentContext): Mode
   const { space = unlimitedSpace, logger = silentLogger, mayLogContent = () => true } = options;
   return new ModelChanges({
     ...parts,
-    ...{ indexes, chunkEmbedderOf: vectorMakerFor, logger, mayLogContent },
+    indexes,
+    chunkEmbedderOf: vectorMakerFor,
+    logger,
+    mayLogContent,
     findNewerVersion: () => null,
     checkCapacity: () => space.check(),
   });
@@ -353,7 +357,9 @@ function vectorMakerFor({ generation, model }: VectorSet): ChunkEmbedder {
   const embedder = embedderFor(model?.id);
   const { id, dimensions } = embedder;
   return {
-    ...{ id, dimensions, generation },
+    id,
+    dimensions,
+    generation,
     embedChunks: (chunks, onStep) => embedChunks(embedder, chunks, onStep),
   };
 }

@@ -120,7 +120,11 @@ t.test('vectors of two models are stored side by side, and deleting one keeps th
   const contents = new Contents(store);
   const documentId = randomUUID();
   const block = (generation: number, dimensions: number) => ({
-    ...{ rowCount: 2, dimensions, model: `m${generation}`, generation, terms: Uint8Array.of(1, 2, 3) },
+    rowCount: 2,
+    dimensions,
+    model: `m${generation}`,
+    generation,
+    terms: Uint8Array.of(1, 2, 3),
     vectors: Float32Array.from({ length: 2 * dimensions }, (_, i) => generation + i),
     chunkOfRow: Uint32Array.of(0, 5),
   });
@@ -203,7 +207,10 @@ t.test('each piece of a long document is read in a separate turn, and none if on
   const documentId = randomUUID();
   const rowCount = 4_000;
   const block = {
-    ...{ rowCount, dimensions: 1_000, model: 'm', terms: Uint8Array.of(1) },
+    rowCount,
+    dimensions: 1_000,
+    model: 'm',
+    terms: Uint8Array.of(1),
     vectors: Float32Array.from({ length: rowCount * 1_000 }, (_, i) => i % 999),
     chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
   };

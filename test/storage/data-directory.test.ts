@@ -91,7 +91,8 @@ t.test('an older format is migrated step by step and resumes after a failure', a
   let broken = true;
   const step = (from: number): Migration => ({
     from,
-    ...{ description: 'test', freeShare: 0 },
+    description: 'test',
+    freeShare: 0,
     async migrate({ store }) {
       if (from === 2 && broken) throw new Error('power cut');
       await store.write([putOperation(`step ${from}`, 'done')]);

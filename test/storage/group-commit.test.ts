@@ -28,7 +28,9 @@ function manual(groupBytesMax = 1_000): { commits: Commit[]; group: GroupCommit 
   return {
     commits,
     group: new GroupCommit({
-      ...{ getMany: () => [], commit, groupBytesMax },
+      getMany: () => [],
+      commit,
+      groupBytesMax,
       pendingBytesMax: 10_000,
       backgroundScheduler: newTurns(),
     }),

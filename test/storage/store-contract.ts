@@ -258,7 +258,9 @@ function counterContract(test: DefineTest): void {
     await store.write([addOperation('m', 3), addOperation('n', 3)]);
     const observed: boolean[] = [];
     const expectValue = (expectedValue: number): WriteOperation => ({
-      ...{ type: 'expect', key: bytes('n'), description: `n is ${expectedValue}` },
+      type: 'expect',
+      key: bytes('n'),
+      description: `n is ${expectedValue}`,
       holds: (value) => observed.push(readCounters(value, 1)[0] === expectedValue) > 0,
     });
     await Promise.all([

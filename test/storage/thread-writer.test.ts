@@ -23,7 +23,9 @@ t.test('stop waits for the running write, is idempotent, and prevents further wr
 t.test('a group of many short operations is packed in turns', async (t) => {
   let turns = 0;
   const operations = Array.from({ length: 10_000 }, (_, i) => ({
-    ...{ type: 'put' as const, key: Buffer.from(`key ${i}`), value: Buffer.alloc(0) },
+    type: 'put' as const,
+    key: Buffer.from(`key ${i}`),
+    value: Buffer.alloc(0),
   }));
   await packGroup(operations, () => {
     turns += 1;

@@ -26,7 +26,10 @@ async function openReader(bytesMax: number) {
   const directReaders = { versions: new Versions(store), contents: new Contents(store) };
   let reads = 0;
   const countingStore = {
-    ...{ revisionOf: () => 0, range: store.range, write: store.write, statistics: store.statistics },
+    revisionOf: () => 0,
+    range: store.range,
+    write: store.write,
+    statistics: store.statistics,
     close: () => store.close(),
     snapshot: () => store.snapshot(),
     get: (key: Uint8Array) => countingStore.getMany([key])[0],

@@ -20,8 +20,13 @@ function createExporter(t: Test, endpoint: string, options: Partial<SpanExporter
     counts.dropped += spans;
   };
   const exporter = new SpanExporter({
-    ...{ endpoint, headers: { 'x-key': 'secret' }, source: { version: '1.2.3', instanceId: 'i' } },
-    ...{ egress: localEgress, logger, countDropped, intervalMs: 2 ** 30 },
+    endpoint,
+    headers: { 'x-key': 'secret' },
+    source: { version: '1.2.3', instanceId: 'i' },
+    egress: localEgress,
+    logger,
+    countDropped,
+    intervalMs: 2 ** 30,
     countExported: (spans) => {
       counts.exported += spans;
     },
@@ -54,8 +59,13 @@ t.test('a trace reaches the collector in OTLP', async (t) => {
       attributes: { rows: '5', ratio: 0.5, wide: true },
     },
     {
-      ...{ ...common, name: 'top-snippets', kind: 2, spanId: rootId, parentSpanId: 'b7ad6b7169203331' },
-      ...{ status: { code: 2 }, attributes: { status: '200' } },
+      ...common,
+      name: 'top-snippets',
+      kind: 2,
+      spanId: rootId,
+      parentSpanId: 'b7ad6b7169203331',
+      status: { code: 2 },
+      attributes: { status: '200' },
     },
   ]);
   const [search] = collector.spans;

@@ -89,8 +89,13 @@ t.test('the query and settings of a search are kept in the URL', async (t) => {
   t.equal(toFragment(defaultQuery), '');
   t.same(fromFragment(''), defaultQuery);
   const query = {
-    ...{ kind: 'pages', query: 'a & b = "ü"#?', k: 1_024, filter: '{"year": {"$gte": "2024"}}' },
-    ...{ reranker: '-', latency: 'high', isPrecise: true },
+    kind: 'pages',
+    query: 'a & b = "ü"#?',
+    k: 1_024,
+    filter: '{"year": {"$gte": "2024"}}',
+    reranker: '-',
+    latency: 'high',
+    isPrecise: true,
     compared: { reranker: 'zerank-2', latency: 'low', isPrecise: false },
   };
   t.same(fromFragment(toFragment(query)), query);
@@ -112,8 +117,14 @@ t.test('uploads are counted by their own state, not that of the collection', asy
     })),
   ];
   t.same(countUploads(states.map((state) => ({ state }))), {
-    ...{ pending: 2, stored: 7, indexing: 2, searchable: 2, notIndexed: 2 },
-    ...{ failed: 1, tooLarge: 1, existing: 1 },
+    pending: 2,
+    stored: 7,
+    indexing: 2,
+    searchable: 2,
+    notIndexed: 2,
+    failed: 1,
+    tooLarge: 1,
+    existing: 1,
   });
 });
 

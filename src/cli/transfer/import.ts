@@ -99,7 +99,9 @@ async function importFrom(
   const model = options.model === undefined ? null : String(options.model);
   const isNew = await prepareCollection(context, { collection, source, model, dryRun });
   const result = await runImport(context, source, {
-    ...{ collection, isNew, dryRun },
+    collection,
+    isNew,
+    dryRun,
     overwrite: options.overwrite === true,
     wait: options.wait !== false,
   });

@@ -26,7 +26,9 @@ export async function openElasticsearchRows(options: RowSourceOptions): Promise<
   await readFileSize(options.file);
   const { mapping } = options;
   return {
-    ...{ total: null, isSorted: false, settings: null },
+    total: null,
+    isSorted: false,
+    settings: null,
     async *items(skip) {
       for await (const { origin, row } of readRows(options)) {
         const path = readText(row, 'path', mapping) ?? readText(row, 'source_url', mapping);
@@ -46,7 +48,8 @@ export async function openVectorRows(options: RowSourceOptions): Promise<ImportS
   await readFileSize(options.file);
   const dimensions = await findDimensions(options);
   return {
-    ...{ total: null, isSorted: false },
+    total: null,
+    isSorted: false,
     settings: dimensions === null ? null : { num_shards: 1, embedding_model: 'own', dimensions },
     async *items(skip) {
       let group: NumberedRow[] = [];

@@ -13,7 +13,9 @@ export async function openServerSource(source: ApiClient, collection: string): P
   const request = { collection_name: collection };
   const { num_documents: total } = await source.call<StatusResponse>('status/get-status', request);
   return {
-    ...{ total, isSorted: true, settings: null },
+    total,
+    isSorted: true,
+    settings: null,
     async *items(skip) {
       for await (const listed of listDocuments(source, { collection })) {
         const item = await readItem(source, collection, listed, skip);

@@ -41,7 +41,10 @@ function reportDenied(context: RequestContext, nonMember: NonMember | null): voi
   if (route === null || credential === undefined) return;
   const address = resolveClientAddress(exchange, settings);
   hooks?.onDenied?.({
-    ...{ principal, nonMember, requiredAccess: route.access, address },
+    principal,
+    nonMember,
+    requiredAccess: route.access,
+    address,
     name: apiOperationPath(route.path),
   });
 }

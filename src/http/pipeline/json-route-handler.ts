@@ -64,7 +64,11 @@ export class JsonRouteHandler implements RouteHandler {
     const yieldToEventLoop = options.bodyScheduler.createYield(owner);
     const parts = await bodies.readParts(reservation, { exchange, limits, yieldToEventLoop });
     const { request, memoryBytes } = await options.largeBodies.prepare({
-      ...{ operation, parts, owner, params: this.#params, cancellation: deadline },
+      operation,
+      parts,
+      owner,
+      params: this.#params,
+      cancellation: deadline,
       metadataBytesMax: metadataBytesMaxOf(this.#context),
     });
     reservation.shrinkTo(memoryBytes);

@@ -66,8 +66,16 @@ function buildOrderedLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine
 /** Slanted text has no rows that could be ordered, so it keeps its drawing order. */
 function buildSlantedLines(pieces: readonly TextPiece[]): TextLine[] {
   return pieces.map(({ text, top, bottom, left, height }, i) => ({
-    ...{ text, top, bottom, left, height, size: height / boxHeight, afterGap: i === 0 },
-    ...{ cells: false, hasGaps: false, bold: false },
+    text,
+    top,
+    bottom,
+    left,
+    height,
+    size: height / boxHeight,
+    afterGap: i === 0,
+    cells: false,
+    hasGaps: false,
+    bold: false,
   }));
 }
 

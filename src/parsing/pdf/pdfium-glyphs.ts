@@ -86,7 +86,9 @@ export class GlyphReader {
     fillGlyphBuffers(pdfium, text, count, this.#buffers);
     return {
       ...this.#buffers,
-      ...{ count, cut: count < total, box: readPageBox(pdfium, page) },
+      count,
+      cut: count < total,
+      box: readPageBox(pdfium, page),
       unmappedTexts: countUnmappedTexts(pdfium, page, count),
       fields: readFields(pdfium, page),
       angle: (i) => Math.max(0, api.FPDFText_GetCharAngle(text, i)),
@@ -175,6 +177,9 @@ function createGlyphBuffers(count: number): GlyphBuffers {
   return {
     codes: new Uint32Array(count),
     generated: new Uint8Array(count),
-    ...{ left: numbers(), right: numbers(), bottom: numbers(), top: numbers() },
+    left: numbers(),
+    right: numbers(),
+    bottom: numbers(),
+    top: numbers(),
   };
 }

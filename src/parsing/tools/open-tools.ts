@@ -83,7 +83,9 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
   const ocrEngine = chooseOcrEngine({
     engine: options.ocrEngine,
     languages: options.ocrLanguages,
-    ...{ runner, disabledReason, installedLanguages },
+    runner,
+    disabledReason,
+    installedLanguages,
     dataFolder: options.ocrDataFolder,
     languagesFolder: join(folder, 'languages'),
     embeddedEntry: join(compiledRoot, 'workers', 'ocr-process.js'),

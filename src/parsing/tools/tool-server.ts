@@ -228,7 +228,8 @@ export class ToolServer {
           tool,
           flags: run.flags(source, target),
           folder,
-          ...{ msMax, signal },
+          msMax,
+          signal,
           ...bounds,
         });
         const result = await runner.findResult(folder, run.target);

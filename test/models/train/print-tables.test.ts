@@ -11,7 +11,8 @@ const run = (...words: readonly string[]) =>
 
 const lines = (records: readonly object[]) => records.map((record) => JSON.stringify(record)).join('\n');
 const way = (name: string, ndcg: number, recall: number) => ({
-  ...{ name, ndcg_at_10: { mean: ndcg, margin: null } },
+  name,
+  ndcg_at_10: { mean: ndcg, margin: null },
   recall_at_100: { mean: recall, margin: null },
 });
 const ways = [

@@ -34,7 +34,8 @@ for (const degrees of [0, 0.2, 1, -1, 2.5, -4, 7, -10]) {
 t.test('an image without lines is not rotated', (t) => {
   const [width, height] = [400, 300];
   const gray = (of: (i: number) => number) => ({
-    ...{ width, height },
+    width,
+    height,
     pixels: Uint8Array.from({ length: width * height }, (_, i) => of(i)),
   });
   let seed = 1;

@@ -43,7 +43,11 @@ t.test('vertical lines are read from right to left', async (t) => {
   const numbers = (of: (glyph: { left: number; top: number }) => number) => Float32Array.from(glyphs, of);
   const box = { left: 0, right: 600, bottom: 0, top: 800 };
   const pieces = buildPieces({
-    ...{ count: glyphs.length, cut: false, box, unmappedTexts: 0, fields: [] },
+    count: glyphs.length,
+    cut: false,
+    box,
+    unmappedTexts: 0,
+    fields: [],
     codes: Uint32Array.from(glyphs, ({ code }) => code),
     generated: new Uint8Array(glyphs.length),
     left: numbers(({ left }) => left),
@@ -65,8 +69,17 @@ t.test('vertical lines are read from right to left', async (t) => {
 
 t.test('a Latin word keeps its position in a right-to-left line, also without a space', (t) => {
   const piece = (text: string, left: number, right: number, order: number) => ({
-    ...{ text, left, right, order, bottom: 100, top: 112, height: 11, direction: 'level' as const },
-    ...{ glyph: 0, lastGlyph: 0, rightToLeft: /[\u0590-\u08ff]/.test(text) },
+    text,
+    left,
+    right,
+    order,
+    bottom: 100,
+    top: 112,
+    height: 11,
+    direction: 'level' as const,
+    glyph: 0,
+    lastGlyph: 0,
+    rightToLeft: /[\u0590-\u08ff]/.test(text),
   });
   const pieces = [
     piece('تحسين الإنتاجية بلغة', 265, 522, 0),

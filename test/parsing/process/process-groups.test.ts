@@ -63,7 +63,10 @@ t.test(
     }
     t.comment(`${findProcesses(left).length} processes after ${launcherRounds} killed launchers`);
     new ToolRunner({
-      ...{ tools, sandbox, folder, createUniqueName: () => systemRandom.uuid() },
+      tools,
+      sandbox,
+      folder,
+      createUniqueName: () => systemRandom.uuid(),
       getFreeBytes: async () => 0,
     });
     await waitUntil('the end of all processes', () => findProcesses(left).length === 0);

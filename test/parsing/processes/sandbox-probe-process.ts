@@ -13,7 +13,10 @@ const tools = findOptionalTools();
 const probeResults: Record<string, unknown> = {};
 for (const sandbox of listSandboxCandidates(tools)) {
   probeResults[sandbox.level] = await probeSandbox(sandbox, {
-    ...{ tools, dataFolder: data, folderOf: () => folder, createUniqueName: () => randomUUID() },
+    tools,
+    dataFolder: data,
+    folderOf: () => folder,
+    createUniqueName: () => randomUUID(),
     codeFile: fileURLToPath(import.meta.url),
   });
 }

@@ -81,8 +81,13 @@ export class StripeEmulator {
     );
     const show = (event: StripeEvent) => this.#toEvent(event);
     this.#handlers = {
-      ...{ ...customerHandlers, ...paymentMethodHandlers, ...catalogHandlers, ...meteredBillingHandlers },
-      ...{ ...invoiceHandlers, ...subscriptionHandlers, ...scheduleHandlers },
+      ...customerHandlers,
+      ...paymentMethodHandlers,
+      ...catalogHandlers,
+      ...meteredBillingHandlers,
+      ...invoiceHandlers,
+      ...subscriptionHandlers,
+      ...scheduleHandlers,
       ...accountHandlers(show, (_, seconds) => this.moveTo(seconds)),
     };
     this.state.onEvent = (event) =>

@@ -33,8 +33,17 @@ export function toResultItems(found: SearchReplyBody): readonly ResultItem[] {
       return found.results.map(fromPage);
     case 'documents':
       return found.results.map(({ path, score, metadata, explain }) => ({
-        ...{ key: path, path, page: null, end: null, span: null, passage: undefined },
-        ...{ text: null, metadata, image: null, score, explain },
+        key: path,
+        path,
+        page: null,
+        end: null,
+        span: null,
+        passage: undefined,
+        text: null,
+        metadata,
+        image: null,
+        score,
+        explain,
       }));
   }
 }
@@ -43,16 +52,34 @@ function fromSnippet(result: wire.SnippetResponse): ResultItem {
   const { path, start_index: start, end_index: end, content: text, score, explain } = result;
   const [first = 0, last = 1] = result.page_span;
   return {
-    ...{ key: `${path}\n${start}\n${end}`, path, page: first, end: last, span: { start, end } },
-    ...{ passage: passageOfSnippet(result), text, metadata: null, image: undefined, score, explain },
+    key: `${path}\n${start}\n${end}`,
+    path,
+    page: first,
+    end: last,
+    span: { start, end },
+    passage: passageOfSnippet(result),
+    text,
+    metadata: null,
+    image: undefined,
+    score,
+    explain,
   };
 }
 
 function fromPage(result: wire.PageRetrievalResponse): ResultItem {
   const { path, page_index: page, content, image_url: image, score, explain } = result;
   return {
-    ...{ key: `${path}\n${page}`, path, page, end: page + 1, span: null, passage: passageOfPage(result) },
-    ...{ text: content ?? '', metadata: null, image, score, explain },
+    key: `${path}\n${page}`,
+    path,
+    page,
+    end: page + 1,
+    span: null,
+    passage: passageOfPage(result),
+    text: content ?? '',
+    metadata: null,
+    image,
+    score,
+    explain,
   };
 }
 

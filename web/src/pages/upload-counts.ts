@@ -27,8 +27,14 @@ const countOfState = {
 /** Counts the given uploads only, not other documents of their collection. */
 export function countUploads(all: readonly { readonly state: UploadState }[]): UploadCounts {
   const counts = {
-    ...{ pending: 0, stored: 0, indexing: 0, searchable: 0, notIndexed: 0 },
-    ...{ failed: 0, tooLarge: 0, existing: 0 },
+    pending: 0,
+    stored: 0,
+    indexing: 0,
+    searchable: 0,
+    notIndexed: 0,
+    failed: 0,
+    tooLarge: 0,
+    existing: 0,
   };
   for (const { state } of all) {
     const name = countOfState[state.name];

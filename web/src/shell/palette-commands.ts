@@ -36,7 +36,9 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
   );
   const open = (group: GroupName, name: string, { icon, to }: { icon: IconName; to: string }): Command => ({
     id: `${group} ${to}`,
-    ...{ group, name, icon },
+    group,
+    name,
+    icon,
     run: () => route(to),
   });
   return [
@@ -45,7 +47,10 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
     ...collections.map((name) => open('Collections', name, { icon: 'collections', to: documentsUrl(name) })),
     ...others.map(
       ({ organization_id: id, name }): Command => ({
-        ...{ id: `organization ${id}`, group: 'Organizations', name, icon: 'members' },
+        id: `organization ${id}`,
+        group: 'Organizations',
+        name,
+        icon: 'members',
         run: () => chooseOrganization(id),
       }),
     ),
@@ -58,7 +63,11 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
 
 function actions(): Command[] {
   const action = (name: string, icon: IconName, run: () => void): Command => ({
-    ...{ id: `action ${name}`, group: 'Actions', name, icon, run },
+    id: `action ${name}`,
+    group: 'Actions',
+    name,
+    icon,
+    run,
   });
   return [
     action('Light appearance', 'settings', () => setTheme('light')),
@@ -100,7 +109,10 @@ export function filterCommands(
   const query = typed.trim();
   if (query === '') return found;
   const command: Command = {
-    ...{ id: 'search', group: 'Search', name: `Search documents for “${query}”`, icon: 'search' },
+    id: 'search',
+    group: 'Search',
+    name: `Search documents for “${query}”`,
+    icon: 'search',
     run: () => search(query),
   };
   return [...found, { name: 'Search', commands: [command] }];

@@ -39,7 +39,10 @@ export function* parseOpenDocumentText(
   const budget = new TextBudget(limits.textUnitsMax);
   const objects = new OpenDocumentObjects(archive, limits, budget);
   const walker = new OpenDocumentWalker(openPart(archive, 'content.xml', limits), {
-    ...{ styles: new OpenDocumentStyles(archive, limits), objects, budget, kind },
+    styles: new OpenDocumentStyles(archive, limits),
+    objects,
+    budget,
+    kind,
   });
   yield* walker.pages();
   const properties = readOpenDocumentProperties(archive, limits);
