@@ -27,12 +27,15 @@ export function readProcessMetrics(pid: number): ProcessMetrics | null {
 
 const memorySampleMs = 100;
 
-/** Samples the memory of a process. The returned function stops sampling and returns the peak; 0 if unknown. */
+/**
+ * Samples the memory of a process. The returned function stops sampling and returns the peak; 0 if unknown. It reads
+ * no other metrics: listing thousands of descriptors and all processes would delay the requests that are measured.
+ */
 export function samplePeakMemory(context: PartContext, pid: number): () => number {
   let peak = 0;
   const sample = () => {
-    const figures = context.signal.aborted ? null : readProcessMetrics(pid);
-    peak = Math.max(peak, figures?.memoryBytes ?? 0);
+    const memory = context.signal.aborted ? null : memoryOf(pid);
+    peak = Math.max(peak, memory?.ownBytes ?? 0);
   };
   sample();
   const timer = setInterval(sample, memorySampleMs);
