@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../src/core/root.ts';
+import t from './support/tap.ts';
 
 const page = readFileSync(join(projectRoot, 'docs', 'operate', 'guarantees.md'), 'utf8');
 

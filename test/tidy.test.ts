@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import ts from 'typescript';
 import { projectRoot } from '../src/core/root.ts';
+import t, { type Test } from './support/tap.ts';
 import { longLines, longNativeFunctions, unbreakable, withoutComments } from './tidy/code-layout.ts';
 import { callsFetch, importsConnections } from './tidy/connections.ts';
 import { findForbiddenWords, forbiddenWords } from './tidy/forbidden-words.ts';
@@ -130,6 +130,11 @@ t.test('outgoing connections are opened by one module', async (t) => {
     .filter((file) => importsConnections(file) || callsFetch(file))
     .map(({ path }) => `${path}: ${outgoingApis.rule}`);
   clean(t, violations);
+});
+
+t.test('one file imports tap, which the build bundles', async (t) => {
+  const users = new Set(edges.filter(({ specifier }) => specifier === 'tap').map(({ from }) => from));
+  t.strictSame([...users], ['test/support/tap.ts']);
 });
 
 t.test('no file only re-exports', async (t) => {

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
 import { hashKey } from '../../src/accounts/key-format.ts';
 import type { OrganizationLimits, Tiers } from '../../src/admission/tiers.ts';
@@ -9,6 +8,7 @@ import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
+import t from '../support/tap.ts';
 import { accountComponents, testActor } from './account-components.ts';
 
 /** Simulates a start of the server on a store that earlier runs may have used. */

@@ -1,4 +1,3 @@
-import t, { type Test } from 'tap';
 import { Idempotency } from '../../src/accounts/idempotency.ts';
 import type { UserCall } from '../../src/accounts/user-operations.ts';
 import { AppError } from '../../src/core/app-error.ts';
@@ -6,6 +5,7 @@ import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t, { type Test } from '../support/tap.ts';
 
 const ada = '11111111-1111-4111-8111-111111111111';
 const bob = '22222222-2222-4222-8222-222222222222';

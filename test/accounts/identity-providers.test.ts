@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
-import t from 'tap';
 import { createOpenIdProvider } from '../../src/accounts/identity-providers.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { localEgress } from '../local-egress.ts';
+import t from '../support/tap.ts';
 
 /** An issuer that signs arbitrary tokens, and the validation of its identities. */
 

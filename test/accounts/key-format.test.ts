@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import t from 'tap';
 import {
   generateKey,
   hashKey,
@@ -8,6 +7,7 @@ import {
   operatorKeyPattern,
 } from '../../src/accounts/key-format.ts';
 import { systemRandom } from '../../src/core/ids.ts';
+import t from '../support/tap.ts';
 
 const zeros = { uuid: () => '', bytes: (count: number) => new Uint8Array(count) };
 

@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import t from 'tap';
 import { Mailer } from '../../src/accounts/mailer.ts';
 import type { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { startMailServer } from '../e2e/people.ts';
 import { localEgress } from '../local-egress.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { buildSignIn } from './sign-in-components.ts';
 

@@ -1,8 +1,8 @@
 import { SignJWT } from 'jose';
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { roles } from '../../src/schemas/principal.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 import { testActor } from './account-components.ts';
 import { buildUsers, statusOf } from './user-components.ts';
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { findWeakness } from '../../src/accounts/password-strength.ts';
+import t from '../support/tap.ts';
 
 t.test('a short, common or patterned password is rejected with a reason', async (t) => {
   for (const weak of [

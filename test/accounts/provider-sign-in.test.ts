@@ -1,8 +1,8 @@
-import t from 'tap';
 import type { CookieName } from '../../src/accounts/client-info.ts';
 import { limits } from '../../src/core/limits.ts';
 import { Identities } from '../../src/storage/identities.ts';
 import { oneTimeCode } from '../e2e/one-time-code.ts';
+import t from '../support/tap.ts';
 import { testActor } from './account-components.ts';
 import { buildSignIn, statusOf, visitor } from './sign-in-components.ts';
 

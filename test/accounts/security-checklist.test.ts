@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 /**
  * Security guarantees of the account API and the test of each. Fails if a listed test is renamed or removed.

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
+import t from '../support/tap.ts';
 import { buildUsers, statusOf } from './user-components.ts';
 
 /** Links that sign a user in. */

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { renderConfirmationPage } from '../../src/accounts/confirmation-page.ts';
 import { maskEmail, normalizeEmail } from '../../src/accounts/email-address.ts';
 import { parseLocalPath } from '../../src/accounts/local-path.ts';
@@ -9,6 +8,7 @@ import { AppError } from '../../src/core/app-error.ts';
 import { formatWait } from '../../src/core/format.ts';
 import { normalizeAddress } from '../../src/http/origin.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 function statusOf(work: () => unknown): number {
   try {

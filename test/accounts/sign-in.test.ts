@@ -1,7 +1,7 @@
-import t from 'tap';
 import { hashKey } from '../../src/accounts/key-format.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 import { accountComponents, testActor } from './account-components.ts';
 import { buildSignIn, password, statusOf, visitor } from './sign-in-components.ts';
 

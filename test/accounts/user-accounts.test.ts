@@ -1,7 +1,7 @@
-import t from 'tap';
 import { UserAccounts } from '../../src/accounts/user-accounts.ts';
 import { limits } from '../../src/core/limits.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 import { accountComponents, testActor } from './account-components.ts';
 import { buildUsers, statusOf, visitor } from './user-components.ts';
 

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { Users } from '../../src/storage/users.ts';
+import t from '../support/tap.ts';
 import { accountComponents } from './account-components.ts';
 
 /** More users than one reply searches. */

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts';
 import { AppError } from '../../src/core/app-error.ts';
+import t from '../support/tap.ts';
 
 /** Limiter with running requests; `ask` starts one more for an organization. */
 function build(most: number) {

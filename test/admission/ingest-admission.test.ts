@@ -1,8 +1,8 @@
-import t from 'tap';
 import { IngestAdmission } from '../../src/admission/ingest-admission.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { MemoryLimit } from '../../src/ingest/memory-limit.ts';
 import { post, startTestHttpServer } from '../http/fake-services.ts';
+import t from '../support/tap.ts';
 
 /** Queue whose entries all belong to one organization. */
 function queueOf(depth: number) {

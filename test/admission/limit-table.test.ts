@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { bodyKindFor } from '../../src/admission/body-limits.ts';
 import { connectionLimitTable } from '../../src/admission/connection-limit-table.ts';
 import { limitTable } from '../../src/admission/limit-table.ts';
@@ -10,6 +9,7 @@ import { rateLimits } from '../../src/core/rate-limits.ts';
 import { projectRoot } from '../../src/core/root.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { defaultParseLimits, processLimits } from '../../src/parsing/limits.ts';
+import t from '../support/tap.ts';
 
 const page = join(projectRoot, 'docs', 'reference', 'limits.md');
 if (process.env.LIMITS_PAGE === 'write') writeFileSync(page, renderLimitsPage());

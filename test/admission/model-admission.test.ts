@@ -1,7 +1,7 @@
-import t from 'tap';
 import { ModelAdmission, type ModelCallRequest } from '../../src/admission/model-admission.ts';
 import type { OrganizationLimits } from '../../src/admission/tiers.ts';
 import { AppError } from '../../src/core/app-error.ts';
+import t from '../support/tap.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const noOthers = {

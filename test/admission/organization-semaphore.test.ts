@@ -1,6 +1,6 @@
-import t from 'tap';
 import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 /** Semaphore that records the order of acquisitions; `end` releases permits. */
 function build(permits: number, waitingMax = 10_000) {

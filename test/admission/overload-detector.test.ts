@@ -1,7 +1,7 @@
-import t from 'tap';
 import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { OverloadDetector } from '../../src/admission/overload-detector.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
 const serviceMs = 5;

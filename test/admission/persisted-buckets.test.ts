@@ -1,9 +1,9 @@
-import t from 'tap';
 import { PersistedBuckets } from '../../src/admission/persisted-buckets.ts';
 import { type LimitCharge, RateLimiter } from '../../src/admission/rate-limiter.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { Store } from '../../src/storage/store.ts';
+import t from '../support/tap.ts';
 import { FakeClock } from './fake-clock.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';

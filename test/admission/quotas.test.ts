@@ -1,8 +1,8 @@
-import t from 'tap';
 import { Quotas, type StorageUsage } from '../../src/admission/quotas.ts';
 import { RateLimiter } from '../../src/admission/rate-limiter.ts';
 import { type OrganizationLimits, unlimitedTier } from '../../src/admission/tiers.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
+import t from '../support/tap.ts';
 import { FakeClock } from './fake-clock.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';

@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   type ExceededLimit,
   type ModelCallCharge,
@@ -7,6 +6,7 @@ import {
   type SlowCallReservation,
 } from '../../src/admission/rate-limiter.ts';
 import type { ModelLimits } from '../../src/admission/tiers.ts';
+import t from '../support/tap.ts';
 import { FakeClock } from './fake-clock.ts';
 
 const small: ModelLimits = { bytesPerMinuteFast: 400, bytesPerMinuteSlow: 4_000, rerankRequestsPerMinute: 8 };

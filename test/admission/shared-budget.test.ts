@@ -1,5 +1,5 @@
-import t from 'tap';
 import { SharedBudget } from '../../src/admission/shared-budget.ts';
+import t from '../support/tap.ts';
 
 /** Takes single units until one is refused; returns the number taken. */
 function takeAll(budget: SharedBudget, owner: string): number {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { UploadLimiter } from '../../src/admission/upload-limiter.ts';
+import t from '../support/tap.ts';
 
 function build(capacity: number) {
   let now = 0;

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { WaitLimiter } from '../../src/admission/wait-limiter.ts';
+import t from '../support/tap.ts';
 
 t.test('an organization whose requests all wait leaves capacity for those of others', async (t) => {
   const waits = new WaitLimiter(16);

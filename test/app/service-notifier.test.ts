@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
 import { ServiceNotifier } from '../../src/app/service-notifier.ts';
 import { addon } from '../../src/index/addon.ts';
 import { runQuarry } from '../cli/quarry.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
 const extension = 'EXTEND_TIMEOUT_USEC=60000000';

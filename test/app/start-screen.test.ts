@@ -1,5 +1,5 @@
-import t from 'tap';
 import { formatStartScreen } from '../../src/app/start-screen.ts';
+import t from '../support/tap.ts';
 
 const facts = {
   version: '1.2.3',

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { readAuditPage } from '../../src/audit/audit-page.ts';
 import { DeniedAccessLog } from '../../src/audit/denied-access-log.ts';
@@ -8,6 +7,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const ours = '11111111-1111-4111-8111-111111111111';
 const theirs = 'ffffffff-ffff-4fff-8fff-ffffffffffff';

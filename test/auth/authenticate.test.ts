@@ -1,4 +1,3 @@
-import t from 'tap';
 import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
 import { generateKey } from '../../src/accounts/key-format.ts';
 import { Authenticator } from '../../src/auth/authenticate.ts';
@@ -8,6 +7,7 @@ import { systemRandom } from '../../src/core/ids.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { accountComponents, bearer, credentials, testActor } from '../accounts/account-components.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const oldKey = 'the-key-we-always-had';
 const adminKey = 'administrators-only-please';

@@ -1,8 +1,8 @@
-import t from 'tap';
 import { authorize } from '../../src/auth/authorize.ts';
 import type { Route } from '../../src/http/routes/route.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
+import t from '../support/tap.ts';
 
 const ids = { organizationId: 'o', keyId: 'k', zdr: false };
 const callers: Readonly<Record<string, Principal | null>> = {

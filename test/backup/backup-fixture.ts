@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { createBackup } from '../../src/backup/create-backup.ts';
 import { DirectoryTarget } from '../../src/backup/directory-target.ts';
 import type { Manifest } from '../../src/backup/manifest.ts';
@@ -21,6 +20,7 @@ import {
   type DataDirectoryOptions,
   openDataDirectory,
 } from '../../src/storage/data-directory.ts';
+import type { Test } from '../support/tap.ts';
 
 /** A data directory with rows and blobs, a backup target, and restores of it. */
 export class BackupFixture {

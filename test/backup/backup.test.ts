@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { DirectoryTarget } from '../../src/backup/directory-target.ts';
 import { listBackupIds, readManifests } from '../../src/backup/manifest.ts';
 import { ObjectKey } from '../../src/backup/object-cipher.ts';
@@ -18,6 +17,7 @@ import { beginRestore } from '../../src/backup/restore-files.ts';
 import { verifyBackups } from '../../src/backup/verify-backup.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { deleteBlobReference, listReferencedBlobs } from '../../src/storage/blob-references.ts';
+import t from '../support/tap.ts';
 import { addBlob, BackupFixture, dump, sha256, writeRows } from './backup-fixture.ts';
 
 /** Fails after some writes. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { listSegments, recoverableWindows } from '../../src/backup/journal-segments.ts';
 import { JournalShipper } from '../../src/backup/journal-shipper.ts';
 import { type Manifest, readManifests } from '../../src/backup/manifest.ts';
@@ -13,6 +12,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { listReferencedBlobs } from '../../src/storage/blob-references.ts';
 import type { DataDirectory } from '../../src/storage/data-directory.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { addBlob, BackupFixture, dump, sha256 } from './backup-fixture.ts';
 

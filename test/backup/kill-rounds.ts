@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { listBackupIds, readManifests } from '../../src/backup/manifest.ts';
 import { verifyBackups } from '../../src/backup/verify-backup.ts';
 import { quarryCommand } from '../e2e/backup-commands.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import type { Test } from '../support/tap.ts';
 import { addBlob, BackupFixture, dump, writeRows } from './backup-fixture.ts';
 
 const random = createTestRandom();

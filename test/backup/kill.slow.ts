@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { checkKilledCreates, checkKilledRestores } from './kill-rounds.ts';
 
 /** 25 kills of each command, or the number in QUARRY_BACKUP_KILL_ROUNDS. */

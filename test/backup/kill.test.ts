@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { checkKilledCreates, checkKilledRestores } from './kill-rounds.ts';
 

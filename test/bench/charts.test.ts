@@ -1,10 +1,10 @@
 import { Parser } from 'htmlparser2';
-import t from 'tap';
 import type { Chart } from '../../bench/report/findings.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { createScale, linearTicks } from '../../bench/report/scales.ts';
 import { assignStyles } from '../../bench/report/styles.ts';
 import { svgCharts } from '../../bench/report/svg.ts';
+import t from '../support/tap.ts';
 import { at, charts, report, shards } from './sample-report.ts';
 
 interface Element {

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { compareReports, findRegressions } from '../../bench/report/compare.ts';
 import type { Figure, Report } from '../../bench/report/findings.ts';
+import t from '../support/tap.ts';
 
 function report(figures: readonly Figure[], parts: Partial<Report> = {}): Report {
   return {

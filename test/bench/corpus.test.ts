@@ -1,5 +1,5 @@
-import t from 'tap';
 import { Corpus } from '../../bench/harness/corpus.ts';
+import t from '../support/tap.ts';
 
 const options = { seed: 1, documents: 400, wordsPerDocument: 200 };
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { type CpuProfile, stageShares } from '../../bench/harness/cpu-profile.ts';
+import t from '../support/tap.ts';
 
 const node = (id: number, functionName: string, url: string, children: readonly number[] = []) => ({
   id,

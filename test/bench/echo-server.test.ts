@@ -1,5 +1,5 @@
-import t from 'tap';
 import { startEchoServer } from '../../bench/harness/reference-servers.ts';
+import t from '../support/tap.ts';
 
 for (const http of ['node', 'uws'] as const) {
   t.test(

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { readReport, runBench } from './bench-process.ts';
 
 t.setTimeout(1_800_000);

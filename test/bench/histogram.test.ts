@@ -1,6 +1,6 @@
-import t from 'tap';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { randomStream } from '../../bench/harness/random.ts';
+import t from '../support/tap.ts';
 
 /** Latencies over six orders of magnitude, like those of a server under load. */
 function latencies(count: number, seed: number): number[] {

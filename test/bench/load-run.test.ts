@@ -1,7 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import t, { type Test } from 'tap';
 import { BenchApiClient } from '../../bench/harness/api.ts';
 import { fillCollections } from '../../bench/harness/collections.ts';
 import { Corpus } from '../../bench/harness/corpus.ts';
@@ -9,6 +8,7 @@ import { LatencyHistogram } from '../../bench/harness/histogram.ts';
 import { type LoadJob, type LoadOutcome, runLoad } from '../../bench/harness/load-run.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
 import { BenchProgress } from '../../bench/harness/progress.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** Starts a server in this process; returns its port. */
 async function startHttpServer(t: Test, listener: RequestListener): Promise<number> {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { MessageReader } from '../../bench/harness/message-reader.ts';
+import t from '../support/tap.ts';
 
 function read(pieces: readonly string[]): string[] {
   const messages: string[] = [];

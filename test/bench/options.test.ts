@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import { BenchUsageError } from '../../bench/harness/flag-specs.ts';
 import { helpText, readCommandLine, redactArguments, redactOptions } from '../../bench/harness/options.ts';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 const words = (line: string) => line.split(' ');
 

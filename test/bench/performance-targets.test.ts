@@ -1,4 +1,3 @@
-import t from 'tap';
 import type { MeasuredEngine } from '../../bench/harness/engine-measurement.ts';
 import { engineTargets } from '../../bench/harness/engine-targets.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
@@ -8,6 +7,7 @@ import {
   listUnmetConditions,
   targetTable,
 } from '../../bench/report/performance-targets.ts';
+import t from '../support/tap.ts';
 
 t.test('a target is reached, missed or not measured, in agreement with the figure beside it', async (t) => {
   const table = targetTable(

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import t from 'tap';
 import type { CpuProfile } from '../../bench/harness/cpu-profile.ts';
 import { resolveSources } from '../../bench/harness/profile-sources.ts';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 const bundle = 'file:///srv/quarry/dist/chunks/main.js';
 /** Line 1 comes from src/auth/authenticate.ts, line 2 from src/search/fuse.ts. */

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { findEf, measureRecallCurve } from '../../bench/harness/recall-tuning.ts';
+import t from '../support/tap.ts';
 
 const efValues = { min: 10, max: 1_000 };
 /** Recall is 0.9 at ef 50 and 0.99 at ef 500. */

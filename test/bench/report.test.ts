@@ -1,8 +1,8 @@
-import t from 'tap';
 import { processorFacts } from '../../bench/harness/machine.ts';
 import { compareReports } from '../../bench/report/compare.ts';
 import { htmlReport } from '../../bench/report/html.ts';
 import { markdownReport } from '../../bench/report/markdown.ts';
+import t from '../support/tap.ts';
 import { report } from './sample-report.ts';
 
 t.test(

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { readReport, runBench } from './bench-process.ts';
 import { writeJudgedFolder } from './judged-folder.ts';

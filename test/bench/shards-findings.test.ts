@@ -1,9 +1,9 @@
-import t from 'tap';
 import { shardsCase, toShardsFindings } from '../../bench/cases/shards.ts';
 import type { LoadFigures } from '../../bench/harness/load-figures.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
 import { snippetsCall } from '../../bench/harness/query-calls.ts';
 import type { SearchMeasurement } from '../../bench/harness/search-measurement.ts';
+import t from '../support/tap.ts';
 
 /** Sample result of the case "shards", over collections of 10,000 documents. */
 function shardsMeasurement(

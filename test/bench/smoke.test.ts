@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import { writeVectorFile } from '../../bench/vectors/vector-file.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { readReport, runBench, spawnBench } from './bench-process.ts';
 

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { interleave } from '../../bench/harness/rounds.ts';
 import { ratioOf, spreadOf } from '../../bench/harness/statistics.ts';
+import t from '../support/tap.ts';
 
 t.test('a spread is the median with minimum and maximum, regardless of the order', async (t) => {
   t.same(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });

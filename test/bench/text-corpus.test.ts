@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import { readCorpusFile } from '../../bench/harness/corpus-file.ts';
 import { readCommandLine } from '../../bench/harness/options.ts';
 import { BenchProgress } from '../../bench/harness/progress.ts';
 import { openCorpus, RepeatedDocuments } from '../../bench/harness/text-corpus.ts';
+import t from '../support/tap.ts';
 import { writeJudgedFolder } from './judged-folder.ts';
 
 function open(words: readonly string[]) {

@@ -1,6 +1,5 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import { randomStream } from '../../bench/harness/random.ts';
 import { ClusteredVectors, difficulties } from '../../bench/vectors/clustered-vectors.ts';
 import { exactSearch } from '../../bench/vectors/exact-search.ts';
@@ -8,6 +7,7 @@ import { countHits, type SimilarityOf } from '../../bench/vectors/hits.ts';
 import { filters, makeTags } from '../../bench/vectors/tags.ts';
 import { ownBytesMax, readSize } from '../../bench/vectors/vector-dataset.ts';
 import { openVectorFile, writeVectorFile } from '../../bench/vectors/vector-file.ts';
+import t from '../support/tap.ts';
 
 const size = { rows: 500, dimensions: 24 };
 const generatedVectors = (seed: number, difficulty: 'easy' | 'hard' = 'easy') =>

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import t from 'tap';
 import { runWrk, wrkVersion } from '../../bench/harness/wrk.ts';
+import t from '../support/tap.ts';
 
 const installed = (await wrkVersion()) !== null;
 const job = { key: 'key', operation: 'queries/top-snippets', connections: 2, warmUpSeconds: 0, seconds: 1 };

@@ -1,10 +1,10 @@
 import type Stripe from 'stripe';
-import t from 'tap';
 import { BillingEvents } from '../../src/billing/billing-events.ts';
 import { limits } from '../../src/core/limits.ts';
 import { BillingRecords } from '../../src/storage/billing.ts';
 import { emptyBillingAccount } from '../../src/storage/billing-account.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
+import t from '../support/tap.ts';
 
 /** Organizations affected by events, and the reads that events trigger. */
 

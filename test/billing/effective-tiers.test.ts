@@ -1,4 +1,3 @@
-import t from 'tap';
 import { EffectiveTiers } from '../../src/billing/effective-tiers.ts';
 import { BillingRecords } from '../../src/storage/billing.ts';
 import { type MarketplaceAgreement, MarketplaceRecords } from '../../src/storage/marketplaces.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../src/storage/organizations.ts';
 import { accountComponents, testActor } from '../accounts/account-components.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const organizationId = 'aaaaaaaa-1111-4111-8111-111111111111';
 const now = Date.UTC(2027, 2, 10);

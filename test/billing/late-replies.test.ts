@@ -1,6 +1,5 @@
 import { mock } from 'node:test';
 import Stripe from 'stripe';
-import t, { type Test } from 'tap';
 import type { BillingContext } from '../../src/billing/billing.ts';
 import { EffectiveTiers } from '../../src/billing/effective-tiers.ts';
 import { loadPlans } from '../../src/billing/plans.ts';
@@ -15,6 +14,7 @@ import { accountComponents, testActor } from '../accounts/account-components.ts'
 import { FakeClock } from '../admission/fake-clock.ts';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
 import { createTierCatalog } from '../support/stripe-emulator/tier-catalog.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import {
   type PlanState,
   type PlanTransition,
@@ -12,6 +11,7 @@ import {
   transitionsBetween,
 } from '../../src/billing/plan-states.ts';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 const pagePath = join(projectRoot, 'docs', 'reference', 'plan-states.md');
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { computeCharge, loadPlans, parsePlans, toPricePerToken } from '../../src/billing/plans.ts';
 import { parseReturnUrl } from '../../src/billing/return-url.ts';
+import t from '../support/tap.ts';
 
 /** A complete plans file with one part changed. */
 function file(change: (plans: ReturnType<typeof completePlans>) => void): unknown {

@@ -1,5 +1,4 @@
 import Stripe from 'stripe';
-import t, { type Test } from 'tap';
 import { loadPlans } from '../../src/billing/plans.ts';
 import { UsageReporter, type UsedMinute } from '../../src/billing/usage-reporter.ts';
 import { limits } from '../../src/core/limits.ts';
@@ -12,6 +11,7 @@ import {
 } from '../../src/storage/billing-account.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** Usage reports to Stripe: customers, amounts and time ranges. */
 

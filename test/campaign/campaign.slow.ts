@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import type { CampaignReport } from './report.ts';
 
 t.setTimeout(7_200_000);

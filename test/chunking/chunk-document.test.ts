@@ -1,6 +1,6 @@
-import t from 'tap';
 import { type ChunkedText, type ChunkingInput, chunkDocument } from '../../src/chunking/chunk-document.ts';
 import { limits } from '../../src/core/limits.ts';
+import t from '../support/tap.ts';
 import { randomMixedText, randomProse, seededRandom } from './sample-texts.ts';
 
 const seed = 20261121;

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { findHeadings } from '../../src/chunking/headings.ts';
+import t from '../support/tap.ts';
 
 const cases: readonly { promise: string; text: string; titles: readonly string[]; markupOnly?: boolean }[] = [
   {

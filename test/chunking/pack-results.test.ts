@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { ChunkTaskResult } from '../../src/chunking/chunk-task.ts';
 import { packResults } from '../../src/chunking/pack-results.ts';
+import t from '../support/tap.ts';
 
 /** Arrays whose lengths cause every kind of alignment gap. */
 const resultOf = (length: number): ChunkTaskResult => ({

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { buildChunkPrefix, getDocumentName, HeadingPath } from '../../src/chunking/prefix.ts';
 import { limits } from '../../src/core/limits.ts';
+import t from '../support/tap.ts';
 
 t.test('the name of a document is its title, else the last part of its path', async (t) => {
   t.equal(getDocumentName('  Annual \n Report ', 'a/b.pdf'), 'Annual Report');

@@ -1,10 +1,10 @@
-import t from 'tap';
 import { packResults } from '../../src/chunking/pack-results.ts';
 import { prepareDocument } from '../../src/chunking/prepare-document.ts';
 import { encodeParts, storeChunks, storedParts } from '../../src/chunking/store-chunks.ts';
 import { assertDefined } from '../../src/core/assert.ts';
 import { decodeChunk, encodeChunk } from '../../src/storage/chunks.ts';
 import { chunkProcessorsFor, letterEmbedder } from '../simulate/server-components.ts';
+import t from '../support/tap.ts';
 
 const task = {
   pages: ['Der Hafen ist voll. '.repeat(400), ' \n ', 'The harbor is full of herring. '.repeat(300), ''],

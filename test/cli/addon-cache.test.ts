@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { addonSteps, ended, freshClone, runSteps, start } from './fake-clone.ts';
 
 t.test('an addon that this user compiled from the same sources is taken from the cache', async (t) => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { collectionOption } from '../../src/cli/command.ts';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 import { adminKey, openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

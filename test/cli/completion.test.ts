@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { commandGroups, commands } from '../../src/cli/program.ts';
+import t, { type Test } from '../support/tap.ts';
 import { runQuarry } from './quarry.ts';
 
 const hasBash = spawnSync('bash', ['--version']).error === undefined;

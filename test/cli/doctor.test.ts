@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { checkBlobHashes } from '../../src/app/diagnostics/deep-checks.ts';
 import type { Finding } from '../../src/app/diagnostics/finding.ts';
 import {
@@ -15,6 +14,7 @@ import { checkBackups, checkCertificate, checkFormat } from '../../src/app/diagn
 import { loadSettings } from '../../src/config/settings.ts';
 import { currentFormat } from '../../src/storage/migrations.ts';
 import { firstCertificate } from '../http/certificate-pairs.ts';
+import t, { type Test } from '../support/tap.ts';
 import { runQuarry } from './quarry.ts';
 
 const machine = { cores: 2, memoryBytes: 8e9 };

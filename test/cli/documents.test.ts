@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

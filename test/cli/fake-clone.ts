@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import type { Test } from '../support/tap.ts';
 
 /**
  * The real launcher in a separate project whose npm, node-gyp, rolldown and vite are small scripts that record

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 const key = 'a-key-of-sixteen-characters';
 export const adminKey = 'an-admin-key-of-sixteen';

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import { FakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

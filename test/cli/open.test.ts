@@ -1,5 +1,5 @@
-import t from 'tap';
 import { browserCommand } from '../../src/cli/open.ts';
+import t from '../support/tap.ts';
 
 t.test('a machine without a desktop has no browser', async (t) => {
   t.equal(browserCommand('linux', {}), null);

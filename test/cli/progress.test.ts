@@ -1,8 +1,8 @@
-import t from 'tap';
 import { ProgressBar } from '../../src/cli/progress.ts';
 import { RemainingTime } from '../../src/cli/remaining-time.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import type { Clock } from '../../src/core/clock.ts';
+import t from '../support/tap.ts';
 
 t.test('the time left follows the recent rate, and counts down between two changes', async (t) => {
   const left = new RemainingTime();

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { displayWidth } from '../../src/cli/text-layout.ts';
+import t from '../support/tap.ts';
 import { openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

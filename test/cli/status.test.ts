@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { adminKey, openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import t from 'tap';
 import { hasColors } from '../../src/cli/colors.ts';
+import t from '../support/tap.ts';
 import { openFakeServer } from './fake-server.ts';
 import { runQuarry } from './quarry.ts';
 

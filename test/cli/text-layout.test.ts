@@ -1,4 +1,3 @@
-import t from 'tap';
 import { ProgressBar } from '../../src/cli/progress.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import {
@@ -11,6 +10,7 @@ import {
   toPrintable,
   wrapText,
 } from '../../src/cli/text-layout.ts';
+import t from '../support/tap.ts';
 
 t.test('bytes and times are formatted with readable units', async (t) => {
   const bytes: [number, string][] = [

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import type { UpgradeReport } from '../../src/app/diagnostics/check-upgrade.ts';
 import { checkUpgrade } from '../../src/app/diagnostics/check-upgrade.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { currentFormat } from '../../src/storage/migrations.ts';
+import t, { type Test } from '../support/tap.ts';
 import { runQuarry } from './quarry.ts';
 
 const { signal } = new AbortController();

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import t from 'tap';
 import { describeSettings } from '../../src/config/describe.ts';
 import { machineDefaults } from '../../src/config/machine.ts';
 import { findNearestName } from '../../src/config/nearest-name.ts';
@@ -7,6 +6,7 @@ import { findSetting, flagName, settingNames, variableName } from '../../src/con
 import { loadSettings, type SettingSources } from '../../src/config/settings.ts';
 import { describeAllowedValues, parseValue } from '../../src/config/value.ts';
 import { AppError } from '../../src/core/app-error.ts';
+import t from '../support/tap.ts';
 
 const machine = { cores: 8, memoryBytes: 16e9 };
 

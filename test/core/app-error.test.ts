@@ -1,5 +1,5 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
+import t from '../support/tap.ts';
 
 const frames = ({ stack }: Error) => stack?.match(/^\s+at /gm)?.length ?? 0;
 

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { BoundedCache } from '../../src/core/bounded-cache.ts';
 import { IndexedSet } from '../../src/core/indexed-set.ts';
+import t from '../support/tap.ts';
 
 const cachedKeys = (cache: BoundedCache<unknown>) => [...cache.keys()].sort();
 

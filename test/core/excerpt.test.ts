@@ -1,5 +1,5 @@
-import t from 'tap';
 import { findBestSentence, splitHighlights } from '../../src/core/excerpt.ts';
+import t from '../support/tap.ts';
 
 /** The best sentence itself. */
 function bestSentence(text: string, wordsOfTerms: readonly (readonly string[])[]): string | null {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { formatLogLine } from '../../src/core/log-line.ts';
+import t from '../support/tap.ts';
 
 t.test('a log line for a terminal is one line of text without control characters', async (t) => {
   const fields = { host: '0.0.0.0', baseUrl: null, shard: 3, path: 'a\u001b[2Jb\nc', list: ['x'] };

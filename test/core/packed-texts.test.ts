@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   buffersOf,
   countTexts,
@@ -7,6 +6,7 @@ import {
   textOf,
   unpackTexts,
 } from '../../src/core/packed-texts.ts';
+import t from '../support/tap.ts';
 
 t.test('unpacked texts equal the packed ones', async (t) => {
   for (const texts of [[], [''], ['a', '', 'é😀', 'x'.repeat(100_000)]]) {

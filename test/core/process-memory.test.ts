@@ -1,5 +1,5 @@
-import t from 'tap';
 import { readProcessMemoryBytes } from '../../src/core/process-memory.ts';
+import t from '../support/tap.ts';
 
 const status =
   'Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  200 kB\nRssFile:\t  600 kB\nRssShmem:\t  100 kB\nVmSwap:\t   50 kB\n';

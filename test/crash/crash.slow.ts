@@ -1,5 +1,5 @@
-import t from 'tap';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 import { type KillMoment, killMoments } from './rounds.ts';
 import { runCrashTest } from './run-crash-test.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import type { TestRandom } from '../storage/test-random.ts';
+import type { Test } from '../support/tap.ts';
 import { CrashRounds, type KillMoment } from './rounds.ts';
 
 /**

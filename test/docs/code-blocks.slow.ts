@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 import { operatorKey, TestServer } from '../e2e/server.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type CodeBlock, codeBlocks } from './code-blocks.ts';
 import { runProgram } from './run-program.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import t, { type Test } from 'tap';
 import { createFolder } from '../e2e/backup-commands.ts';
 import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { findSamples, type PageSample, type PageSampleLanguage, sampleLanguages } from './page-samples.ts';
 import { runProgram } from './run-program.ts';

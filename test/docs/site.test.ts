@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import t, { type Test } from 'tap';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { findSampleReplies, findSamples, unescapeHtml } from './page-samples.ts';
 

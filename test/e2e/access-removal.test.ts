@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
 import { waitFor } from './checked-api-client.ts';
 import { administrator, type HttpReply, sendRequest } from './people.ts';

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { freePort } from './free-port.ts';
 import { sendRequest, startMailServer, TestUser } from './people.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { freePort } from './free-port.ts';
 import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';

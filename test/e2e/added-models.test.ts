@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import {
   buildGraph,
@@ -13,6 +12,7 @@ import {
   weightedTokensGraph,
   writeModelFolder,
 } from '../models/model-folder-fixtures.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

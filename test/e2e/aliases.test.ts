@@ -1,5 +1,5 @@
-import t from 'tap';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { waitFor } from './checked-api-client.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { createFolder, runForJson, runQuarry, startRestored } from './backup-commands.ts';
 import { CheckedApiClient } from './checked-api-client.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { createFolder, runForJson, runQuarry, startRestored } from './backup-commands.ts';
 import { CheckedApiClient } from './checked-api-client.ts';

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { buildZip } from '../parsing/zip-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import {
   BadInputServer,

@@ -1,5 +1,5 @@
-import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import type { Test } from '../support/tap.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 

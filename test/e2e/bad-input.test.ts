@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { BadInputServer, type BadRequestCase, collection_name, validBodies } from './bad-input-fixture.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
 import { checkRequestsAndLog, checkTier, subscribedOwner } from './billing-steps.ts';
 import { TestUser } from './people.ts';

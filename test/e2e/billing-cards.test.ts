@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
 import { checkRequestsAndLog, subscribedOwner } from './billing-steps.ts';
 

@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap';
 import type { FaultKind } from '../support/stripe-emulator/faults.ts';
+import t, { type Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { createPromotionCode, firstSubscription, paymentCount, subscribedOwner } from './billing-steps.ts';

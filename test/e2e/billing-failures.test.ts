@@ -1,5 +1,5 @@
-import t from 'tap';
 import { signatureHeader } from '../support/stripe-emulator/webhooks.ts';
+import t from '../support/tap.ts';
 import {
   administratorStatus,
   BillingFixture,

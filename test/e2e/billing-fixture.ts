@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
-import type { Test } from 'tap';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
 import { createTierCatalog } from '../support/stripe-emulator/tier-catalog.ts';
+import type { Test } from '../support/tap.ts';
 import { createMailFolder, type HttpReply, TestUser } from './people.ts';
 import { adminKey, type ServerVariables, TestServer } from './server.ts';
 

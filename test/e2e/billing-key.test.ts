@@ -1,5 +1,5 @@
-import t from 'tap';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { waitFor } from './checked-api-client.ts';
 import { type ServerVariables, TestServer } from './server.ts';

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { signatureHeader } from '../support/stripe-emulator/webhooks.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { createPromotionCode, firstSubscription, paymentCount, subscribedOwner } from './billing-steps.ts';

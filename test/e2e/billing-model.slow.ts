@@ -1,5 +1,5 @@
-import t from 'tap';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 import { BillingFixture } from './billing-fixture.ts';
 import { waitFor } from './checked-api-client.ts';
 import { sendRequest } from './people.ts';

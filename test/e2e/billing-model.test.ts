@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap';
 import { createTestRandom } from '../storage/test-random.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
 import { BillingModel } from './billing-model.ts';

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 
 /** `quarry billing setup` and `quarry billing check`, against an empty account. */

@@ -1,4 +1,4 @@
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import {
   type BillingFixture,
   limitsByTier,

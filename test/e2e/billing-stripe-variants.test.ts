@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import {
   BillingFixture,

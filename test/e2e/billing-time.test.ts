@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { administratorStatus } from './billing-fixture.ts';
 import { startOfNextMonth } from './billing-model.ts';
 import { amountsPaid, ownerUntilEnd, partOfMonth, startWithPlanFile } from './billing-plan-file.ts';

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { BillingFixture } from './billing-fixture.ts';
 import {
   checkRequestsAndLog,

@@ -10,7 +10,7 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 /** Real browser for the dashboard scenarios: the Chromium installed on the system; the tests ship none. */
 

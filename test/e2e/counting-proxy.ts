@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, request as open } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import type { TestServer } from './server.ts';
 
 /** Request as sent by a client. */

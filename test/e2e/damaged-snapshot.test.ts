@@ -1,6 +1,6 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';
 

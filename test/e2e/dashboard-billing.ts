@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { BillingFixture } from './billing-fixture.ts';
 import { openPage } from './browser.ts';
 import { signInByMail } from './dashboard-actions.ts';

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
-import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';

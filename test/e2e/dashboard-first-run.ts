@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
-import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import type { Test } from '../support/tap.ts';
 import { blankHeight, openPage, ringClippers, seriousFindings } from './browser.ts';
 import { waitFor } from './checked-api-client.ts';
 import { openSearchPage, signInAsOperator, upload } from './dashboard-actions.ts';

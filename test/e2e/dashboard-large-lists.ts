@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';

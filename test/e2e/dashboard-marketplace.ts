@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { signInByMail } from './dashboard-actions.ts';
 import { freePort } from './free-port.ts';

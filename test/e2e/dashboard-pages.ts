@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { blankHeight, openPage, saveScreenshot, seriousFindings } from './browser.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { signInAgain } from './dashboard-actions.ts';

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { signInAgain } from './dashboard-actions.ts';
 import { administratorPasswordHash, inspect, signInAsAdministrator, themes } from './dashboard-pages.ts';

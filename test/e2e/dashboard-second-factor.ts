@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { openPage } from './browser.ts';
 import { oneTimeCode } from './one-time-code.ts';

@@ -1,5 +1,5 @@
 import type { Browser, Page, Route } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { BillingFixture } from './billing-fixture.ts';
 import { openPage, saveScreenshot, seriousFindings } from './browser.ts';
 import { signInAsOperator } from './dashboard-actions.ts';

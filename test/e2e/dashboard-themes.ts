@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { inspect, themes } from './dashboard-pages.ts';
 
 /** Maximum height of a screenshot; a taller page is cut off. */

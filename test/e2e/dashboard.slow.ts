@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { browserSkipReason, openBrowser } from './browser.ts';
 import { billingScenario } from './dashboard-billing.ts';
 import { passageScenario, viewerScenario } from './dashboard-documents.ts';

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { buildDocx } from '../parsing/office-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, sliceCodePoints } from './checked-api-client.ts';
 import { base64, createCollection } from './documents-fixture.ts';

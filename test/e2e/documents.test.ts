@@ -1,5 +1,5 @@
-import t from 'tap';
 import { buildPdf, buildPdfWithPlacedText } from '../parsing/pdf-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { base64, createCollection, sentence } from './documents-fixture.ts';

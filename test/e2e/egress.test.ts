@@ -1,5 +1,5 @@
-import t from 'tap';
 import { FakeModelService, serviceDimensions } from '../models/fake-model-service.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import t from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { operatorKey, TestServer } from './server.ts';
 

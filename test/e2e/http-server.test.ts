@@ -1,6 +1,6 @@
 import { request } from 'node:http';
-import t, { type Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';

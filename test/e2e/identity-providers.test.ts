@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { freePort } from './free-port.ts';
 import { listenOnLoopback, openIdIssuer } from './openid-issuer.ts';
 import { sendRequest } from './people.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { countConnections } from '../parsing/connection-counter.ts';
 import { buildDocxWithLinks, buildOdtWithLinks } from '../parsing/link-fixtures.ts';
+import t from '../support/tap.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import type { PublishedOperationName } from './published-replies.ts';

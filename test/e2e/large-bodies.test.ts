@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Bodies parsed in a worker: same meaning as short bodies; only known fields are kept. */

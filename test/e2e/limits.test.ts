@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type ApiReply, CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, TestServer } from './server.ts';

@@ -1,4 +1,4 @@
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { type AwsReply, awsKey, startAwsEmulator } from './aws-emulator.ts';
 import { freePort } from './free-port.ts';
 import { type HttpReply, sendRequest } from './people.ts';

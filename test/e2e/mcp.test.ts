@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import t, { type Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';

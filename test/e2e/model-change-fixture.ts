@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Test } from 'tap';
 import { FakeModelService, letterVectorOf } from '../models/fake-model-service.ts';
+import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { tokenVectorsGraph, writeModelFolder } from '../models/model-folder-fixtures.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
 import { FakeModelService } from '../models/fake-model-service.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import {
   addNotes,

@@ -1,7 +1,7 @@
-import t from 'tap';
 import ZeroEntropy from 'zeroentropy';
 import { buildDocx } from '../parsing/office-fixtures.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { waitFor } from './checked-api-client.ts';
 import { RecordingProxy } from './counting-proxy.ts';

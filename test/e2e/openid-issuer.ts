@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 /** Identity providers on the loopback interface. */
 

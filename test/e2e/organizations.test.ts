@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import type { PublishedOperationName } from './published-replies.ts';

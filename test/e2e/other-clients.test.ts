@@ -1,5 +1,5 @@
-import t from 'tap';
 import { VoyageAIClient } from 'voyageai';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { operatorKey, TestServer } from './server.ts';

@@ -1,4 +1,4 @@
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import type { CheckedApiClient } from './checked-api-client.ts';
 
 /** Vectors supplied by clients, and checks of the results found with them. */

@@ -1,9 +1,9 @@
 import sharp from 'sharp';
-import t from 'tap';
 import { descendantsOf } from '../crash/child-processes.ts';
 import { utf8 } from '../parsing/byte-fixtures.ts';
 import { buildDocx } from '../parsing/office-fixtures.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

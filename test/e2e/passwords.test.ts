@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SMTPServer } from 'smtp-server';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import type { TestServer } from './server.ts';
 

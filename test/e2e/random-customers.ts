@@ -1,7 +1,7 @@
-import type { Test } from 'tap';
 import type { TestRandom } from '../storage/test-random.ts';
 import type { FaultKind } from '../support/stripe-emulator/faults.ts';
 import type { DeliveryMode } from '../support/stripe-emulator/webhooks.ts';
+import type { Test } from '../support/tap.ts';
 import {
   administratorStatus,
   type BillingFixture,

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { runRandomLoad } from './random-load.ts';
 
 t.setTimeout(1_800_000);

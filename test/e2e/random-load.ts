@@ -1,6 +1,6 @@
-import type { Test } from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import type { Test } from '../support/tap.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import type { ReplyOf } from './published-replies.ts';
 import { TestServer } from './server.ts';

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import sharp from 'sharp';
-import t from 'tap';
 import { buildBmp, type GrayscaleImage } from '../parsing/image-fixtures.ts';
 import { buildScannedPdf } from '../parsing/pdf-fixtures.ts';
 import { renderText } from '../parsing/render-text.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import type { DocumentMetadata } from './checked-api-client.ts';
 import { books, collections, startLibrary } from './library-fixture.ts';

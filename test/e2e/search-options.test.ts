@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { collections, queryOperations, startLibrary } from './library-fixture.ts';
 import type { ReplyOf } from './published-replies.ts';

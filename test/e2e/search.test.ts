@@ -1,5 +1,5 @@
-import t from 'tap';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { books, collections, queryOperations, startLibrary } from './library-fixture.ts';
 

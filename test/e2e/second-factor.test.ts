@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import { administrator, createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';

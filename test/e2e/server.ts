@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey, TestServer } from './server.ts';

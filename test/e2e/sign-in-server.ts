@@ -1,4 +1,4 @@
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 import { freePort } from './free-port.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';

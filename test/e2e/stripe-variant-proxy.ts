@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 /** Stripe with replies unlike the emulator's: null fields are absent, and every object has unknown fields. */
 interface StripeVariantProxy {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
-import t, { type Test } from 'tap';
 import { buildDocx, buildPptx, buildXlsx } from '../parsing/office-fixtures.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { signUpParametersOf, startMarketplaces, vercelSecret } from './marketplace-fixture.ts';
 import { type HttpReply, sendRequest } from './people.ts';

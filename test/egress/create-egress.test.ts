@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { Settings } from '../../src/config/schema.ts';
 import { createEgress } from '../../src/egress/create-egress.ts';
+import t from '../support/tap.ts';
 
 /** Egress from settings of which only those with hosts matter. */
 function egressOf(settings: Partial<Settings>) {

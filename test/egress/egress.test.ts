@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, get, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import t, { type Test } from 'tap';
 import { Egress, EgressDeniedError, findEgressDenial } from '../../src/egress/egress.ts';
 import { guardSockets } from '../../src/egress/guard-sockets.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** Server in this process that counts its requests. */
 async function startServer(t: Test, listener: RequestListener = (_, reply) => void reply.end('answer')) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 
 t.setTimeout(1_800_000);
 const run = fileURLToPath(new URL('./network-silence-run.js', import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { findJudgedFolders, readJudgedSet, sampleEvenly } from '../../src/eval/judged-set.ts';
+import t, { type Test } from '../support/tap.ts';
 
 const corpus = ['{"_id":"d1","title":"Wings","text":"lift"}', '{"_id":"d2","text":"drag"}'];
 const queries = ['{"_id":"q1","text":"what lifts?"}', '{"_id":"q2","text":"nobody judged it"}'];

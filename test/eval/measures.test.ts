@@ -1,5 +1,5 @@
-import t from 'tap';
 import { estimateGain, estimateMean, ndcg, recall, reciprocalRank } from '../../src/eval/measures.ts';
+import t from '../support/tap.ts';
 
 const grades = new Map([
   ['a', 2],

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { type DocumentSpan, measurePassageQuality } from '../../src/eval/passage-measures.ts';
+import t from '../support/tap.ts';
 
 const span = (start: number, end: number, document = 'a'): DocumentSpan => ({ document, start, end });
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { readPassageSet } from '../../src/eval/passage-set.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** The snowman and the wing are one code point each, of one and two UTF-16 units. */
 const report = '🪽 lift ☃ drag';

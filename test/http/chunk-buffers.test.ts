@@ -1,5 +1,5 @@
-import t from 'tap';
 import { chunkBuffers } from '../../src/http/chunk-buffers.ts';
+import t from '../support/tap.ts';
 
 const large = 200_000;
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { Deadline } from '../../src/http/deadline.ts';
+import t from '../support/tap.ts';
 import { sleep } from './raw-client.ts';
 
 const forever = new Promise<never>(() => {});

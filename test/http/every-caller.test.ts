@@ -1,4 +1,3 @@
-import t, { type Test } from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { Route } from '../../src/http/routes/route.ts';
@@ -6,6 +5,7 @@ import { routes } from '../../src/http/routes/routes.ts';
 import type { AuditLogEntry } from '../../src/schemas/audit.ts';
 import { openDataDirectory } from '../../src/storage/data-directory.ts';
 import { type HttpReply, sendRequest } from '../e2e/people.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import type { OperationExpectation } from './operation-expectation.ts';
 import { expectations, sessionEndingOperations } from './operation-expectations.ts';

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { JsonScanner } from '../../src/http/json-scanner.ts';
+import t from '../support/tap.ts';
 
 const bounds = { jsonValuesMax: limits.jsonValuesMax, jsonNodesMax: limits.jsonNodesMax };
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
-import t from 'tap';
 import { silentLogger } from '../../src/core/logger.ts';
 import { defaultBounds, startHttpListener } from '../../src/http/listen.ts';
 import type { ListenerName } from '../../src/http/listen-error.ts';
 import type { RequestHandler } from '../../src/http/request-handler.ts';
+import t from '../support/tap.ts';
 
 /** An address that cannot be bound ends the start with its reason and a remedy, with both HTTP servers. */
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { startTestHttpServer } from './fake-services.ts';
 
 /** The address of metrics serves metrics and probes only, without a credential, and the public one no longer does. */

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { contentTable, parts } from '../../src/storage/content-table.ts';
@@ -6,6 +5,7 @@ import { openDataDirectory } from '../../src/storage/data-directory.ts';
 import { randomProse, seededRandom } from '../chunking/sample-texts.ts';
 import { CheckedApiClient } from '../e2e/checked-api-client.ts';
 import { TestServer } from '../e2e/server.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from '../text/language-samples.ts';
 import { testFileMsMax } from '../timeouts.ts';
 

@@ -1,10 +1,10 @@
-import t from 'tap';
 import { DocsSite } from '../../src/http/docs/docs-site.ts';
 import { docsPolicy } from '../../src/http/docs/page-frame.ts';
 import { accountApiInfo, createOpenApiDocument, openApiPath } from '../../src/http/openapi.ts';
 import type { Route } from '../../src/http/routes/route.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { createCheck } from '../../src/schemas/typebox.ts';
+import t from '../support/tap.ts';
 import { startTestHttpServer } from './fake-services.ts';
 import { publishedOperations, publishedShapes } from './published-shapes.ts';
 

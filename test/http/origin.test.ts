@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { isLocalRequest, isLoopback } from '../../src/http/origin.ts';
+import t from '../support/tap.ts';
 
 t.test('only loopback addresses count as local', (t) => {
   const local = [

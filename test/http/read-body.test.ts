@@ -1,9 +1,9 @@
-import t from 'tap';
 import { SharedBudget } from '../../src/admission/shared-budget.ts';
 import { BodyQueue } from '../../src/http/body-queue.ts';
 import { chunkBuffers } from '../../src/http/chunk-buffers.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { BoundedBody, BudgetedBodyReservation, type MinimumThroughput } from '../../src/http/read-body.ts';
+import t from '../support/tap.ts';
 
 const minimumThroughput = { bytesPerSecondMin: 1_024, windowMs: 15_000, bytesMin: 0 };
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { post, startTestHttpServer, uuid } from './fake-services.ts';
 import { queryBody as query } from './valid-bodies.ts';
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
+import t from '../support/tap.ts';
 import { fakeFileReply, pageBytes, post, startTestHttpServer } from './fake-services.ts';
 import { RawClient } from './raw-client.ts';
 import { addBody, addPath, queryBody } from './valid-bodies.ts';

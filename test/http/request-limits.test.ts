@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Test } from 'tap';
 import { unauthorizedError } from '../../src/auth/authorize.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import type { AccountServices } from '../../src/http/routes/account-route.ts';
 import type { Principal } from '../../src/schemas/principal.ts';
+import type { Test } from '../support/tap.ts';
 import { pageBytes, post, type TestHttpServer } from './fake-services.ts';
 import { addPath, createGate, serverContract } from './server-contract.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { post, startTestHttpServer } from './fake-services.ts';
 import { addPath as add, addBody, queryBody as query } from './valid-bodies.ts';
 

@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap';
 import { UwsUnavailableError } from '../../src/http/uws-library.ts';
+import t, { type Test } from '../support/tap.ts';
 import { startTestHttpServer, type TestHttpServer, type TestHttpServerOptions } from './fake-services.ts';
 import { RawClient } from './raw-client.ts';
 

@@ -5,12 +5,12 @@ import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type SecureVersion, type TLSSocket } from 'node:tls';
-import t, { type Test } from 'tap';
 import { describeCertificate } from '../../src/app/certificates.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { parseCertificate, readCertificateFiles } from '../../src/http/certificate.ts';
 import { CertificateMonitor } from '../../src/http/certificate-monitor.ts';
+import t, { type Test } from '../support/tap.ts';
 import {
   type CertificatePair,
   encryptedKey,

@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import { post, startTestHttpServer } from './fake-services.ts';
 
 /** Uploads and forms are checked before anything is stored. */

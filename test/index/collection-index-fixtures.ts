@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { createTemporaryFolder, randomClusters, seededRandom } from './samples.ts';
 
 const folder = createTemporaryFolder();

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { CollectionIndex, type IndexError } from '../../src/index/collection-index.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 import { anything, freshDirectory, hasCode, vectors } from './collection-index-fixtures.ts';
 import { indexQuery, makeDocument, openIndex } from './samples.ts';
 

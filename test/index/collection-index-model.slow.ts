@@ -1,5 +1,5 @@
 /** Invariants of collection-index-model.test.ts on larger collections with other shard sizes: 45 s of CPU time. */
-import t from 'tap';
+import t from '../support/tap.ts';
 import type { ModelScale } from './index-model.ts';
 import { recallMin, runAgainstModel, searchStrategies } from './model-run.ts';
 import { createTemporaryFolder } from './samples.ts';

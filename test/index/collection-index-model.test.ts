@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import type { ModelScale } from './index-model.ts';
 import { recallMin, runAgainstModel, searchStrategies } from './model-run.ts';
 import {

@@ -1,6 +1,6 @@
 /** Recall as in collection-index-recall.test.ts on twice as many rows, and compared with hnswlib: 9 s of CPU time. */
 import hnswlib from 'hnswlib-node';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { checkRecall, RecallSample, recallAtEf20 } from './recall-sample.ts';
 
 const sample = new RecallSample(t, 20_000);

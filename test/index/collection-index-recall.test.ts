@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { checkRecall, RecallSample, recallAtEf20 } from './recall-sample.ts';
 
 const sample = new RecallSample(t, 10_000);

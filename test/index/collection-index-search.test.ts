@@ -1,5 +1,5 @@
-import t from 'tap';
 import type { FilterNode } from '../../src/index/collection-index.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { anything, freshDirectory, vectors } from './collection-index-fixtures.ts';
 import { hitsOf, indexQuery, makeDocument, openIndex, seededRandom } from './samples.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import t from 'tap';
+import t from '../support/tap.ts';
 import {
   createTemporaryFolder,
   indexQuery,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { CollectionIndex } from '../../src/index/collection-index.ts';
+import t from '../support/tap.ts';
 import { anything, freshDirectory, hasCode, vectors } from './collection-index-fixtures.ts';
 import { hitsOf, indexQuery, makeDocument, openIndex } from './samples.ts';
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { encodeAttributes, encodeFilter } from '../../src/index/encoding.ts';
+import t from '../support/tap.ts';
 
 t.test('attributes are encoded as names, counts and values, as native/engine/attributes.h documents', (t) => {
   const text = (value: string) => {

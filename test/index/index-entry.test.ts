@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { CollectionIndex } from '../../src/index/collection-index.ts';
 import { IndexEntry } from '../../src/index/index-entry.ts';
+import t from '../support/tap.ts';
 
 function createEntry(rows: number): IndexEntry {
   const index = { statistics: () => ({ rows, compactions: 0 }) } as unknown as CollectionIndex;

@@ -10,7 +10,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { CollectionIndex, IndexError } from '../../src/index/collection-index.ts';
 import { shardOf } from '../../src/index/shard-of.ts';
@@ -22,6 +21,7 @@ import {
   organizationId,
   searchText,
 } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
 const words = ['anchor', 'ballast', 'capstan', 'davit', 'ensign', 'fathom', 'gunwale', 'hawser'];

@@ -1,5 +1,5 @@
-import type { Test } from 'tap';
 import type { CollectionIndex, FilterNode } from '../../src/index/collection-index.ts';
+import type { Test } from '../support/tap.ts';
 import {
   createTemporaryFolder,
   indexQuery,

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { shardCounts } from '../../src/core/limits.ts';
 import { shardOf } from '../../src/index/shard-of.ts';
+import t from '../support/tap.ts';
 
 t.test('the shard of a path never changes: the data directory depends on it', async (t) => {
   const shards = ['note.txt', 'a', 'ünïcode/日本.pdf', ''].map((path) => shardOf(path, 64));

@@ -1,4 +1,3 @@
-import t from 'tap';
 import type {
   AnalyzedChunk,
   ChunkBatch,
@@ -13,6 +12,7 @@ import { limits } from '../../src/core/limits.ts';
 import { packTexts } from '../../src/core/packed-texts.ts';
 import { ChunkBatches } from '../../src/ingest/chunk-batches.ts';
 import type { RunOptions } from '../../src/ingest/pools.ts';
+import t from '../support/tap.ts';
 
 const task = (path: string, units = 10): ChunkTask => ({
   pages: ['x'.repeat(units)],

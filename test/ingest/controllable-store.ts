@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { defaultControl } from '../../src/search/query-request.ts';
@@ -9,6 +8,7 @@ import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { Store, WriteOperation, WriteOptions } from '../../src/storage/store.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import { openServerComponents, type ServerComponentsOptions } from '../simulate/server-components.ts';
+import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
 /** Store whose writes can be held back, refused or lost. */

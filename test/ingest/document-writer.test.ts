@@ -1,7 +1,7 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import type { StorageGrowth } from '../../src/ingest/document-writer.ts';
 import { type DocumentIndexStatus, indexStatuses } from '../../src/schemas/documents.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import {
   diskFullError,

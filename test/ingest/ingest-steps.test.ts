@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
 import { prepareDocument } from '../../src/chunking/prepare-document.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
@@ -16,6 +15,7 @@ import {
   letterModel,
   letterVectors,
 } from '../simulate/server-components.ts';
+import t from '../support/tap.ts';
 
 /** Pages of words, a blank page, and a page of characters of two UTF-16 units. */
 const pages = [

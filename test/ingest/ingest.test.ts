@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { CollectionIndex, IndexError } from '../../src/index/collection-index.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import {
   diskFullError,

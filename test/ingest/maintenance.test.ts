@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { CollectionIndex } from '../../src/index/collection-index.ts';
 import { MaintenanceScheduler } from '../../src/ingest/maintenance.ts';
+import t from '../support/tap.ts';
 import { ingestText, openComponents } from './controllable-store.ts';
 
 t.test('a deleted collection is swept automatically, with its page images', async (t) => {

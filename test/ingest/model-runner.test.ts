@@ -1,9 +1,9 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { type BuiltInReranker, type ModelDirectory, ModelRunner } from '../../src/ingest/model-runner.ts';
 import type { RunOptions } from '../../src/ingest/pools.ts';
 import type { InstalledModel, LocalReranker } from '../../src/models/local-model.ts';
 import type { EmbedTask, RerankTask } from '../../src/models/registry.ts';
+import t from '../support/tap.ts';
 import { builtInModels } from './built-in-models.ts';
 
 const taskUnitsMax = 64_000;

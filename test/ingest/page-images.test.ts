@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
-import t from 'tap';
 import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { DerivedFiles } from '../../src/ingest/derived-files.ts';
 import { PageImages, pageImageWidths } from '../../src/ingest/page-images.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 
 const hash = (letter: string) => letter.repeat(64);

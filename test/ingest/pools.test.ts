@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import t from 'tap';
 import type { ChunkBatch, ChunkOutcome } from '../../src/chunking/chunk-task.ts';
 import { Pool, type TaskPriority } from '../../src/ingest/pools.ts';
+import t from '../support/tap.ts';
 
 const task = (words: number): ChunkBatch => ({
   tasks: [

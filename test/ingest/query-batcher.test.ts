@@ -1,5 +1,5 @@
-import t from 'tap';
 import { flushAfter, flushOnImmediate, QueryBatcher } from '../../src/ingest/query-batcher.ts';
+import t from '../support/tap.ts';
 
 t.test('concurrent queries share a batch of at most 64, and each gets its own vector', async (t) => {
   const sizes: number[] = [];

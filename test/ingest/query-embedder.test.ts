@@ -1,9 +1,9 @@
-import t from 'tap';
 import { ModelRunner } from '../../src/ingest/model-runner.ts';
 import { Pool } from '../../src/ingest/pools.ts';
 import { QueryEmbedder } from '../../src/ingest/query-embedder.ts';
 import { openBuiltInEmbedder } from '../../src/models/registry.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 import { builtInModels, unusedReranker } from './built-in-models.ts';
 
 /** Embedder whose vectors are the lengths of the texts; records the texts run inline and in the pool. */

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { type IngestComponents, openComponents, searchText, textDocument } from './controllable-store.ts';
 

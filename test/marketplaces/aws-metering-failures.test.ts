@@ -1,5 +1,5 @@
-import t from 'tap';
 import { hourMs } from '../../src/marketplaces/aws-agreement.ts';
+import t from '../support/tap.ts';
 import { buildMetering, licenseOf, organizationOf, recordName } from './metering-components.ts';
 
 /** Metering of usage at AWS that is rejected, throttled, interrupted or late. */

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { type AwsAgreement, hourMs } from '../../src/marketplaces/aws-agreement.ts';
+import t from '../support/tap.ts';
 import { buildMetering, licenseOf, organizationOf, recordName, start } from './metering-components.ts';
 
 /** Metering of usage at AWS: hours, records and licenses. */

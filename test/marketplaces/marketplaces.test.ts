@@ -1,4 +1,3 @@
-import t from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { highestMarketplaceTier } from '../../src/billing/effective-tiers.ts';
 import { AppError } from '../../src/core/app-error.ts';
@@ -14,6 +13,7 @@ import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { Tier } from '../../src/storage/organizations.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { localEgress } from '../local-egress.ts';
+import t from '../support/tap.ts';
 
 /** State that a crash leaves between two steps, and conflicts of concurrent operations. */
 

@@ -1,4 +1,3 @@
-import type { Test } from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { highestMarketplaceTier } from '../../src/billing/effective-tiers.ts';
 import { systemRandom } from '../../src/core/ids.ts';
@@ -14,6 +13,7 @@ import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { type AwsReply, awsKey, startAwsEmulator } from '../e2e/aws-emulator.ts';
 import { localEgress } from '../local-egress.ts';
+import type { Test } from '../support/tap.ts';
 
 /** Hourly usage, reported with the real SDK to the AWS emulator, with a fake clock. */
 

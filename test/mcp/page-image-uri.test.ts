@@ -1,5 +1,5 @@
-import t from 'tap';
 import { formatPageImageUri, parsePageImageUri } from '../../src/mcp/page-image-uri.ts';
+import t from '../support/tap.ts';
 
 t.test('an address of a page survives its URI', async (t) => {
   const address = { collection: 'a/b c', path: 'x/%2F?#é日.pdf', page: 12 };

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { TokenBudget } from '../../src/mcp/token-budget.ts';
+import t from '../support/tap.ts';
 
 t.test('a token is 4 bytes, and a text that does not fit costs nothing', async (t) => {
   const budget = new TokenBudget(2);

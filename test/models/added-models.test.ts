@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { addModel, listAddedModels, removeModel, testModel } from '../../src/models/added-models.ts';
 import { modelsFolder } from '../../src/models/models-folder.ts';
+import t from '../support/tap.ts';
 import {
   checkNear,
   createDataFolder,

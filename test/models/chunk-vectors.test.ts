@@ -1,8 +1,8 @@
-import t from 'tap';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
 import type { ChunkEmbeddingInput } from '../../src/models/model.ts';
 import { defaultEmbeddingModel, openEmbedder } from '../../src/models/registry.ts';
 import { createTestRandom, type TestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 
 const words = [
   ...'the harbour master counted barrels of salted herring every Thursday at 12.30 for 1,299 crowns'.split(

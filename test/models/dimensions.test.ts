@@ -1,6 +1,6 @@
-import t from 'tap';
 import { toDimensions } from '../../src/models/dimensions.ts';
 import { openEmbedder } from '../../src/models/registry.ts';
+import t from '../support/tap.ts';
 
 const embedder = await openEmbedder('zembed-1');
 t.teardown(() => embedder.close());

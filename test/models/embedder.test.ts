@@ -1,8 +1,8 @@
-import t from 'tap';
 import { encodeEmbedding } from '../../models/train/embedding-files.ts';
 import type { Embedder, InputType } from '../../src/models/model.ts';
 import { getEmbeddingModel, openEmbedder } from '../../src/models/registry.ts';
 import { StaticEmbedder } from '../../src/models/static-embedder.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from '../text/language-samples.ts';
 import { tokenizerJson } from '../text/tokenizer-differences.ts';
 import { GraphEmbedder } from './graph-embedder.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 /** Behavior for the next requests. All values except `well` are faults. */
 export type ServiceBehavior =

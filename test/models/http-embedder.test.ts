@@ -1,5 +1,4 @@
 import { createServer } from 'node:net';
-import t, { type Test } from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -12,6 +11,7 @@ import {
   type RequestOutcome,
 } from '../../src/models/model-provider.ts';
 import { localEgress } from '../local-egress.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testEventMsMax, waitUntil } from '../timeouts.ts';
 import {
   FakeModelService,

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { encodeIdfTable, hashStem, IdfTable } from '../../src/models/idf-table.ts';
 import { ModelVocabulary } from '../../src/models/model-vocabulary.ts';
+import t from '../support/tap.ts';
 
 t.test('IDF values are accurate to their step, unlisted words count as rare', async (t) => {
   const listedWords = new Map([

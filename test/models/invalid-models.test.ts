@@ -1,6 +1,6 @@
-import t from 'tap';
 import { addModel, listAddedModels } from '../../src/models/added-models.ts';
 import type { ModelOverrides } from '../../src/models/inspect-model-folder.ts';
+import t from '../support/tap.ts';
 import { createDataFolder, defaultOptions, type Files } from './local-model-fixtures.ts';
 import {
   buildGraph,

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { toLightStem } from '../../src/models/light-stem.ts';
+import t from '../support/tap.ts';
 
 t.test('forms of a word share one stem', async (t) => {
   const families = [

@@ -1,9 +1,9 @@
-import t, { type Test } from 'tap';
 import { loadSettings } from '../../src/config/settings.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { loadModelCatalog } from '../../src/models/load-model-catalog.ts';
 import { localEgress } from '../local-egress.ts';
+import t, { type Test } from '../support/tap.ts';
 
 const machine = { cores: 2, memoryBytes: 8e9 };
 const unreachableUrl = 'http://127.0.0.1:9/v1';

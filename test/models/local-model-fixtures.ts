@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { addModel } from '../../src/models/added-models.ts';
 import type { ModelOverrides } from '../../src/models/inspect-model-folder.ts';
 import type { InferenceOptions, LocalEmbedding, LocalReranker } from '../../src/models/local-model.ts';
 import { modelsFolder } from '../../src/models/models-folder.ts';
 import { OnnxEmbedder } from '../../src/models/onnx-embedder.ts';
 import { OnnxReranker } from '../../src/models/onnx-reranker.ts';
+import type { Test } from '../support/tap.ts';
 import { embeddingWidth, vectorComponent, vocabulary, writeModelFolder } from './model-folder-fixtures.ts';
 
 /** Models that are added from a folder and opened, and the vectors that they should return. */

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { ModelCache } from '../../src/models/model-cache.ts';
+import t from '../support/tap.ts';
 
 /** Cache of fake models that records opening and closing; `missingModels` simulates removed models. */
 function createCache({ failures = 0 } = {}) {

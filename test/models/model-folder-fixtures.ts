@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Test } from 'tap';
 import {
   type ElementType,
   encodeModel,
@@ -10,6 +9,7 @@ import {
   toBytes,
   type ValueInfoDescription,
 } from '../../models/train/onnx.ts';
+import type { Test } from '../support/tap.ts';
 
 /** Small models in the Hugging Face layout with known weights. */
 

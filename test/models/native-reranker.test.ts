@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { FeatureExtractor } from '../../models/train/feature-extractor.ts';
 import { featureCount, featureDirections } from '../../models/train/rerank-features.ts';
 import { projectRoot } from '../../src/core/root.ts';
@@ -13,6 +12,7 @@ import {
   openBuiltInReranker,
 } from '../../src/models/registry.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** Compares the native reranker with its reference: models/train/rerank-features.ts and the ONNX graph. */
 

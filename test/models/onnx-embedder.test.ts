@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { checkNear, expectedVector, openEmbedder, texts } from './local-model-fixtures.ts';
 import {
   bertTokenizer,

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { toChunkVectors } from '../../src/models/page-vectors.ts';
 import { dequantize } from '../../src/models/quantization.ts';
+import t from '../support/tap.ts';
 
 t.test('each coarse chunk and each of its fine chunks has the vector of its page', async (t) => {
   const pageVectors = Float32Array.of(1, 0, 0.6, 0.8, 0, -1);

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { dequantize, getCodeBytes, quantize } from '../../src/models/quantization.ts';
+import t from '../support/tap.ts';
 
 /** Rows of length 1 with components from a fixed pseudorandom sequence. */
 function unitRows(rows: number, dimensions: number): Float32Array {

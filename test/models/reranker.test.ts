@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import t from 'tap';
 import { featureCount, featureDirections } from '../../models/train/rerank-features.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { OnnxSession } from '../../src/models/onnx-session.ts';
 import { getRerankModel, openBuiltInReranker, rerankModels } from '../../src/models/registry.ts';
+import t from '../support/tap.ts';
 
 const reranker = await openBuiltInReranker('zerank-2');
 t.teardown(() => reranker.close());

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { checkNear, openEmbedder, texts } from './local-model-fixtures.ts';
 import { embeddingWidth, tokenIdsOf, vectorComponent } from './model-folder-fixtures.ts';
 import { denseLayer, denseModelFiles, modulesFile, poolingConfig } from './sentence-transformers-fixtures.ts';

@@ -1,8 +1,8 @@
 /** Runs the native tests of the kernels and the codes on an emulated ARM processor unless this machine has one. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 /** Exit status of the script if a tool is missing. */
 const missing = 77;

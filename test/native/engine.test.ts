@@ -1,8 +1,8 @@
 /** Runs the native tests of the engine, which binding.gyp builds beside the addon. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 t.test('every native test of the engine passes', (t) => {
   const { status, stdout, error } = spawnSync(join(projectRoot, 'build/Release/engine_test'), {

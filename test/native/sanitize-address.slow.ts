@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { runSanitizer } from './sanitizer-run.ts';
 
 t.test('the engine has no memory error and no undefined behavior under mixed load', (t) =>

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Test } from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import type { Test } from '../support/tap.ts';
 
 /** Seconds of mixed load; compilation and the other tests take minutes more. */
 const loadSeconds = 10;

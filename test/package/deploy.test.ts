@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { parse, parseDocument } from 'yaml';
 import { projectRoot } from '../../src/core/root.ts';
 import { version as versionInCode } from '../../src/core/version.ts';
+import t from '../support/tap.ts';
 import { renderTemplate } from './chart-template.ts';
 import { readDockerfile } from './dockerfile.ts';
 

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
 import type { ParseFailureCode } from '../../src/parsing/parse-failure.ts';
 import { ZipArchive } from '../../src/parsing/zip.ts';
+import t from '../support/tap.ts';
 import { utf8 } from './byte-fixtures.ts';
 import { compoundFile } from './compound-fixtures.ts';
 import { buildDocx, buildPptx, buildXlsx, docxPart, relationsPart } from './office-fixtures.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Test } from 'tap';
+import type { Test } from '../support/tap.ts';
 
 /** Port on the loopback interface that counts connections and closes each of them immediately. */
 export async function countConnections(

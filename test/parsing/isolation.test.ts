@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import t, { type Test } from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { openToolEnvironment } from '../../src/parsing/tools/open-tools.ts';
 import { findOptionalTools, type OptionalTools } from '../../src/parsing/tools/optional-tools.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../src/parsing/tools/sandbox-probe.ts';
 import { ToolRunner } from '../../src/parsing/tools/tool-runner.ts';
 import { ToolServer } from '../../src/parsing/tools/tool-server.ts';
+import t, { type Test } from '../support/tap.ts';
 import { countConnections } from './connection-counter.ts';
 import { buildDocxWithLinks, buildOdtWithLinks } from './link-fixtures.ts';
 import { sandboxUsersUnavailable } from './sandbox-users-unavailable.ts';

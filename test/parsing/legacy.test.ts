@@ -1,6 +1,6 @@
-import t from 'tap';
 import { CompoundFile } from '../../src/parsing/formats/legacy/compound-file.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
+import t from '../support/tap.ts';
 import { flipRandomBits, truncateBytes } from './byte-fixtures.ts';
 import { compoundFileOf } from './compound-fixtures.ts';
 import { buildDoc, buildWord6 } from './doc-fixtures.ts';

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { splitByPageAnchors } from '../../src/parsing/page-anchors.ts';
+import t from '../support/tap.ts';
 
 const sentences = (from: number, to: number) =>
   Array.from(

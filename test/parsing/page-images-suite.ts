@@ -1,5 +1,5 @@
-import t from 'tap';
 import { hasPageImages, isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
+import t from '../support/tap.ts';
 import { buildDocx } from './office-fixtures.ts';
 import { checkProcessesEnded, createHost, entryFiles, writeFile } from './parser-host-fixtures.ts';
 import { buildPdf } from './pdf-fixtures.ts';

@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { ParseLimits } from '../../src/parsing/limits.ts';
 import { ParseFailure, type ParseFailureCode } from '../../src/parsing/parse-failure.ts';
+import t from '../support/tap.ts';
 import { flipRandomBits, truncateBytes, utf8 } from './byte-fixtures.ts';
 import { compoundFile } from './compound-fixtures.ts';
 import { buildDocx, buildPptx, buildXlsx, docxPart, relationsPart } from './office-fixtures.ts';

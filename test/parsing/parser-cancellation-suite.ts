@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { utf8 } from './byte-fixtures.ts';
 import {

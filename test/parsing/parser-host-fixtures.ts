@@ -2,7 +2,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import {
   isFailedOutcome,
@@ -12,6 +11,7 @@ import {
 import { ParserHost } from '../../src/parsing/process/parser-host.ts';
 import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
 import { detectIsolation } from '../../src/parsing/tools/sandbox-probe.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 
 /** Hosts of parser processes, and a record of the processes that they start. */

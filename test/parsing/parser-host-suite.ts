@@ -1,6 +1,6 @@
-import t from 'tap';
 import { processLimits } from '../../src/parsing/limits.ts';
 import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
+import t from '../support/tap.ts';
 import { truncateBytes, utf8 } from './byte-fixtures.ts';
 import { buildDocx } from './office-fixtures.ts';
 import {

@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
 import { sandboxUserIds } from '../../src/parsing/sandbox-users.ts';
 import { findOptionalTools } from '../../src/parsing/tools/optional-tools.ts';
 import { noSandbox, type Sandbox } from '../../src/parsing/tools/sandbox.ts';
 import { listSandboxCandidates, probeSandbox } from '../../src/parsing/tools/sandbox-probe.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { utf8 } from './byte-fixtures.ts';
 import {

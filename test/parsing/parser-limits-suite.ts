@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { isFailedOutcome } from '../../src/parsing/process/parse-task.ts';
 import { noSandbox } from '../../src/parsing/tools/sandbox.ts';
+import t from '../support/tap.ts';
 import { utf8 } from './byte-fixtures.ts';
 import {
   checkProcessesEnded,

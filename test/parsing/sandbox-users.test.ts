@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   allocateUser,
   assignUser,
@@ -6,6 +5,7 @@ import {
   releaseUser,
   sandboxUserIds,
 } from '../../src/parsing/sandbox-users.ts';
+import t from '../support/tap.ts';
 
 t.test('user ids are unique, and a released one is reused last', async (t) => {
   const users = newSandboxUsers();

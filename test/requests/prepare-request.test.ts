@@ -1,4 +1,3 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { unpackTexts } from '../../src/core/packed-texts.ts';
 import { parseJson } from '../../src/http/json-body.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../src/requests/prepare-request.ts';
 import { analyzeText, PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 /** Request as the main thread receives it from a worker: a structured clone with transferred buffers. */
 const bodies = new LargeBodyReader({

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 /**
  * `node dist/test/run/files.js [--jobs=N] [--timeout=SECONDS] [--suffix=.test.js] [FILE...]` runs test files, by default all

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { TapDigest } from './tap-digest.ts';
 
 function digest(lines: readonly string[]) {

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import * as checks from '../../src/schemas/checks.ts';
+import t from '../support/tap.ts';
 
 const refused = { name: 'AppError', code: 'bad_request' };
 

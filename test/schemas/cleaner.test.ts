@@ -1,8 +1,8 @@
-import t from 'tap';
 import { createCleaner } from '../../src/schemas/cleaner.ts';
 import { AddDocumentRequest, AddDocumentsRequest } from '../../src/schemas/documents.ts';
 import { EmbedRequest } from '../../src/schemas/models.ts';
 import { TopDocumentsRequest } from '../../src/schemas/queries.ts';
+import t from '../support/tap.ts';
 
 t.test('unknown fields are dropped at every level, known fields are unchanged', async (t) => {
   const clean = createCleaner(AddDocumentRequest);

@@ -1,10 +1,10 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../../src/schemas/documents.ts';
 import { Type } from '../../src/schemas/typebox.ts';
 import { compileValidator } from '../../src/schemas/validate.ts';
 import { Nullable } from '../../src/schemas/wire.ts';
+import t from '../support/tap.ts';
 
 function issuesOf(
   validate: (value: unknown) => unknown,

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { IndexError } from '../../src/index/collection-index.ts';
 import { callIndex } from '../../src/search/call-index.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 t.test('transient index errors become 503', async (t) => {
   for (const code of ['busy', 'deadline', 'damaged', 'memory', 'io'] as const) {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import t from 'tap';
 import type { CollectionIndex } from '../../src/index/collection-index.ts';
 import { CandidateList, findCandidates } from '../../src/search/candidates.ts';
 import { defaultWeights } from '../../src/search/fuse.ts';
@@ -12,6 +11,7 @@ import {
   seededRandom,
 } from '../index/samples.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 
 const testRandom = createTestRandom();
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { readChunks, readRecords } from '../../src/search/chunk-hits.ts';
+import t from '../support/tap.ts';
 
 /** Each record may have 128 kB of metadata: 16 of them take as long to decode as one step may last. */
 const recordsPerStepMax = 15;

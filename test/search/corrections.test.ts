@@ -1,9 +1,9 @@
-import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
 import { defaultControl } from '../../src/search/query-request.ts';
 import type { Search } from '../../src/search/search.ts';
 import { type IngestComponents, openComponents } from '../ingest/controllable-store.ts';
 import { letterVectors } from '../simulate/server-components.ts';
+import t from '../support/tap.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 
 /** Search over the same modules with a given word list; `read` records the texts passed to the models. */

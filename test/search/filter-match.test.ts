@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import type { FilterNode } from '../../src/index/collection-index.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
@@ -10,6 +9,7 @@ import {
   randomClusters,
   seededRandom,
 } from '../index/samples.ts';
+import t, { type Test } from '../support/tap.ts';
 
 /** Strings whose order by UTF-8 bytes and by UTF-16 units differs, and strings with common prefixes. */
 const words = ['', 'a', 'ab', 'b', 'é', '\uffee', '\u{1f600}', 'Z'] as const;

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { parseFilter } from '../../src/search/filter.ts';
+import t from '../support/tap.ts';
 
 const eq = (attribute: string, value: string) => ({ kind: 'compare', attribute, operator: 'eq', value });
 

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { quantize } from '../../src/models/quantization.ts';
 import { scoreFineChunks } from '../../src/search/fine-chunks.ts';
 import type { PreparedQuery } from '../../src/search/prepared-query.ts';
@@ -7,6 +6,7 @@ import type { SearchComponents } from '../../src/search/search-components.ts';
 import { analyzeQuery, type LexicalQuery } from '../../src/text/query.ts';
 import { encodeFineTerms } from '../../src/text/terms.ts';
 import { seededRandom } from '../chunking/sample-texts.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from '../text/language-samples.ts';
 import { RandomUnicodeText } from '../text/random-text.ts';
 import { type ReferenceParent, referenceFineScores } from './reference-fine-scores.ts';

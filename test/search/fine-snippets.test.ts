@@ -1,5 +1,5 @@
-import t from 'tap';
 import { openComponents } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 
 t.test('short documents yield as many fine snippets as long ones', async (t) => {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { blend, fuse } from '../../src/search/fuse.ts';
+import t from '../support/tap.ts';
 
 const rounded = (values: Float32Array) => Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
+import t from '../support/tap.ts';
 
 const parsedQueries: readonly (readonly [
   string,

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { findPage, splitByPage } from '../../src/search/page-lookup.ts';
+import t from '../support/tap.ts';
 
 t.test('each code point is on its page, a separator on the page before it', async (t) => {
   const starts = Uint32Array.of(0, 12, 14, 30);

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { openComponents } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { addDocuments, controlledRequest } from './search-fixtures.ts';
 
 const words = ['herring', 'harbour', 'tide', 'pier', 'sand', 'gull', 'rope', 'sail'];

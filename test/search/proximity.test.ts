@@ -1,8 +1,8 @@
-import t from 'tap';
 import type { ChunkHit } from '../../src/search/chunk-hits.ts';
 import { addProximity, scoreProximity } from '../../src/search/proximity.ts';
 import { analyzeQuery } from '../../src/text/query.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 /** Chunk hit with the fields that the proximity score reads. */
 const textWithWords = (text: string) => ({ chunk: { text, language: null } }) as unknown as ChunkHit;

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { goodMatchMin } from '../../src/core/good-match.ts';
 import { measuredHitsMax } from '../../src/search/relevance.ts';
 import { openComponents } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 
 const kinds = ['searchSnippets', 'searchFineSnippets', 'searchPages', 'searchDocuments'] as const;

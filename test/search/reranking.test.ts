@@ -1,6 +1,6 @@
-import t from 'tap';
 import { defaultControl } from '../../src/search/query-request.ts';
 import { openComponents } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { addDocuments, createSearch, searchRequest } from './search-fixtures.ts';
 
 t.test(

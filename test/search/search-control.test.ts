@@ -1,8 +1,8 @@
-import t from 'tap';
 import { ModelUnavailableError } from '../../src/core/model-unavailable-error.ts';
 import { parseOperators } from '../../src/search/operators.ts';
 import { openComponents } from '../ingest/controllable-store.ts';
 import { letterVectors } from '../simulate/server-components.ts';
+import t from '../support/tap.ts';
 import {
   addDocuments,
   controlledRequest,

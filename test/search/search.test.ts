@@ -1,5 +1,5 @@
-import t from 'tap';
 import { openComponents } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { addDocuments, openLongAndShort, searchRequest } from './search-fixtures.ts';
 

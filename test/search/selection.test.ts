@@ -1,8 +1,8 @@
-import t from 'tap';
 import { CandidateList } from '../../src/search/candidates.ts';
 import type { ChunkHit } from '../../src/search/chunk-hits.ts';
 import { limitResults, Quota, type SelectionOptions, selectChunks } from '../../src/search/selection.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 t.test('a document has at most its quota of results, each counted once', async (t) => {
   const quota = new Quota(2);

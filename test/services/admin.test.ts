@@ -1,4 +1,3 @@
-import t from 'tap';
 import { bootstrapInstallation } from '../../src/accounts/bootstrap.ts';
 import { Authenticator } from '../../src/auth/authenticate.ts';
 import { EffectiveTiers } from '../../src/billing/effective-tiers.ts';
@@ -15,6 +14,7 @@ import { noOverrides } from '../../src/storage/organizations.ts';
 import { accountComponents, bearer } from '../accounts/account-components.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 const call: ServiceCall<Extract<Principal, { kind: 'administrator' }>> = {
   principal: { kind: 'administrator' },

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { shardCounts } from '../../src/core/limits.ts';
+import t from '../support/tap.ts';
 import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
 const otherOrganizationCall = serviceCallFor('00000000-0000-4000-8000-0000000000ee');

@@ -1,9 +1,9 @@
-import t from 'tap';
 import type { GetDocumentInfoListRequest } from '../../src/schemas/document-list.ts';
 import { readDocumentPage } from '../../src/services/document-list.ts';
 import { type DocumentRecord, Documents } from '../../src/storage/documents.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { collection, document } from '../storage/records.ts';
+import t from '../support/tap.ts';
 import { serviceCallFor } from './service-fixture.ts';
 
 /** Filters, orders and pages of document lists, compared with a simple model. */

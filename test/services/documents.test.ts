@@ -1,7 +1,7 @@
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { diskFullError } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
 import {
   addTextDocument,
   createServices,

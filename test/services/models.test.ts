@@ -1,4 +1,3 @@
-import t from 'tap';
 import { ModelAdmission } from '../../src/admission/model-admission.ts';
 import type { OrganizationLimits } from '../../src/admission/tiers.ts';
 import { AppError } from '../../src/core/app-error.ts';
@@ -12,6 +11,7 @@ import type { EmbedUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { publishedTiers } from '../admission/tiers.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 const noQueries = { topSnippets: () => Promise.reject(new Error('no model call searches')) };
 const offered = [2560, 1280, 640, 320, 160, 80, 40];

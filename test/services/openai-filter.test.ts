@@ -1,6 +1,6 @@
-import t from 'tap';
 import { parseFilter } from '../../src/search/filter.ts';
 import { toMetadataFilter } from '../../src/services/openai-filter.ts';
+import t from '../support/tap.ts';
 
 t.test('filters of vector stores become metadata filters', async (t) => {
   t.equal(toMetadataFilter(undefined), null);

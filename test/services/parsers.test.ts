@@ -1,8 +1,8 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { packTexts } from '../../src/core/packed-texts.ts';
 import type { FileReader } from '../../src/ingest/file-reader.ts';
 import { type FileParse, ParserServices } from '../../src/services/parsers.ts';
+import t from '../support/tap.ts';
 import { serviceCallFor } from './service-fixture.ts';
 
 type Outcome = Awaited<ReturnType<FileReader['read']>>;

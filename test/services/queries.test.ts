@@ -1,5 +1,5 @@
-import t from 'tap';
 import type { QueryServices } from '../../src/services/queries.ts';
+import t from '../support/tap.ts';
 import {
   addTextDocument,
   createServices,

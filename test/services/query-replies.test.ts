@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import { parseOperators } from '../../src/search/operators.ts';
 import { defaultControl } from '../../src/search/query-request.ts';
 import { DocumentUrls } from '../../src/services/document-urls.ts';
@@ -13,6 +12,7 @@ import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { ReplyFragments } from '../../src/services/reply-fragments.ts';
 import { version } from '../storage/records.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 
 const random = createTestRandom();
 const documentUrls = new DocumentUrls(new Uint8Array(32));

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { renderPages, renderWithList, renderWithText } from '../../src/services/rendered-json.ts';
+import t from '../support/tap.ts';
 
 const atOnce = () => null;
 

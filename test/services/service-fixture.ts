@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Test } from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
 import { KeyedMutex } from '../../src/core/async/mutex.ts';
@@ -17,6 +16,7 @@ import { StatusServices } from '../../src/services/status.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import { openComponents, organizationId } from '../ingest/controllable-store.ts';
 import { tokenSecret } from '../simulate/server-components.ts';
+import type { Test } from '../support/tap.ts';
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 

@@ -1,6 +1,6 @@
-import t from 'tap';
 import type { Clock } from '../../src/core/clock.ts';
 import { type FinishedQuery, SlowQueryLog } from '../../src/services/slow-query-log.ts';
+import t from '../support/tap.ts';
 import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
 const request = {

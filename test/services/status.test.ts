@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { addTextDocument, createServices, serviceCallFor } from './service-fixture.ts';
 
 t.test('the status counts documents by state, for one collection and for all', async (t) => {

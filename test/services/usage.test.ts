@@ -1,4 +1,3 @@
-import t from 'tap';
 import type { AppError } from '../../src/core/app-error.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
@@ -12,6 +11,7 @@ import { UsageMeter } from '../../src/usage/meter.ts';
 import type { DocumentUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import t from '../support/tap.ts';
 
 const mine = '11111111-1111-4111-8111-111111111111';
 const theirs = '22222222-2222-4222-8222-222222222222';

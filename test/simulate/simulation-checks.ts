@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { defaultControl } from '../../src/search/query-request.ts';
 import { readDocumentText } from '../../src/services/document-text.ts';
 import { type Collection, getGeneration } from '../../src/storage/collections.ts';
@@ -8,6 +7,7 @@ import type { DocumentRecord } from '../../src/storage/documents.ts';
 import { hash, tables, text, uuid } from '../../src/storage/keys.ts';
 import type { MemoryStore } from '../../src/storage/memory-store.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import type { Test } from '../support/tap.ts';
 import type { ServerComponents } from './server-components.ts';
 import type { CollectionModel, DocumentState, SimulationModel } from './simulation-model.ts';
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Test } from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import type { Collection } from '../../src/storage/collections.ts';
@@ -7,6 +6,7 @@ import type { DocumentRecord } from '../../src/storage/documents.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { ExpectationFailedError } from '../../src/storage/store.ts';
 import type { TestRandom } from '../storage/test-random.ts';
+import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 import { FlakyStore } from './flaky-store.ts';
 import { openServerComponents, type ServerComponents } from './server-components.ts';

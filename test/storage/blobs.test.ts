@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { deleteBlobReference, putBlobReference } from '../../src/storage/blob-references.ts';
 import { Blobs } from '../../src/storage/blobs.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { FreeSpaceCheck, Store } from '../../src/storage/store.ts';
+import t from '../support/tap.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-blobs-'));
 t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import { ChangeLog, LiveVersions } from '../../src/storage/changes.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { Sequence } from '../../src/storage/sequence.ts';
+import t from '../support/tap.ts';
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];

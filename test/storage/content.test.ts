@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import { unpackTexts } from '../../src/core/packed-texts.ts';
 import type { Layout, StoredChunk } from '../../src/storage/chunks.ts';
 import { Contents } from '../../src/storage/content.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { operationsBytes } from '../../src/storage/store.ts';
 import type { TextParts } from '../../src/storage/text-parts.ts';
+import t from '../support/tap.ts';
 import { toNewChunk } from './new-chunk.ts';
 import { createTestRandom } from './test-random.ts';
 

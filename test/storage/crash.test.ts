@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { type DataDirectory, openDataDirectory } from '../../src/storage/data-directory.ts';
 import { readCounters } from '../../src/storage/store.ts';
+import t, { type Test } from '../support/tap.ts';
 import { createTestRandom } from './test-random.ts';
 
 const random = createTestRandom();

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { version } from '../../src/core/version.ts';
 import { type DataDirectoryOptions, openDataDirectory } from '../../src/storage/data-directory.ts';
 import { DiskSpaceMonitor } from '../../src/storage/disk-space-monitor.ts';
 import { currentFormat, type Migration } from '../../src/storage/migrations.ts';
+import t from '../support/tap.ts';
 import { bytes, putOperation, textAt } from './store-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-data-'));

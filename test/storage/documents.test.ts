@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import { Collections } from '../../src/storage/collections.ts';
 import { Counts } from '../../src/storage/counts.ts';
 import { type DocumentRecord, Documents } from '../../src/storage/documents.ts';
@@ -7,6 +6,7 @@ import { tables, uuid } from '../../src/storage/keys.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { ExpectationFailedError, encodeCounters } from '../../src/storage/store.ts';
 import { Versions } from '../../src/storage/versions.ts';
+import t from '../support/tap.ts';
 import { collection, document, version } from './records.ts';
 
 async function pathsOf(records: AsyncIterable<DocumentRecord>): Promise<string[]> {

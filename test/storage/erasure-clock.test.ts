@@ -1,10 +1,10 @@
-import t from 'tap';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ErasureClock } from '../../src/storage/erasure-clock.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 import { currentFormat } from '../../src/storage/migrations.ts';
 import { runQuarry } from '../cli/quarry.ts';
 import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
+import t from '../support/tap.ts';
 
 /**
  * Data directories of released formats. `FORMAT_FIXTURE=write node dist/test/storage/formats.test.js` writes the one of the

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { silentLogger } from '../../src/core/logger.ts';
 import { RocksStore } from '../../src/storage/rocks-store.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { bytes, putOperation, textAt } from './store-contract.ts';
 

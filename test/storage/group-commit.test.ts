@@ -1,8 +1,8 @@
-import t from 'tap';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
 import { limits } from '../../src/core/limits.ts';
 import { GroupCommit, type PlainOperation } from '../../src/storage/group-commit.ts';
 import { readCounters } from '../../src/storage/store.ts';
+import t from '../support/tap.ts';
 import { putOperation } from './store-contract.ts';
 
 interface Commit {

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { deleteJob, JobQueue, putJob } from '../../src/storage/jobs.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
+import t from '../support/tap.ts';
 import { job } from './records.ts';
 
 t.test('after a restart every unfinished job is offered again, oldest first', async (t) => {

@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   hash,
   type KeyField,
@@ -11,6 +10,7 @@ import {
   uuid,
 } from '../../src/storage/keys.ts';
 import { Table } from '../../src/storage/table.ts';
+import t from '../support/tap.ts';
 import { createTestRandom, type TestRandom } from './test-random.ts';
 
 const random = createTestRandom();

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import { type ApiKey, ApiKeys } from '../../src/storage/api-keys.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { noOverrides, type Organization, Organizations } from '../../src/storage/organizations.ts';
 import { ExpectationFailedError } from '../../src/storage/store.ts';
+import t from '../support/tap.ts';
 
 function organization(name: string): Organization {
   return {

@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   type Collection,
   Collections,
@@ -12,6 +11,7 @@ import { Counts } from '../../src/storage/counts.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { RecordCache } from '../../src/storage/record-cache.ts';
 import { ExpectationFailedError } from '../../src/storage/store.ts';
+import t from '../support/tap.ts';
 
 const organizations = [
   '00000000-0000-4000-8000-000000000001',

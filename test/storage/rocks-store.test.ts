@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { silentLogger } from '../../src/core/logger.ts';
 import { RocksStore, type RocksStoreOptions } from '../../src/storage/rocks-store.ts';
 import type { RocksDatabase } from '../../src/storage/rocksdb.ts';
 import { attachWriter, StoreLockedError } from '../../src/storage/rocksdb.ts';
 import { readCounters } from '../../src/storage/store.ts';
 import { type GroupWriter, ThreadWriter } from '../../src/storage/thread-writer.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { bytes, deleteOperation, putOperation, storeContract, textAt } from './store-contract.ts';
 

@@ -1,4 +1,3 @@
-import t, { type Test } from 'tap';
 import { AppError } from '../../src/core/app-error.ts';
 import {
   type Entry,
@@ -9,6 +8,7 @@ import {
   type Store,
   type WriteOperation,
 } from '../../src/storage/store.ts';
+import t, { type Test } from '../support/tap.ts';
 
 export interface StoreUnderTest {
   readonly name: string;

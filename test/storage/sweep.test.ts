@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
 import { putBlobReference } from '../../src/storage/blob-references.ts';
@@ -18,6 +17,7 @@ import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { sweepCollections } from '../../src/storage/sweep.ts';
 import { Versions } from '../../src/storage/versions.ts';
+import t from '../support/tap.ts';
 import { collection, document, job, version } from './records.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-sweep-'));

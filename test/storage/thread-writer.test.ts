@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
 import { openRocks, packGroup } from '../../src/storage/rocksdb.ts';
 import { ThreadWriter } from '../../src/storage/thread-writer.ts';
+import t from '../support/tap.ts';
 
 t.test('stop waits for the running write, is idempotent, and prevents further writes', async (t) => {
   const location = mkdtempSync(join(tmpdir(), 'quarry-writer-'));

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import t from 'tap';
 import { type FileToken, issueToken, readToken } from '../../src/storage/tokens.ts';
+import t from '../support/tap.ts';
 
 const secret = randomBytes(32);
 const documentId = randomUUID();

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import t from 'tap';
 import type { StoredChunk } from '../../src/storage/chunks.ts';
 import { Contents } from '../../src/storage/content.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { VersionReader } from '../../src/storage/version-reader.ts';
 import { type VersionRecord, Versions } from '../../src/storage/versions.ts';
+import t from '../support/tap.ts';
 import { toNewChunk } from './new-chunk.ts';
 import { version } from './records.ts';
 

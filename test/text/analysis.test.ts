@@ -1,6 +1,6 @@
-import t from 'tap';
 import { type AnalysisRow, analyzeChunks, encodeFineTerms } from '../../src/text/terms.ts';
 import { seededRandom } from '../chunking/sample-texts.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 import { RandomUnicodeText } from './random-text.ts';
 import { referenceChunks } from './reference-terms.ts';

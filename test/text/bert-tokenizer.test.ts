@@ -1,5 +1,5 @@
-import t from 'tap';
 import { BertTokenizer, type BertTokenizerJson } from '../../src/text/bert-tokenizer.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 import { RandomUnicodeText } from './random-text.ts';
 import { findBertDifference, flagCases, tokenizerJson } from './tokenizer-differences.ts';

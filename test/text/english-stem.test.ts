@@ -1,8 +1,8 @@
 import snowball from 'snowball-stemmers';
-import t from 'tap';
 import { addon } from '../../src/index/addon.ts';
 import { toTerm } from '../../src/text/languages.ts';
 import { seededRandom } from '../chunking/sample-texts.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 
 const seed = 20_261_127;

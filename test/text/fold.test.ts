@@ -1,5 +1,5 @@
-import t from 'tap';
 import { foldDiacritics, normalizeCase } from '../../src/text/fold.ts';
+import t from '../support/tap.ts';
 
 const same: readonly (readonly [string, string, string])[] = [
   ['case', 'HOUSE', 'house'],

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { type Language, parseLanguageTag, toTerm } from '../../src/text/languages.ts';
 import { analyzeChunks } from '../../src/text/terms.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 
 const detectLanguage = (text: string) => analyzeChunks([{ text, prefix: '' }]).languages[0];

@@ -1,8 +1,8 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { type Language, stemmedLanguages } from '../../src/text/languages.ts';
 import { analyzeQuery, findMatchedWords, findWordMatches } from '../../src/text/query.ts';
 import { analyzeChunks } from '../../src/text/terms.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 import { readTermBlock } from './term-block.ts';
 

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { limits } from '../../src/core/limits.ts';
 import { scanWords } from '../../src/text/scan.ts';
+import t from '../support/tap.ts';
 
 function scan(text: string): { words: string[]; grams: string[] } {
   const words: string[] = [];

@@ -1,4 +1,3 @@
-import t from 'tap';
 import { analyzeQuery } from '../../src/text/query.ts';
 import {
   addEndingVariants,
@@ -10,6 +9,7 @@ import {
   type SpellingCandidate,
 } from '../../src/text/spelling-correction.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 
 const wrong = (_word: string) => false;
 const none = (query: ReturnType<typeof analyzeQuery>) => new Float64Array(query.terms.length);

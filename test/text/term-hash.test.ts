@@ -1,5 +1,5 @@
-import t from 'tap';
 import { hashTerm, sipHash24, toBigInt } from '../../src/text/term-hash.ts';
+import t from '../support/tap.ts';
 
 /** Published with the reference implementation: key 00..0f, message 00, 01, 02, ... of the given length. */
 const referenceVectors: readonly (readonly [number, bigint])[] = [

@@ -1,9 +1,9 @@
-import t from 'tap';
 import { AssertionError } from '../../src/core/assert.ts';
 import { limits } from '../../src/core/limits.ts';
 import { toTermKey } from '../../src/text/lexicon.ts';
 import { type AnalysisRow, analyzeChunks } from '../../src/text/terms.ts';
 import { randomMixedText, seededRandom } from '../chunking/sample-texts.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 import { readTermBlock } from './term-block.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 import { NaturalTextSampler } from './natural-text.ts';
 import { RandomUnicodeText } from './random-text.ts';
 import {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { toUnstemmedWords } from '../../src/text/unstemmed-words.ts';
+import t from '../support/tap.ts';
 
 const unstemmedWordsOf: readonly (readonly [string, string, string])[] = [
   ['case and accents are removed, endings are kept', 'Les Éléphants volent', 'les elephants volent'],

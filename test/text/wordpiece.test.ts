@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
 import { forEachWord, normalizeWord, WordPiece } from '../../src/text/wordpiece.ts';
+import t from '../support/tap.ts';
 import { languageSamples } from './language-samples.ts';
 import { RandomUnicodeText } from './random-text.ts';
 import * as reference from './reference-word-piece.ts';

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { expandWord } from '../../src/text/words.ts';
+import t from '../support/tap.ts';
 
 const texts = (surface: string) => expandWord(surface).map((piece) => piece.text);
 

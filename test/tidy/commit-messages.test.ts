@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { findMessageViolations } from './commit-messages.ts';
 
 t.test('a commit message has a short imperative subject with an area, and a body', async (t) => {

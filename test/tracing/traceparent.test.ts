@@ -1,5 +1,5 @@
-import t from 'tap';
 import { formatTraceParent, parseTraceParent } from '../../src/tracing/traceparent.ts';
+import t from '../support/tap.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';

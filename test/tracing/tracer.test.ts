@@ -1,4 +1,3 @@
-import t, { type Test } from 'tap';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { limits } from '../../src/core/limits.ts';
@@ -6,6 +5,7 @@ import type { Logger } from '../../src/core/logger.ts';
 import { SpanExporter, type SpanExporterOptions } from '../../src/tracing/span-exporter.ts';
 import { Tracer } from '../../src/tracing/tracer.ts';
 import { localEgress } from '../local-egress.ts';
+import t, { type Test } from '../support/tap.ts';
 import { startCollector } from './collector.ts';
 
 const parentHeader = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

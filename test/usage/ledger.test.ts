@@ -1,9 +1,9 @@
-import t from 'tap';
 import { silentLogger } from '../../src/core/logger.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { UsageLedger, type WindowQuery } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const begin = Date.UTC(2026, 1, 26, 22, 0);

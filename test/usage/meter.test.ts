@@ -1,4 +1,3 @@
-import t from 'tap';
 import type { Logger } from '../../src/core/logger.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
@@ -7,6 +6,7 @@ import { namedCounters, UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
 import type { DocumentUsageEvent, EmbedUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
+import t from '../support/tap.ts';
 
 const organizationId = '11111111-1111-4111-8111-111111111111';
 const otherOrganization = '22222222-2222-4222-8222-222222222222';

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { coverSpans, minutesPerPeriod, periodAt } from '../../src/usage/periods.ts';
+import t from '../support/tap.ts';
 
 t.test('periods are numbered from 1970 in UTC, months by the calendar', async (t) => {
   const at = Date.UTC(2026, 10, 30, 23, 59, 59, 999);

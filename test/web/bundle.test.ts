@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import t from 'tap';
 import { projectRoot } from '../../src/core/root.ts';
+import t from '../support/tap.ts';
 
 /** Built files of the dashboard as loaded by a browser. */
 

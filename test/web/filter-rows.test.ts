@@ -1,5 +1,5 @@
-import t from 'tap';
 import { parseFilter } from '../../src/search/filter.ts';
+import t from '../support/tap.ts';
 import { importWebModule } from './import-web-module.ts';
 
 interface Row {

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t from '../support/tap.ts';
 import { importWebModule } from './import-web-module.ts';
 
 /** Modules of the dashboard without DOM access. */

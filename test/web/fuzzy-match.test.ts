@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { importWebModule } from './import-web-module.ts';
 
 const { fuzzyScore } = await importWebModule<{

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../support/tap.ts';
 import { importWebModule } from './import-web-module.ts';
 
 /** Structure of the text of a page, and passages in it. */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t from '../support/tap.ts';
 
 const worker = new URL('../../workers/chunk.js', import.meta.url).href;
 

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { BackgroundScheduler } from '../../../src/core/async/background-scheduler.ts';
 import { limits } from '../../../src/core/limits.ts';
+import t from '../../support/tap.ts';
 
 /** Scheduler with a clock that advances only by `work`. */
 function schedulerWithClock() {

@@ -1,6 +1,6 @@
-import t from 'tap';
 import { EventLoopScheduler } from '../../../src/core/async/event-loop-scheduler.ts';
 import { limits } from '../../../src/core/limits.ts';
+import t from '../../support/tap.ts';
 
 /** Scheduler with a clock that advances only by `work`, in shares of a slice. */
 function schedulerWithClock() {

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { FairQueue } from '../../../src/core/async/fair-queue.ts';
+import t from '../../support/tap.ts';
 
 interface Item {
   readonly name: string;

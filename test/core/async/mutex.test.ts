@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
 import { KeyedMutex, Mutex } from '../../../src/core/async/mutex.ts';
+import t from '../../support/tap.ts';
 
 t.test('tasks with the same key never run concurrently and keep their order', async (t) => {
   const lock = new KeyedMutex();

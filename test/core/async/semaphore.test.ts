@@ -1,5 +1,5 @@
-import t from 'tap';
 import { Semaphore } from '../../../src/core/async/semaphore.ts';
+import t from '../../support/tap.ts';
 
 /** Lets all promises settle that can settle now. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import t from 'tap';
 import { withTimeout } from '../../../src/core/async/with-timeout.ts';
+import t from '../../support/tap.ts';
 import { testFileMsMax } from '../../timeouts.ts';
 
 const untilAborted = (signal: AbortSignal) =>

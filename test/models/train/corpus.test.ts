@@ -1,5 +1,5 @@
-import t from 'tap';
 import { readPassages, splitSentences } from '../../../models/train/corpus.ts';
+import t from '../../support/tap.ts';
 
 t.test('sentences end where a new one begins, and long ones are cut at a space', async (t) => {
   const cases: [string, string[]][] = [

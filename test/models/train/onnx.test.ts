@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t from 'tap';
 import { encodeModel, toBytes } from '../../../models/train/onnx.ts';
 import { OnnxSession } from '../../../src/models/onnx-session.ts';
+import t from '../../support/tap.ts';
 
 const graph = {
   name: 'test',

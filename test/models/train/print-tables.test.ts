@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t from '../../support/tap.ts';
 
 const program = fileURLToPath(new URL('../../../models/train/print-tables.js', import.meta.url));
 /** Without NODE_OPTIONS: the test runner would inject its loaders into the program. */

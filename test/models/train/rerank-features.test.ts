@@ -1,4 +1,3 @@
-import t from 'tap';
 import {
   featureCount,
   featureDirections,
@@ -7,6 +6,7 @@ import {
 import { TokenVectorTable } from '../../../models/train/token-vector-table.ts';
 import { encodeIdfTable, IdfTable } from '../../../src/models/idf-table.ts';
 import { WordPiece } from '../../../src/text/wordpiece.ts';
+import t from '../../support/tap.ts';
 
 // Three tokens: "car" and "auto" have the same direction, "tree" another.
 const pieces = new WordPiece(['[UNK]', 'car', 'auto', 'tree']);

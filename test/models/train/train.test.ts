@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t from 'tap';
 import { FeatureReranker } from '../../../src/models/feature-reranker.ts';
 import { StaticEmbedder } from '../../../src/models/static-embedder.ts';
+import t from '../../support/tap.ts';
 
 const program = fileURLToPath(new URL('../../../models/train/train.js', import.meta.url));
 /** Without NODE_OPTIONS: the test runner would inject its loaders into the recipe. */

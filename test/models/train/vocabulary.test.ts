@@ -1,6 +1,6 @@
-import t from 'tap';
 import { trainVocabulary } from '../../../models/train/vocabulary.ts';
 import { WordPiece } from '../../../src/text/wordpiece.ts';
+import t from '../../support/tap.ts';
 
 const counts = new Map([
   ['low', 50],

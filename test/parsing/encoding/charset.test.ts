@@ -1,5 +1,5 @@
-import t from 'tap';
 import { decodeText } from '../../../src/parsing/encoding/charset.ts';
+import t from '../../support/tap.ts';
 import { utf8, utf16, utf32 } from '../byte-fixtures.ts';
 import {
   arabic,

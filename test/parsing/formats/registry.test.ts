@@ -1,5 +1,5 @@
-import t from 'tap';
 import { formats } from '../../../src/parsing/formats/registry.ts';
+import t from '../../support/tap.ts';
 import { parseFailureOf, parseInProcess } from '../parse-in-process.ts';
 
 t.test('each kind has one entry with extensions and a media type', async (t) => {

@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { listMissingCoreFiles } from '../../../src/parsing/ocr/ocr-core.ts';
 import { chooseOcrEngine, type OcrEngineName } from '../../../src/parsing/ocr/ocr-engine.ts';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { noSandbox } from '../../../src/parsing/tools/sandbox.ts';
 import { ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
+import t, { type Test } from '../../support/tap.ts';
 
 interface OcrHost {
   readonly engine: OcrEngineName;

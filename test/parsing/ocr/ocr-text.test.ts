@@ -1,5 +1,5 @@
-import t from 'tap';
 import { parseOcrTable } from '../../../src/parsing/ocr/ocr-text.ts';
+import t from '../../support/tap.ts';
 
 /** Table in the output format of the engines, from rows `block paragraph line confidence word`. */
 function table(rows: readonly string[]): string {

@@ -1,8 +1,8 @@
 import sharp from 'sharp';
-import t from 'tap';
 import { defaultParseLimits } from '../../../src/parsing/limits.ts';
 import { type GrayPixels, measureSkew } from '../../../src/parsing/ocr/skew.ts';
 import { parseDocument } from '../../../src/parsing/parse.ts';
+import t from '../../support/tap.ts';
 import { renderText } from '../render-text.ts';
 
 const lines = Array.from(

@@ -1,9 +1,9 @@
 import { deflateSync } from 'node:zlib';
-import t from 'tap';
 import { defaultParseLimits } from '../../../src/parsing/limits.ts';
 import { parseDocument } from '../../../src/parsing/parse.ts';
 import { ParseFailure, type ParseFailureCode } from '../../../src/parsing/parse-failure.ts';
 import type { ParsedDocument } from '../../../src/parsing/process/parse-task.ts';
+import t from '../../support/tap.ts';
 import { flipRandomBits, truncateBytes, utf8 } from '../byte-fixtures.ts';
 import { buildPdf, buildPdfWithPlacedText } from '../pdf-fixtures.ts';
 

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { chunkDocument } from '../../../src/chunking/chunk-document.ts';
+import t from '../../support/tap.ts';
 import { parseInProcess } from '../parse-in-process.ts';
 import { buildPdf } from '../pdf-fixtures.ts';
 import { column, parsePdf, prose } from './placed-text-fixtures.ts';

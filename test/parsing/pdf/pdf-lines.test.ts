@@ -1,6 +1,6 @@
-import t from 'tap';
 import { buildLines } from '../../../src/parsing/pdf/pdf-lines.ts';
 import { buildPieces } from '../../../src/parsing/pdf/pdf-pieces.ts';
+import t from '../../support/tap.ts';
 import type { PlacedText } from '../pdf-fixtures.ts';
 import { column, parsePdf, prose } from './placed-text-fixtures.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../../support/tap.ts';
 import type { PlacedText } from '../pdf-fixtures.ts';
 import { column, parsePdf, prose } from './placed-text-fixtures.ts';
 

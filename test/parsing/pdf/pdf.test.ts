@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../../support/tap.ts';
 import { parseFailureOf, parseInProcess } from '../parse-in-process.ts';
 import { buildPdf } from '../pdf-fixtures.ts';
 

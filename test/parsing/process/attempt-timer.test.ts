@@ -1,5 +1,5 @@
-import t, { type Test } from 'tap';
 import { AttemptTimer, type AttemptTimerOptions } from '../../../src/parsing/process/attempt-timer.ts';
+import t, { type Test } from '../../support/tap.ts';
 
 const limits = { idleMsMax: 20_000, totalMsMax: 600_000 };
 

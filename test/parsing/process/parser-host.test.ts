@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t from '../../support/tap.ts';
 
 /** Suites by title. */
 const suites = {

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
 import { systemRandom } from '../../../src/core/ids.ts';
 import { ParserChild } from '../../../src/parsing/process/parser-child.ts';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { noSandbox, type Sandbox, wrapCommand } from '../../../src/parsing/tools/sandbox.ts';
 import { ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
+import t from '../../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../../timeouts.ts';
 
 t.setTimeout(testFileMsMax);

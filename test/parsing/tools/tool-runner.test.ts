@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { systemRandom } from '../../../src/core/ids.ts';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { noSandbox } from '../../../src/parsing/tools/sandbox.ts';
 import { type ToolRun, ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
+import t from '../../support/tap.ts';
 import { testEventMsMax, waitUntil } from '../../timeouts.ts';
 
 const none = findOptionalTools([]);

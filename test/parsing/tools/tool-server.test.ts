@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t from '../../support/tap.ts';
 
 /*
  * The suite runs in a separate process without NODE_OPTIONS: the test runner would inject its loaders into every process

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../tap.ts';
 import { createShop, invoiceOf, rejectedWith, seconds, subscribed } from './test-shop.ts';
 
 /** The emulator must compute the same amounts as Stripe; the tests call it through the Stripe SDK. */

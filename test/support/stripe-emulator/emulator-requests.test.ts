@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../tap.ts';
 import { allOperations } from './operations.ts';
 import { createShop, rejectedWith, subscribed } from './test-shop.ts';
 import { signatureHeader } from './webhooks.ts';

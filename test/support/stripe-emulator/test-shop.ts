@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import type { Test } from 'tap';
+import type { Test } from '../tap.ts';
 import { StripeEmulator } from './emulator.ts';
 
 /** A small catalog in an emulated account, with customers that subscribe. */

@@ -1,5 +1,5 @@
-import t from 'tap';
 import { decodeBmp } from '../../../../src/parsing/formats/image/bmp.ts';
+import t from '../../../support/tap.ts';
 import { bitmap, bitmapCases } from './bmp-cases.ts';
 
 const reds = (bytes: Uint8Array) => {

@@ -1,5 +1,4 @@
 import sharp from 'sharp';
-import t from 'tap';
 import { defaultParseLimits, type ParseLimits } from '../../../../src/parsing/limits.ts';
 import { renderPageImage } from '../../../../src/parsing/page-image.ts';
 import { parseDocument } from '../../../../src/parsing/parse.ts';
@@ -9,6 +8,7 @@ import type {
   ParserToolRequest,
   ToolReply,
 } from '../../../../src/parsing/tools/document-tools.ts';
+import t from '../../../support/tap.ts';
 import { buildBmp } from '../../image-fixtures.ts';
 import { buildPdf, buildScannedPdf } from '../../pdf-fixtures.ts';
 import { renderText } from '../../render-text.ts';

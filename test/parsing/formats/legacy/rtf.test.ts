@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../../../support/tap.ts';
 import { utf8 } from '../../byte-fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../../../support/tap.ts';
 import { buildPptx, relationsPart } from '../../office-fixtures.ts';
 import { parseInProcess } from '../../parse-in-process.ts';
 

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t from '../../../support/tap.ts';
 import { buildEpub, buildOpenDocument, odfParagraph } from '../../open-document-fixtures.ts';
 import { parseFailureOf, parseInProcess } from '../../parse-in-process.ts';
 import { buildZip } from '../../zip-fixtures.ts';
