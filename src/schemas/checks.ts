@@ -296,8 +296,8 @@ const base64Detail =
   'base64_data is not valid base64: the standard alphabet, padded with "=", without line breaks.';
 
 /**
- * Decodes strictly valid base64 (RFC 4648 section 4): whole quanta, padding, no other characters, no stray
- * bits in the last quantum. Empty text is zero bytes. Errors: AppError `bad_request`.
+ * Decodes strictly valid base64 (RFC 4648 section 4): whole quanta, padding, no other characters, no set
+ * bits after the last byte. Empty text is zero bytes. Errors: AppError `bad_request`.
  */
 export function decodeBase64(text: string): Buffer {
   if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) reject(base64Detail);

@@ -272,7 +272,7 @@ export function prefixRange(prefix: Uint8Array): { gte: Uint8Array; lt: Uint8Arr
       return { gte: prefix, lt: end.subarray(0, index + 1) };
     }
   }
-  assert(false, 'a table byte is below 0xff, so every prefix has a successor');
+  assert(false, 'a table byte is below 0xff, so every prefix has an upper bound');
 }
 
 function view(bytes: Uint8Array): Buffer {

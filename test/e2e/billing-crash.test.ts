@@ -83,7 +83,7 @@ async function interruptDowngrade(): Promise<Scenario> {
   const owner = await subscribedOwner(fixture, 'teams');
   const downgrade = () => owner.request('downgrade', { tier: 'starter' });
   return {
-    interrupted: [interrupt(owner, 'silence-before', /^SubscriptionSchedules\.update$/, '', downgrade)],
+    interrupted: [interrupt(owner, 'no-reply-before', /^SubscriptionSchedules\.update$/, '', downgrade)],
     check: async (t) => {
       t.match(await owner.status(), { subscription_tier: 'teams', pending_downgrade: null });
       t.equal(owner.subscription()!.schedule, null, 'the schedule at Stripe is released');
@@ -100,7 +100,7 @@ async function interruptUpgrades(): Promise<Scenario> {
       owner.request('subscribe', { tier: 'teams' }),
     );
   return {
-    interrupted: [upgrade(charged, 'silence-after'), upgrade(uncharged, 'silence-before')],
+    interrupted: [upgrade(charged, 'no-reply-after'), upgrade(uncharged, 'no-reply-before')],
     check: async (t) => {
       t.match(
         await charged.status(),
@@ -123,10 +123,10 @@ async function interruptFirstSubscriptions(): Promise<Scenario> {
   await created.call('add-payment-method');
   return {
     interrupted: [
-      interrupt(created, 'silence-after', /^Subscriptions\.create$/, created.customer()!, () =>
+      interrupt(created, 'no-reply-after', /^Subscriptions\.create$/, created.customer()!, () =>
         created.request('subscribe', creation),
       ),
-      interrupt(charged, 'silence-after', /^Invoices\.pay$/, payment.payment_method_id, () =>
+      interrupt(charged, 'no-reply-after', /^Invoices\.pay$/, payment.payment_method_id, () =>
         charged.request('subscribe', payment),
       ),
     ],
@@ -154,8 +154,8 @@ async function interruptRedemptions(): Promise<Scenario> {
   for (const code of ['BEFORE', 'AFTER'])
     await createPromotionCode(fixture, code, { amount_off: 700, currency: 'usd' });
   const redemptions = [
-    { owner: before, code: 'BEFORE', kind: 'silence-before' },
-    { owner: after, code: 'AFTER', kind: 'silence-after' },
+    { owner: before, code: 'BEFORE', kind: 'no-reply-before' },
+    { owner: after, code: 'AFTER', kind: 'no-reply-after' },
   ] as const;
   return {
     interrupted: redemptions.map(({ owner, code, kind }) =>
@@ -185,7 +185,7 @@ async function interruptCancellations(): Promise<Scenario> {
       owner.request('cancel-downgrade'),
     );
   return {
-    interrupted: [cancel(before, 'silence-before'), cancel(after, 'silence-after')],
+    interrupted: [cancel(before, 'no-reply-before'), cancel(after, 'no-reply-after')],
     check: async (t) => {
       t.match(await before.status(), { pending_downgrade: { tier: 'starter' } }, 'the downgrade is pending');
       t.match(await before.call('cancel-downgrade'), { pending_downgrade: null });
@@ -223,10 +223,10 @@ async function interruptPauses([pausing, paused, creditCreated, creditExpired]: 
     interrupt(owner, kind, operation, text, () => owner.request('pause'));
   return {
     interrupted: [
-      cutPause(pausing, 'silence-before', /^Subscriptions\.pause$/, subscriptionOf(pausing)),
-      cutPause(paused, 'silence-after', /^Subscriptions\.pause$/, subscriptionOf(paused)),
-      cutPause(creditCreated, 'silence-after', /CreditGrants\.create$/, creditCreated.customer()!),
-      cutPause(creditExpired, 'silence-after', /CreditGrants\.expire$/, creditId),
+      cutPause(pausing, 'no-reply-before', /^Subscriptions\.pause$/, subscriptionOf(pausing)),
+      cutPause(paused, 'no-reply-after', /^Subscriptions\.pause$/, subscriptionOf(paused)),
+      cutPause(creditCreated, 'no-reply-after', /CreditGrants\.create$/, creditCreated.customer()!),
+      cutPause(creditExpired, 'no-reply-after', /CreditGrants\.expire$/, creditId),
     ],
     check: async (t) => {
       t.match(await pausing.status(), { status: 'active', subscription_tier: 'starter' });
@@ -263,7 +263,7 @@ async function interruptResumes([before, after]: readonly [
       owner.request('subscribe', { tier: 'starter' }),
     );
   return {
-    interrupted: [resume(before, 'silence-before'), resume(after, 'silence-after')],
+    interrupted: [resume(before, 'no-reply-before'), resume(after, 'no-reply-after')],
     check: async (t) => {
       t.match(await before.status(), { status: 'paused', subscription_tier: 'free' });
       t.match(await after.status(), {
@@ -298,8 +298,8 @@ async function interruptCardRemovals(): Promise<Scenario> {
     owner.request('remove-payment-method', { payment_method_id: cards.get(owner) });
   return {
     interrupted: [
-      interrupt(before, 'silence-after', /^Customers\.update$/, before.customer()!, remove(before)),
-      interrupt(after, 'silence-after', /^PaymentMethods\.detach$/, cards.get(after)!, remove(after)),
+      interrupt(before, 'no-reply-after', /^Customers\.update$/, before.customer()!, remove(before)),
+      interrupt(after, 'no-reply-after', /^PaymentMethods\.detach$/, cards.get(after)!, remove(after)),
     ],
     check: async (t) => {
       for (const owner of [before, after]) {
@@ -325,7 +325,7 @@ async function interruptDeletions(): Promise<Scenario> {
       .split('\n')
       .some((line) => line.includes(organizationId) && line.includes('organization removed'));
   return {
-    interrupted: [remove(owners[0], 'silence-before'), remove(owners[1], 'silence-after')],
+    interrupted: [remove(owners[0], 'no-reply-before'), remove(owners[1], 'no-reply-after')],
     check: async (t) => {
       await waitUntil('the removal of both organizations', () => owners.every(isRemoved));
       for (const owner of owners) {

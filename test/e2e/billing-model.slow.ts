@@ -58,7 +58,7 @@ t.test(
     await meterEvents('the usage report to Stripe');
 
     await use();
-    emulator.faults.add({ kind: 'silence-after', operation: /MeterEvents/ });
+    emulator.faults.add({ kind: 'no-reply-after', operation: /MeterEvents/ });
     await fixture.advanceTo(emulator.now + 180);
     await waitFor(
       'the second usage report to Stripe',

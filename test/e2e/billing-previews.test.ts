@@ -91,12 +91,12 @@ t.test('a preview of a resume shows its charge', async (t) => {
     409,
     'a preview of a tier that is not the paused one is rejected',
   );
-  const resumption = await owner.call('preview', { tier: 'teams' });
-  t.match(resumption, { due_cents: 0, credit_cents: remainingCents('teams', emulator.now) });
+  const resumePreview = await owner.call('preview', { tier: 'teams' });
+  t.match(resumePreview, { due_cents: 0, credit_cents: remainingCents('teams', emulator.now) });
   await fixture.advanceTo(emulator.now + 86_400);
   const later = await owner.call('preview', { tier: 'teams' });
   t.match(later, { next_invoice_at: '2027-04-01T00:00:00.000Z', due_cents: 0 });
-  t.ok(later.credit_cents < resumption.credit_cents, 'the returned credit decreases with time');
+  t.ok(later.credit_cents < resumePreview.credit_cents, 'the returned credit decreases with time');
   const expired = { tier: 'teams', as_of: new Date(previewBeforePause * 1_000).toISOString() };
   t.equal(
     (await owner.request('subscribe', expired)).status,

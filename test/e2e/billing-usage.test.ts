@@ -105,7 +105,7 @@ t.test('a kill after any step of a pause or a resume neither loses nor doubles t
     },
   ];
   for (const { operation, text } of interrupted)
-    emulator.faults.add({ kind: 'silence-after', operation, text });
+    emulator.faults.add({ kind: 'no-reply-after', operation, text });
   const calls = interrupted.map(({ call }) => call().catch(() => null));
   await waitUntil('a cut at each step', () => interrupted.every((one) => emulator.faults.hasOccurred(one)));
   await server.stop('SIGKILL');

@@ -61,7 +61,7 @@ function pendingUpdateDue(state: StripeState, subscription: StripeObject): DueEv
 }
 
 function periodDue(state: StripeState, subscription: StripeObject): DueEvent[] {
-  if (subscription.status === 'paused') return resumptionDue(state, subscription);
+  if (subscription.status === 'paused') return resumeDue(state, subscription);
   if (subscription.status !== 'active' && subscription.status !== 'past_due') return [];
   const at = periodOf(subscription).end;
   const sooner = subscription.cancel_at;
@@ -71,7 +71,7 @@ function periodDue(state: StripeState, subscription: StripeObject): DueEvent[] {
 }
 
 /** An unpaid resume invoice is voided after `paymentSecondsMax`, and the subscription stays paused. */
-function resumptionDue(state: StripeState, subscription: StripeObject): DueEvent[] {
+function resumeDue(state: StripeState, subscription: StripeObject): DueEvent[] {
   const invoice = state.find(subscription.latest_invoice ?? '');
   if (invoice?.status !== 'open' || !state.resumeInvoices.has(invoice.id)) return [];
   return [{ at: invoice.created + paymentSecondsMax, run: () => voidInvoice(state, invoice) }];

@@ -179,7 +179,7 @@ export class StripeEmulator {
     }
     const fault = this.faults.takeFault(found.operation.name, `${address.pathname} ${body}`);
     if (fault === 'lost-before') return void request.socket.destroy();
-    if (fault === 'silence-before') return;
+    if (fault === 'no-reply-before') return;
     if (fault === 'error-before') return sendJson(response, serverErrorReply);
     if (fault === 'too-many') return sendJson(response, rateLimitReply);
     if (fault === 'forbidden') return sendJson(response, forbiddenReply);
@@ -305,7 +305,7 @@ function sendFaultyReply(
     case 'lost-after':
       request.socket.destroy();
       return;
-    case 'silence-after':
+    case 'no-reply-after':
       return;
     case 'error-after':
       sendJson(response, serverErrorReply);

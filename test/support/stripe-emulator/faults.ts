@@ -17,9 +17,9 @@ export type FaultKind =
   /** 403, the API key lacks the permission; the operation does not run. */
   | 'forbidden'
   /** No reply is ever sent; the operation does not run. */
-  | 'silence-before'
+  | 'no-reply-before'
   /** The operation runs, but no reply is ever sent. */
-  | 'silence-after'
+  | 'no-reply-after'
   /** The operation runs; the reply is held until `releaseReplies`. */
   | 'late-after';
 

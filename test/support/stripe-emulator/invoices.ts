@@ -160,7 +160,7 @@ function preview({ state, parameters }: StripeRequest): StripeObject {
     return previewNewSubscription(state, parameters.customer, details);
   const subscription = state.get('subscription', parameters.subscription);
   const customer = state.get('customer', subscription.customer);
-  if (details.resume_at === 'now') return previewResumption(state, subscription);
+  if (details.resume_at === 'now') return previewResume(state, subscription);
   const from = details.proration_date ?? state.now;
   const changed = computeItemChanges(state, subscription, details.items ?? [], from);
   const isNow = details.proration_behavior === 'always_invoice';
@@ -184,7 +184,7 @@ function preview({ state, parameters }: StripeRequest): StripeObject {
 }
 
 /** The resumed subscription keeps its billing day of the month. */
-function previewResumption(state: StripeState, subscription: StripeObject): StripeObject {
+function previewResume(state: StripeState, subscription: StripeObject): StripeObject {
   if (subscription.status !== 'paused')
     throw new StripeApiError(`You cannot resume a subscription with status ${subscription.status}.`);
   const period = { start: state.now, end: nextBoundary(subscription, state.now) };
