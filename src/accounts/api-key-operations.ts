@@ -25,32 +25,38 @@ export class ApiKeyOperations {
     const { organization } = this.#options.authorizer.authorize(call, request, managerRoles);
     checkDisplayText('name', request.name);
     const { organizationId } = organization;
-    const { name, permission, expires_at } = request;
+    const { name, permission, expires_at, allowed_origins: allowedOrigins } = request;
     const createdBy = call.principal.userId;
     const expiry = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
-    const input = { organizationId, name, permission, createdBy, restriction: parseRestriction(request) };
+    const access = { restriction: parseRestriction(request), allowedOrigins };
+    const input = { organizationId, name, permission, createdBy, ...access };
     const { secret, key } = await this.#options.keys.issue(
       { ...input, ...expiry, keysMax: limits.memberApiKeysMax },
       toActor(call),
     );
     const times = { created_at: toTimestamp(key.createdAt), expires_at: toOptionalTimestamp(key.expiresAt) };
     const restriction = toApiKeyRestriction(key);
-    return { api_key: secret, id: key.keyId, name, permission, ...times, restriction };
+    const allowed_origins = [...(key.allowedOrigins ?? [])];
+    return { api_key: secret, id: key.keyId, name, permission, ...times, restriction, allowed_origins };
   }
 
   async update(call: UserCall, request: wire.UpdateAPIKeyRequest): Promise<wire.GenericMessageResponse> {
     const { organization } = this.#options.authorizer.authorize(call, request, managerRoles);
-    const { name, permission } = request;
+    const { name, permission, allowed_origins: allowedOrigins } = request;
     const restriction = parseRestriction(request);
-    if ((name ?? permission ?? restriction ?? null) === null) {
-      throw new AppError('bad_request', 'The request has no changes: send name, permission or restriction.');
+    if ((name ?? permission ?? restriction ?? allowedOrigins ?? null) === null) {
+      throw new AppError(
+        'bad_request',
+        'The request has no changes: send name, permission, restriction or allowed_origins.',
+      );
     }
     if (typeof name === 'string') checkDisplayText('name', name);
     const keyReference = {
       organizationId: organization.organizationId,
       keyId: request.api_key_id.toLowerCase(),
     };
-    await this.#options.keys.update(keyReference, { name, permission, restriction }, toActor(call));
+    const changes = { name, permission, restriction, allowedOrigins };
+    await this.#options.keys.update(keyReference, changes, toActor(call));
     return successReply;
   }
 

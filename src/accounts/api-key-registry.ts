@@ -9,6 +9,7 @@ import { checkCollectionName } from '../schemas/checks.ts';
 import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
 import { type ApiKey, type ApiKeyReference, ApiKeys, type StoredRestriction } from '../storage/api-keys.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
+import { normalizeOrigins, originBytesMax } from './allowed-origins.ts';
 import { generateKey, hashKey, maskKey, operatorKeyPattern } from './key-format.ts';
 
 export interface ApiKeyRegistryOptions {
@@ -30,6 +31,8 @@ export interface NewApiKey {
   readonly expiresAt?: number;
   /** Null or absent: access to all documents of the organization. */
   readonly restriction?: KeyRestriction | null | undefined;
+  /** Null or absent: none. */
+  readonly allowedOrigins?: readonly string[] | null | undefined;
   /** Maximum number of keys of the organization including this one, if lower than the general maximum. */
   readonly keysMax?: number;
 }
@@ -40,6 +43,8 @@ export interface ApiKeyChanges {
   readonly permission?: KeyPermission | null | undefined;
   /** Replaces the whole restriction. A restriction without bounds removes it. */
   readonly restriction?: KeyRestriction | null | undefined;
+  /** Replaces the whole list. */
+  readonly allowedOrigins?: readonly string[] | null | undefined;
 }
 
 /**
@@ -89,6 +94,11 @@ export class ApiKeyRegistry {
     return this.#records.findByHash(digest);
   }
 
+  /** Whether any key allows pages of the origin to read replies. */
+  async allowsOrigin(origin: string): Promise<boolean> {
+    return origin.length <= originBytesMax && this.#records.allowsOrigin(origin);
+  }
+
   /** Whether a key has expired. */
   hasExpired({ expiresAt }: ApiKey): boolean {
     return expiresAt !== undefined && expiresAt <= this.#clock.now();
@@ -135,11 +145,14 @@ export class ApiKeyRegistry {
       if (input.expiresAt !== undefined && !(input.expiresAt > this.#clock.now())) {
         throw new AppError('bad_request', 'expires_at must be in the future.');
       }
-      const { restriction: requestedRestriction, keysMax = this.#keysPerOrganizationMax, ...fields } = input;
-      const restriction = this.#toStoredRestriction(requestedRestriction ?? unrestricted);
+      const { keysMax = this.#keysPerOrganizationMax, restriction, allowedOrigins, ...fields } = input;
+      const access = {
+        ...this.#toStoredRestriction(restriction ?? unrestricted),
+        ...toStoredOrigins(allowedOrigins ?? []),
+      };
       await this.#checkKeyLimit(input.organizationId, Math.min(keysMax, this.#keysPerOrganizationMax));
       const secret = generateKey(this.#random);
-      const key = this.#buildRecord({ ...fields, keyId: this.#random.uuid(), ...restriction }, secret);
+      const key = this.#buildRecord({ ...fields, keyId: this.#random.uuid(), ...access }, secret);
       await this.#write([...this.#records.create(key), this.#auditEntry('created', key, by)]);
       return { secret, key };
     });
@@ -151,7 +164,7 @@ export class ApiKeyRegistry {
       const before = this.#requireKey(reference);
       const name = changes.name ?? before.name;
       checkText('name', name, 1);
-      const { restriction: known, ...rest } = before;
+      const { restriction: known, allowedOrigins: knownOrigins, ...rest } = before;
       const unchanged = known === undefined ? {} : { restriction: known };
       const storedRestriction =
         (changes.restriction ?? null) === null ? unchanged : this.#toStoredRestriction(changes.restriction!);
@@ -160,8 +173,9 @@ export class ApiKeyRegistry {
         name,
         permission: changes.permission ?? before.permission,
         ...storedRestriction,
+        ...toStoredOrigins(changes.allowedOrigins ?? knownOrigins ?? []),
       };
-      await this.#write([...this.#records.update(after), this.#auditEntry('updated', after, by)]);
+      await this.#write([...this.#records.update(before, after), this.#auditEntry('updated', after, by)]);
       return after;
     });
   }
@@ -262,7 +276,9 @@ export class ApiKeyRegistry {
   }
 
   #buildRecord(
-    input: Omit<NewApiKey, 'restriction' | 'keysMax'> & ApiKeyReference & Pick<ApiKey, 'restriction'>,
+    input: Omit<NewApiKey, 'restriction' | 'allowedOrigins' | 'keysMax'> &
+      ApiKeyReference &
+      Pick<ApiKey, 'restriction' | 'allowedOrigins'>,
     secret: string,
   ): ApiKey {
     return { ...input, hash: hashKey(secret), masked: maskKey(secret), createdAt: this.#clock.now() };
@@ -284,12 +300,13 @@ export class ApiKeyRegistry {
   }
 
   #auditEntry(event: 'created' | 'updated' | 'deleted', key: ApiKey, by: Actor): WriteOperation {
-    const { organizationId, keyId, name, permission, restriction } = key;
+    const { organizationId, keyId, name, permission, restriction, allowedOrigins } = key;
     const restrictionDetails =
       restriction === undefined
         ? {}
         : { collections: restriction.collections?.length ?? null, filtered: restriction.filter !== null };
-    const details = { name, permission, ...restrictionDetails };
+    const originDetails = allowedOrigins === undefined ? {} : { origins: allowedOrigins.length };
+    const details = { name, permission, ...restrictionDetails, ...originDetails };
     return this.#audit.entryOperation({
       ...by,
       organizationId,
@@ -303,6 +320,11 @@ export class ApiKeyRegistry {
     await this.#store.write(operations, options);
     this.#revision += 1;
   }
+}
+
+/** Errors: 400 for an invalid list. */
+function toStoredOrigins(origins: readonly string[]): Pick<ApiKey, 'allowedOrigins'> {
+  return origins.length === 0 ? {} : { allowedOrigins: normalizeOrigins(origins) };
 }
 
 const unrestricted: KeyRestriction = { collections: null, filter: null };

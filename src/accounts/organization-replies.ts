@@ -52,6 +52,7 @@ export function toApiKeyInfo(key: ApiKey, lastUse: number | null, viewerRole: Ro
     expires_at: toOptionalTimestamp(key.expiresAt),
     last_used_at: toOptionalTimestamp(lastUse),
     restriction: toApiKeyRestriction(key),
+    allowed_origins: [...(key.allowedOrigins ?? [])],
     // Members who may not manage keys see only enough to tell keys apart.
     api_key: viewerRole === 'MEMBER' ? key.masked.replace(/….*$/u, '…') : key.masked,
   };

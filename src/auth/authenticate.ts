@@ -156,7 +156,7 @@ export class Authenticator {
     if (key === undefined || this.#keys.hasExpired(key)) return null;
     const organizationRecord = this.#organizations.find(key.organizationId);
     if (organizationRecord === undefined) return null;
-    const { keyId, organizationId, permission } = key;
+    const { keyId, organizationId, permission, allowedOrigins } = key;
     const restriction = restrictionOf(key);
     const principal = {
       kind: 'organization',
@@ -164,6 +164,7 @@ export class Authenticator {
       keyId,
       permission,
       ...(restriction === null ? {} : { restriction }),
+      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
       zdr: organizationRecord.zdr,
     } as const;
     this.#cachePrincipal(digest, principal);

@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { AdminAddAPIKeyResponse, APIKeyInfo, ListAPIKeysResponse } from '../schemas/admin.ts';
+import { keyPermissions } from '../schemas/principal.ts';
 import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
@@ -25,13 +26,32 @@ export const keyCommands: readonly CommandSpec[] = [
       { flags: '--collections <names...>', meaning: 'restrict the key to these collections' },
       { flags: '--filter <json>', meaning: 'restrict the key to documents with matching metadata' },
       { flags: '--expires <time>', meaning: 'expiry time of the key, for example 2027-01-01' },
+      { flags: '--origins <origins...>', meaning: 'let web pages of these origins use the key' },
       jsonOption,
     ],
     examples: [
       'quarry keys add website --read-only',
       'quarry keys add acme --collections handbook faq --filter \'{"tenant": "acme"}\'',
+      'quarry keys add site --read-only --collections handbook --origins https://www.example.com',
     ],
     run: add,
+  },
+  {
+    usage: 'keys update <id>',
+    settings: 'client',
+    summary: 'change an API key (needs the admin key)',
+    options: [
+      { flags: '--name <name>', meaning: 'new name' },
+      { flags: '--permission <permission>', meaning: 'new permission', choices: keyPermissions },
+      { flags: '--origins <origins...>', meaning: 'let web pages of only these origins use the key' },
+      { flags: '--no-origins', meaning: 'let no web pages use the key' },
+      jsonOption,
+    ],
+    examples: [
+      'quarry keys update 6f0c3c2e-1f0b-4b62-9a0a-0c7d7b0f2d11 --origins https://www.example.com',
+      'quarry keys update 6f0c3c2e-1f0b-4b62-9a0a-0c7d7b0f2d11 --no-origins',
+    ],
+    run: update,
   },
   {
     usage: 'keys delete <id>',
@@ -65,6 +85,12 @@ function toRestriction(options: CommandOptions): object {
   return names === null && filter === null ? {} : { restriction: { collection_names: names, filter } };
 }
 
+/** `--no-origins` sets the option to false. */
+function toAllowedOrigins({ origins }: CommandOptions): object {
+  if (Array.isArray(origins)) return { allowed_origins: origins };
+  return origins === false ? { allowed_origins: [] } : {};
+}
+
 async function list(
   context: CommandContext,
   _args: readonly string[],
@@ -84,13 +110,13 @@ async function list(
     key.permission,
     describeAccess(key),
     key.api_key,
+    key.allowed_origins.join(', ') || 'none',
     key.created_at,
     key.expires_at ?? 'never',
     key.last_used_at ?? 'never',
   ]);
-  formatTable(['ID', 'Name', 'Permission', 'Access', 'Key', 'Created', 'Expires', 'Last used'], rows).forEach(
-    context.terminal.out,
-  );
+  const titles = ['ID', 'Name', 'Permission', 'Access', 'Key', 'Origins', 'Created', 'Expires', 'Last used'];
+  formatTable(titles, rows).forEach(context.terminal.out);
   return exitCodes.done;
 }
 
@@ -105,6 +131,7 @@ async function add(
     permission: options.readOnly === true ? 'read_only' : 'all',
     ...(options.expires === undefined ? {} : { expires_at: timeOption(options, 'expires') }),
     ...toRestriction(options),
+    ...toAllowedOrigins(options),
   });
   if (options.json === true) {
     context.terminal.out(JSON.stringify(reply));
@@ -112,6 +139,25 @@ async function add(
   }
   context.terminal.out(reply.api_key);
   context.terminal.note('Save the key now; it is not shown again.\n');
+  return exitCodes.done;
+}
+
+async function update(
+  context: CommandContext,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<number> {
+  const id = args[0]!;
+  const changes = {
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.permission === undefined ? {} : { permission: options.permission }),
+    ...toAllowedOrigins(options),
+  };
+  if (Object.keys(changes).length === 0)
+    throw new AppError('bad_request', 'Nothing to change. See `quarry keys update --help`.');
+  const request = { ...requireOrganization(context), api_key_id: id, ...changes };
+  const reply = await context.administration.call('admin/update-api-key', request);
+  context.terminal.out(options.json === true ? JSON.stringify(reply) : `Key ${id} changed.`);
   return exitCodes.done;
 }
 

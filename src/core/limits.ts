@@ -158,6 +158,7 @@ export const limits = {
   keyUseMs: 60_000,
   keyCollectionsMax: 256,
   keyFilterBytesMax: 16_384,
+  keyOriginsMax: 64,
 
   // accounts
   profileTextUnitsMax: 255,

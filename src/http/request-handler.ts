@@ -8,6 +8,7 @@ import { McpLoader } from './mcp.ts';
 import { Pages } from './pages.ts';
 import { ActiveRequests } from './pipeline/active-requests.ts';
 import type { PipelineComponents } from './pipeline/components.ts';
+import { crossOriginHeaders, dependsOnOrigin } from './pipeline/cross-origin.ts';
 import { logFailure, logLateFailure, toErrorReply } from './pipeline/error-replies.ts';
 import { RequestContext } from './pipeline/request-context.ts';
 import { runSteps } from './pipeline/steps.ts';
@@ -86,6 +87,7 @@ export class RequestHandler {
     const close = this.#components.activeRequests.isDraining || reply.close === true;
     const defaults = exchange.isSecure ? secureHeaders : this.#defaultHeaders;
     const headers: Record<string, string> = Object.assign({}, defaults, reply.headers);
+    if (dependsOnOrigin(context)) Object.assign(headers, await crossOriginHeaders(context));
     headers['x-request-id'] = requestId;
     if (context.trace !== null) headers.traceresponse = context.trace.responseHeader;
     const { status, body, cookies = [] } = reply;

@@ -3,6 +3,9 @@ import {
   expiryInput,
   expiryOutput,
   lastUseOutput,
+  originsChange,
+  originsInput,
+  originsOutput,
   restrictionChange,
   restrictionInput,
   restrictionOutput,
@@ -183,6 +186,7 @@ export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key wi
   expires_at: expiryOutput,
   last_used_at: lastUseOutput,
   restriction: restrictionOutput,
+  allowed_origins: originsOutput,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type OrganizationAPIKey = Static<typeof OrganizationAPIKey>;
@@ -312,6 +316,7 @@ export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to cre
   permission: DBAPIKeyPermission,
   expires_at: expiryInput,
   restriction: restrictionInput,
+  allowed_origins: originsInput,
 });
 export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
@@ -323,6 +328,7 @@ export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, sh
   created_at: Timestamp('Creation time.'),
   expires_at: expiryOutput,
   restriction: restrictionOutput,
+  allowed_origins: originsOutput,
 });
 export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
@@ -332,6 +338,7 @@ export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes of 
   name: optionalText('A new name; absent or null keeps it.'),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
   restriction: restrictionChange,
+  allowed_origins: originsChange,
 });
 export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
 

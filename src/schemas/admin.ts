@@ -138,6 +138,22 @@ export const restrictionOutput = Nullable(APIKeyRestriction, {
   description: 'Restriction of the key; null if unrestricted.',
 });
 
+const origins = Type.Array(Type.String(), { examples: [['https://www.example.com']] });
+export const originsInput = Type.Optional(
+  Nullable(origins, {
+    description:
+      'Origins whose pages may call the API with the key (CORS): scheme, host and port, without wildcards, at most 64. None when absent.',
+  }),
+);
+export const originsChange = Type.Optional(
+  Nullable(origins, {
+    description: 'Replaces the allowed origins; absent or null keeps them, `[]` removes them.',
+  }),
+);
+export const originsOutput = Type.Array(Type.String(), {
+  description: 'Origins whose pages may call the API with the key.',
+});
+
 export const expiryInput = Type.Optional(
   Nullable(Type.String({ format: 'date-time' }), {
     description: 'Expiry time; the key does not expire when absent.',
@@ -153,6 +169,7 @@ export const AdminAddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key t
   created_by: Type.Optional(Nullable(Type.String(), { description: 'Name of the requester.' })),
   expires_at: expiryInput,
   restriction: restrictionInput,
+  allowed_origins: originsInput,
 });
 export type AdminAddAPIKeyRequest = Static<typeof AdminAddAPIKeyRequest>;
 
@@ -179,6 +196,7 @@ export const APIKeyInfo = Component('APIKeyInfo', 'An API key without its secret
   expires_at: expiryOutput,
   last_used_at: lastUseOutput,
   restriction: restrictionOutput,
+  allowed_origins: originsOutput,
   api_key: Type.String({ description: 'The key, masked.' }),
 });
 export type APIKeyInfo = Static<typeof APIKeyInfo>;
@@ -196,6 +214,7 @@ export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Change
   ),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
   restriction: restrictionChange,
+  allowed_origins: originsChange,
 });
 export type AdminUpdateAPIKeyRequest = Static<typeof AdminUpdateAPIKeyRequest>;
 

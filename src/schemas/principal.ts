@@ -29,6 +29,8 @@ export type Principal =
       readonly permission: KeyPermission;
       /** Absent for a key without a restriction, and for users. */
       readonly restriction?: KeyRestriction;
+      /** Origins whose pages may read replies to this key; absent for none, and for users. */
+      readonly allowedOrigins?: readonly string[];
       /** Zero data retention: text of this caller's queries, documents and inputs must never reach a log. */
       readonly zdr: boolean;
     }

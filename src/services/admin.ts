@@ -154,12 +154,12 @@ export class AdminService {
   /** Status 201. The only reply that contains the key in plain text. */
   async addApiKey(call: AdministratorCall, request: AdminAddAPIKeyRequest): Promise<AdminAddAPIKeyResponse> {
     const { organizationId } = this.#organizations.get(normalizeId(request.organization_id));
-    const { name, permission } = request;
+    const { name, permission, allowed_origins: allowedOrigins } = request;
     const createdBy = request.created_by ?? null;
     const restriction = toRestriction(request.restriction);
     const { expires_at } = request;
     const expiry = typeof expires_at === 'string' ? { expiresAt: Date.parse(expires_at) } : {};
-    const input = { organizationId, name, permission, createdBy, restriction, ...expiry };
+    const input = { organizationId, name, permission, createdBy, restriction, allowedOrigins, ...expiry };
     const { secret } = await this.#keys.issue(input, administratorActor(call));
     return { api_key: secret };
   }
@@ -177,17 +177,18 @@ export class AdminService {
         expires_at: toIsoTime(key.expiresAt),
         last_used_at: toIsoTime(this.#keys.lastUsedAt({ organizationId, keyId: key.keyId })),
         restriction: toWireRestriction(key.restriction),
+        allowed_origins: [...(key.allowedOrigins ?? [])],
         api_key: key.masked,
       })),
     };
   }
 
   async updateApiKey(call: AdministratorCall, request: AdminUpdateAPIKeyRequest): Promise<DefaultResponse> {
-    const { name, permission } = request;
+    const { name, permission, allowed_origins: allowedOrigins } = request;
     const restriction = toRestriction(request.restriction);
     await this.#keys.update(
       this.#keyReferenceOf(request),
-      { name, permission, restriction },
+      { name, permission, restriction, allowedOrigins },
       administratorActor(call),
     );
     return successResponse;

@@ -1,8 +1,8 @@
 import type { KeyPermission } from '../schemas/principal.ts';
 import { putDeletion } from './deletions.ts';
-import { hash, tables, uuid } from './keys.ts';
+import { hash, tables, text, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
-import { Table } from './table.ts';
+import { bytesCodec, Table } from './table.ts';
 
 /** Access restriction of an API key; at least one of the two fields is set. */
 export interface StoredRestriction {
@@ -34,6 +34,11 @@ export interface ApiKey {
   readonly expiresAt?: number;
   /** Absent for a key with access to its whole organization. */
   readonly restriction?: StoredRestriction;
+  /**
+   * Origins whose pages may call the API with this key; absent for none. A build that does not know the field allows
+   * none, so it needs no new format of the data directory.
+   */
+  readonly allowedOrigins?: readonly string[];
 }
 
 const keysTable = new Table<readonly [organizationId: string, keyId: string], ApiKey>(tables.apiKeys, [
@@ -53,6 +58,13 @@ const lastUsesTable = new Table<readonly [organizationId: string, keyId: string]
   uuid,
   uuid,
 ]);
+
+/** Keys by allowed origin, for requests without a key. */
+const keyOriginsTable = new Table<
+  readonly [origin: string, organizationId: string, keyId: string],
+  Uint8Array
+>(tables.keyOrigins, [text, uuid, uuid], bytesCodec);
+const emptyBytes = new Uint8Array(0);
 
 /** API keys by the hash of their secret and by organization. */
 export class ApiKeys {
@@ -79,28 +91,40 @@ export class ApiKeys {
     return found;
   }
 
+  /** Whether any key allows the origin. */
+  async allowsOrigin(origin: string): Promise<boolean> {
+    for await (const _ of keyOriginsTable.keys(this.#store, [origin], { limit: 1 })) return true;
+    return false;
+  }
+
   /** Errors: `ExpectationFailedError` if another key has the same secret. */
   create(key: ApiKey): WriteOperation[] {
     return [
       keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is unused'),
       keysTable.put([key.organizationId, key.keyId], key),
       keyHashesTable.put([key.hash], [key.organizationId, key.keyId]),
+      ...originKeys(key).map((row) => keyOriginsTable.put(row, emptyBytes)),
     ];
   }
 
   /**
-   * Replaces name, permission or restriction; the secret of a key never changes. Errors:
+   * Replaces name, permission, restriction or origins; the secret of a key never changes. Errors:
    * `ExpectationFailedError` if the key does not exist.
    */
-  update(key: ApiKey): WriteOperation[] {
+  update(before: ApiKey, after: ApiKey): WriteOperation[] {
+    const key = [after.organizationId, after.keyId] as const;
     return [
-      keysTable.expect([key.organizationId, key.keyId], (known) => known !== undefined, 'the API key exists'),
-      keysTable.put([key.organizationId, key.keyId], key),
+      keysTable.expect(key, (known) => known !== undefined, 'the API key exists'),
+      keysTable.put(key, after),
+      ...originKeys(before).map((row) => keyOriginsTable.delete(row)),
+      ...originKeys(after).map((row) => keyOriginsTable.put(row, emptyBytes)),
     ];
   }
 
-  delete({ organizationId, keyId, hash: secretHash }: ApiKey): WriteOperation[] {
+  delete(key: ApiKey): WriteOperation[] {
+    const { organizationId, keyId, hash: secretHash } = key;
     return [
+      ...originKeys(key).map((row) => keyOriginsTable.delete(row)),
       keysTable.delete([organizationId, keyId]),
       keyHashesTable.delete([secretHash]),
       lastUsesTable.delete([organizationId, keyId]),
@@ -119,4 +143,8 @@ export class ApiKeys {
   ): WriteOperation {
     return lastUsesTable.put([organizationId, keyId], at);
   }
+}
+
+function originKeys({ allowedOrigins = [], organizationId, keyId }: ApiKey) {
+  return allowedOrigins.map((origin) => [origin, organizationId, keyId] as const);
 }

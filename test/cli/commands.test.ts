@@ -20,9 +20,16 @@ t.test(
       name: 'web',
       permission: 'read_only',
       created_by: null,
+      allowed_origins: [],
     };
     const restriction = { collection_names: ['a', 'b'], filter: { tenant: 'x' } };
-    const restricted = { ...entry, id: 'id-2', restriction, api_key: 'ze_...efgh' };
+    const restricted = {
+      ...entry,
+      id: 'id-2',
+      restriction,
+      api_key: 'ze_...efgh',
+      allowed_origins: ['https://a.com'],
+    };
     server.fixedReplies.set('admin/list-api-keys', {
       api_keys: [{ ...entry, api_key: 'ze_...abcd' }, restricted],
     });
@@ -31,11 +38,25 @@ t.test(
     await runQuarry(['keys', 'add', 'part', ...bounds], { variables: admin });
     const listed = (await runQuarry(['keys', 'list'], { variables: admin })).out;
     t.match(listed, /id-1 {2}web {3}read_only {3}everything {17,20}ze_\.\.\.abcd/);
-    t.match(listed, /id-2 {2}web {3}read_only {3}a, b where \{"tenant":"x"\} {2}ze_\.\.\.efgh/);
+    t.match(
+      listed,
+      /id-2 {2}web {3}read_only {3}a, b where \{"tenant":"x"\} {2}ze_\.\.\.efgh {2}https:\/\/a\.com/,
+    );
+    const change = (...flags: string[]) =>
+      runQuarry(['keys', 'update', 'id-1', ...flags], { variables: admin });
+    server.fixedReplies.set('admin/update-api-key', { message: 'Success!' });
+    t.equal((await change('--origins', 'https://a.com', 'https://b.com', '--name', 'site')).code, 0);
+    t.equal((await change('--no-origins')).code, 0);
+    t.equal((await change()).code, 2, 'nothing to change');
     t.equal((await runQuarry(['keys', 'delete', 'id-1', '-y'], { variables: admin })).code, 0);
     t.same(server.bodies('admin/add-api-key'), [
       { organization_id: organization, name: 'web', permission: 'read_only' },
       { organization_id: organization, name: 'part', permission: 'all', restriction },
+    ]);
+    const changed = { organization_id: organization, api_key_id: 'id-1' };
+    t.same(server.bodies('admin/update-api-key'), [
+      { ...changed, name: 'site', allowed_origins: ['https://a.com', 'https://b.com'] },
+      { ...changed, allowed_origins: [] },
     ]);
     t.same(server.bodies('admin/delete-api-key'), [{ organization_id: organization, api_key_id: 'id-1' }]);
     for (const request of server.requests) t.equal(request.headers.authorization, `Bearer ${adminKey}`);

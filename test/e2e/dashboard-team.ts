@@ -35,6 +35,8 @@ export async function teamScenario(t: Test, browser: Browser): Promise<void> {
   const keyButtons = bobBrowser.page.getByRole('button', { name: /Create key|Revoke/ });
   t.equal(await keyButtons.count(), 0, 'members cannot manage keys');
 
+  await callFromOtherSite(t, page, { server, secret });
+
   await page.getByRole('button', { name: 'Revoke Website' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
   await page.getByText('Website was revoked.').waitFor();
@@ -92,6 +94,35 @@ async function createKey(t: Test, page: Page): Promise<string> {
   await dialog.getByLabel('I saved the key').check();
   await dialog.getByRole('button', { name: 'Done' }).click();
   return secret;
+}
+
+/** Allows the origin of another site in the key dialog; the browser then lets a page of that site read a reply. */
+async function callFromOtherSite(
+  t: Test,
+  page: Page,
+  { server, secret }: { readonly server: TestServer; readonly secret: string },
+): Promise<void> {
+  // For a browser, another name of this machine is another site.
+  const site = server.url.replace('127.0.0.1', 'localhost');
+  const otherPage = await page.context().newPage();
+  await otherPage.goto(`${site}/healthz`);
+  const address = `${server.url}/v1/collections/get-collection-list`;
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+  const options = JSON.stringify({ method: 'POST', headers, body: '{}' });
+  const call = () =>
+    otherPage.evaluate<number | string>(
+      `fetch(${JSON.stringify(address)}, ${options}).then((reply) => reply.status, (error) => error.message)`,
+    );
+  t.equal(await call(), 'Failed to fetch');
+  await page.getByRole('button', { name: 'Edit Website' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Web pages', { exact: true }).click();
+  await dialog.getByLabel('Allowed origins').fill(`https://www.example.com\n${site}`);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Website was updated.').waitFor();
+  await page.getByRole('table', { name: 'API keys' }).getByText('Web pages').waitFor();
+  t.equal(await call(), 200);
+  await otherPage.close();
 }
 
 /** Submits the key form, and tries to close the dialog while the request is running. */

@@ -257,11 +257,12 @@ export function fakeFileReply(text: string, contentType = 'text/plain; charset=u
   };
 }
 
-const key = { kind: 'organization', organizationId: uuid, keyId: uuid } as const;
+const ids = { organizationId: uuid, keyId: uuid } as const;
+const key: Principal = { ...ids, kind: 'organization', permission: 'all', zdr: false };
 const principals: Readonly<Record<string, Principal>> = {
-  'Bearer all': { ...key, permission: 'all', zdr: false },
-  'Bearer read': { ...key, permission: 'read_only', zdr: false },
-  'Bearer zdr': { ...key, permission: 'all', zdr: true },
+  'Bearer all': key,
+  'Bearer read': { ...key, permission: 'read_only' },
+  'Bearer zdr': { ...key, zdr: true },
   'Bearer admin': { kind: 'administrator' },
 };
 
@@ -294,6 +295,7 @@ export async function startTestHttpServer(
         return principal;
       },
     },
+    allowsOrigin: async () => false,
     metadataBytesMax: () => limits.metadataBytesMax,
     modelBytesMax: () => limits.modelBytesMax,
     notReadyReason: () => null,

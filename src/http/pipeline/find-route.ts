@@ -2,9 +2,11 @@ import { AppError } from '../../core/app-error.ts';
 import { unreachable } from '../../core/assert.ts';
 import type { RouteMatch } from '../router.ts';
 import { AccountRouteHandler } from './account-route-handler.ts';
+import { preflightMethod } from './cross-origin.ts';
 import { JsonRouteHandler } from './json-route-handler.ts';
 import { McpRouteHandler } from './mcp-route-handler.ts';
 import { PageRouteHandler } from './page-route-handler.ts';
+import { PreflightRouteHandler } from './preflight-route-handler.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RouteHandler } from './route-handler.ts';
 import { TokenRouteHandler } from './token-route-handler.ts';
@@ -14,6 +16,12 @@ import { UploadRouteHandler } from './upload-route-handler.ts';
 export function findRoute(context: RequestContext): void {
   const { exchange, components, listener } = context;
   const router = components.routers[listener];
+  const requestedMethod = preflightMethod(exchange);
+  if (requestedMethod !== null) {
+    const { route } = router.find(requestedMethod, exchange.path);
+    context.handler = new PreflightRouteHandler(context, route);
+    return;
+  }
   context.handler = createHandler(context, router.find(exchange.method, exchange.path));
 }
 

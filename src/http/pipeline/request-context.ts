@@ -10,7 +10,7 @@ import { Deadline } from '../deadline.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { ListenerName } from '../listen-error.ts';
 import { resolveBaseUrl, resolveClientAddress } from '../origin.ts';
-import type { Route } from '../routes/route.ts';
+import type { PreflightRoute, Route } from '../routes/route.ts';
 import type { PipelineComponents } from './components.ts';
 import type { RouteHandler } from './route-handler.ts';
 
@@ -51,7 +51,7 @@ export class RequestContext implements IndexedSetItem {
   }
 
   /** Null before `findRoute`, and for a path without one. */
-  get route(): Route | null {
+  get route(): Route | PreflightRoute | null {
     return this.handler === null ? null : this.handler.route;
   }
 }

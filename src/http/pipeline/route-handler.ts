@@ -1,9 +1,9 @@
 import type { Reply } from '../exchange.ts';
-import type { Route } from '../routes/route.ts';
+import type { PreflightRoute, Route } from '../routes/route.ts';
 
 /** Handles one request of one kind of route. The steps of the same names call its methods in this order. */
 export interface RouteHandler {
-  readonly route: Route;
+  readonly route: Route | PreflightRoute;
   /** Milliseconds for the call. */
   readonly msMax: number;
   readBody(): void | Promise<void>;

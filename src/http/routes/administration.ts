@@ -85,7 +85,8 @@ export const administrationRoutes: readonly Route[] = [
     operation: 'update-api-key',
     path: '/admin/update-api-key',
     summary: 'Change an API key',
-    description: 'Changes the name, permission or restriction of a key, effective immediately.',
+    description:
+      'Changes the name, permission, restriction or allowed origins of a key, effective immediately.',
     request: admin.AdminUpdateAPIKeyRequest,
     reply: DefaultResponse,
     example: { ...keyExample, permission: 'all' },

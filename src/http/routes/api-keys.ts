@@ -29,7 +29,8 @@ export const apiKeyRoutes: readonly AccountRoute[] = [
     operation: 'update-organization-api-key',
     path: '/api/organizations/api-keys/update-api-key',
     summary: 'Change an API key of your organization',
-    description: 'For owners and admins. Changes the name, permission or restriction, effective immediately.',
+    description:
+      'For owners and admins. Changes the name, permission, restriction or allowed origins, effective immediately.',
     request: wire.UpdateAPIKeyRequest,
     reply: wire.GenericMessageResponse,
     example: { ...keyExample, permission: 'all' },

@@ -53,4 +53,12 @@ export interface PageRoute extends RouteDescription {
     | ('healthz' | 'readyz' | 'metrics' | 'openapi' | 'account-openapi' | 'docs' | 'documentation');
 }
 
+/**
+ * The check that a browser sends before a request of a page of another site. Not in the table of routes: it exists for
+ * each operation that such a page may call.
+ */
+export interface PreflightRoute extends RouteDescription {
+  readonly kind: 'preflight';
+}
+
 export type Route = JsonRoute | UploadRoute | TokenRoute | McpRoute | PageRoute | AccountRoute;

@@ -36,11 +36,13 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   const [expiry, setExpiry] = useState<ExpiryOption>('never');
   const [names, setNames] = useState<readonly string[] | null>(before?.restriction?.collection_names ?? null);
   const [filter, setFilter] = useState(filterText(before));
+  const [origins, setOrigins] = useState(before?.allowed_origins.join('\n') ?? '');
   const parsedFilter = parseFilterText(filter);
   const submission = useAsyncAction(async () => {
     const restriction = { collection_names: names && [...names], filter: parsedFilter.filter };
+    const values = { name, permission, allowed_origins: parseLines(origins) };
     if (before !== null) {
-      await changeKey({ api_key_id: before.id, name, permission, restriction });
+      await changeKey({ api_key_id: before.id, ...values, restriction });
       return onDone(null);
     }
     const isBound = names !== null || parsedFilter.filter !== null;
@@ -48,7 +50,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
       ...(expiry === 'never' ? {} : { expires_at: new Date(now() + Number(expiry) * dayMs).toISOString() }),
       ...(isBound ? { restriction } : {}),
     };
-    onDone(await addKey({ name, permission, ...more }));
+    onDone(await addKey({ ...values, ...more }));
   });
   const isReady = parsedFilter.error === null && names?.length !== 0;
   return (
@@ -83,6 +85,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
             <FilterField text={filter} error={parsedFilter.error} onChange={setFilter} />
           </div>
         </details>
+        <OriginsField before={before} text={origins} onChange={setOrigins} />
         <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose} disabled={submission.isBusy}>
@@ -140,6 +143,43 @@ function ExpiryField({
       )}
     </Field>
   );
+}
+
+interface OriginsFieldProps {
+  /** The key to edit; null for a new one. */
+  readonly before: TeamApiKey | null;
+  readonly text: string;
+  readonly onChange: (text: string) => void;
+}
+
+function OriginsField({ before, text, onChange }: OriginsFieldProps) {
+  const hint = (
+    <>
+      Web pages of these origins can use the key, one per line, for example{' '}
+      <code>https://www.example.com</code>. Their visitors can read the key.
+    </>
+  );
+  return (
+    <details class="more" open={before !== null && before.allowed_origins.length > 0}>
+      <summary>Web pages</summary>
+      <Field label="Allowed origins" hint={hint}>
+        {(control) => (
+          <textarea
+            {...control}
+            class="mono"
+            rows={2}
+            spellcheck={false}
+            value={text}
+            onInput={(event) => onChange(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+    </details>
+  );
+}
+
+function parseLines(text: string): string[] {
+  return text.split(/\s+/).filter((line) => line !== '');
 }
 
 interface FilterFieldProps {

@@ -171,8 +171,9 @@ function shorten(name: string): string {
   return characters.length > charactersMax ? `${characters.slice(0, charactersMax).join('')}…` : name;
 }
 
-function restrictionLabels({ restriction }: TeamApiKey): string[] {
-  if (restriction === null) return [];
+function restrictionLabels({ restriction, allowed_origins: origins }: TeamApiKey): string[] {
+  const pages = origins.length === 0 ? [] : ['Web pages'];
+  if (restriction === null) return pages;
   const { collection_names: names, filter } = restriction;
   const [only] = names ?? [];
   return [
@@ -180,6 +181,7 @@ function restrictionLabels({ restriction }: TeamApiKey): string[] {
       ? []
       : [names.length === 1 ? `Only ${shorten(only)}` : `Only ${formatCounted(names.length, 'collection')}`]),
     ...(filter === null ? [] : ['Filtered']),
+    ...pages,
   ];
 }
 
