@@ -2,7 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 
 /** Longer than every name of a host. */
-export const originBytesMax = 512;
+const originBytesMax = 512;
 
 /** `scheme://host:port` of apps whose pages have a scheme of their own, such as extensions of browsers. */
 const appOriginPattern = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(?::\d{1,5})?$/;

@@ -9,7 +9,7 @@ import { checkCollectionName } from '../schemas/checks.ts';
 import type { KeyPermission, KeyRestriction } from '../schemas/principal.ts';
 import { type ApiKey, type ApiKeyReference, ApiKeys, type StoredRestriction } from '../storage/api-keys.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
-import { normalizeOrigins, originBytesMax } from './allowed-origins.ts';
+import { normalizeOrigins } from './allowed-origins.ts';
 import { generateKey, hashKey, maskKey, operatorKeyPattern } from './key-format.ts';
 
 export interface ApiKeyRegistryOptions {
@@ -94,11 +94,6 @@ export class ApiKeyRegistry {
     return this.#records.findByHash(digest);
   }
 
-  /** Whether any key allows pages of the origin to read replies. */
-  async allowsOrigin(origin: string): Promise<boolean> {
-    return origin.length <= originBytesMax && this.#records.allowsOrigin(origin);
-  }
-
   /** Whether a key has expired. */
   hasExpired({ expiresAt }: ApiKey): boolean {
     return expiresAt !== undefined && expiresAt <= this.#clock.now();
@@ -175,7 +170,7 @@ export class ApiKeyRegistry {
         ...storedRestriction,
         ...toStoredOrigins(changes.allowedOrigins ?? knownOrigins ?? []),
       };
-      await this.#write([...this.#records.update(before, after), this.#auditEntry('updated', after, by)]);
+      await this.#write([...this.#records.update(after), this.#auditEntry('updated', after, by)]);
       return after;
     });
   }

@@ -93,7 +93,6 @@ export function buildRequestHandler(
       adminKey,
       hasAdminPassword: adminPasswordHash !== null,
     }),
-    allowsOrigin: (origin) => components.keys.allowsOrigin(origin),
     hooks: {
       admit: (principal, operation) => {
         quotas.admit(principal, operation);

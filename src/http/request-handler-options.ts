@@ -83,8 +83,6 @@ export interface RequestHandlerOptions {
   readonly accounts: AccountServices;
   readonly authenticator: RequestAuthenticator;
   readonly hooks?: RequestHooks;
-  /** Whether any API key allows pages of the origin to read replies. */
-  readonly allowsOrigin: (origin: string) => Promise<boolean>;
   /** Metadata limit of an organization, in bytes. */
   readonly metadataBytesMax: (principal: OrganizationPrincipal) => number;
   /** Maximum charged bytes of one model call of an organization. */

@@ -87,7 +87,7 @@ export class RequestHandler {
     const close = this.#components.activeRequests.isDraining || reply.close === true;
     const defaults = exchange.isSecure ? secureHeaders : this.#defaultHeaders;
     const headers: Record<string, string> = Object.assign({}, defaults, reply.headers);
-    if (dependsOnOrigin(context)) Object.assign(headers, await crossOriginHeaders(context));
+    if (dependsOnOrigin(context)) Object.assign(headers, crossOriginHeaders(context));
     headers['x-request-id'] = requestId;
     if (context.trace !== null) headers.traceresponse = context.trace.responseHeader;
     const { status, body, cookies = [] } = reply;

@@ -1,8 +1,8 @@
 import type { KeyPermission } from '../schemas/principal.ts';
 import { putDeletion } from './deletions.ts';
-import { hash, tables, text, uuid } from './keys.ts';
+import { hash, tables, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
-import { bytesCodec, Table } from './table.ts';
+import { Table } from './table.ts';
 
 /** Access restriction of an API key; at least one of the two fields is set. */
 export interface StoredRestriction {
@@ -35,7 +35,7 @@ export interface ApiKey {
   /** Absent for a key with access to its whole organization. */
   readonly restriction?: StoredRestriction;
   /**
-   * Origins whose pages may call the API with this key; absent for none. A build that does not know the field allows
+   * Origins whose pages may read replies to this key; absent for none. A build that does not know the field allows
    * none, so it needs no new format of the data directory.
    */
   readonly allowedOrigins?: readonly string[];
@@ -58,13 +58,6 @@ const lastUsesTable = new Table<readonly [organizationId: string, keyId: string]
   uuid,
   uuid,
 ]);
-
-/** Keys by allowed origin, for requests without a key. */
-const keyOriginsTable = new Table<
-  readonly [origin: string, organizationId: string, keyId: string],
-  Uint8Array
->(tables.keyOrigins, [text, uuid, uuid], bytesCodec);
-const emptyBytes = new Uint8Array(0);
 
 /** API keys by the hash of their secret and by organization. */
 export class ApiKeys {
@@ -91,19 +84,12 @@ export class ApiKeys {
     return found;
   }
 
-  /** Whether any key allows the origin. */
-  async allowsOrigin(origin: string): Promise<boolean> {
-    for await (const _ of keyOriginsTable.keys(this.#store, [origin], { limit: 1 })) return true;
-    return false;
-  }
-
   /** Errors: `ExpectationFailedError` if another key has the same secret. */
   create(key: ApiKey): WriteOperation[] {
     return [
       keyHashesTable.expect([key.hash], (taken) => taken === undefined, 'the API key is unused'),
       keysTable.put([key.organizationId, key.keyId], key),
       keyHashesTable.put([key.hash], [key.organizationId, key.keyId]),
-      ...originKeys(key).map((row) => keyOriginsTable.put(row, emptyBytes)),
     ];
   }
 
@@ -111,20 +97,15 @@ export class ApiKeys {
    * Replaces name, permission, restriction or origins; the secret of a key never changes. Errors:
    * `ExpectationFailedError` if the key does not exist.
    */
-  update(before: ApiKey, after: ApiKey): WriteOperation[] {
-    const key = [after.organizationId, after.keyId] as const;
+  update(key: ApiKey): WriteOperation[] {
     return [
-      keysTable.expect(key, (known) => known !== undefined, 'the API key exists'),
-      keysTable.put(key, after),
-      ...originKeys(before).map((row) => keyOriginsTable.delete(row)),
-      ...originKeys(after).map((row) => keyOriginsTable.put(row, emptyBytes)),
+      keysTable.expect([key.organizationId, key.keyId], (known) => known !== undefined, 'the API key exists'),
+      keysTable.put([key.organizationId, key.keyId], key),
     ];
   }
 
-  delete(key: ApiKey): WriteOperation[] {
-    const { organizationId, keyId, hash: secretHash } = key;
+  delete({ organizationId, keyId, hash: secretHash }: ApiKey): WriteOperation[] {
     return [
-      ...originKeys(key).map((row) => keyOriginsTable.delete(row)),
       keysTable.delete([organizationId, keyId]),
       keyHashesTable.delete([secretHash]),
       lastUsesTable.delete([organizationId, keyId]),
@@ -143,8 +124,4 @@ export class ApiKeys {
   ): WriteOperation {
     return lastUsesTable.put([organizationId, keyId], at);
   }
-}
-
-function originKeys({ allowedOrigins = [], organizationId, keyId }: ApiKey) {
-  return allowedOrigins.map((origin) => [origin, organizationId, keyId] as const);
 }

@@ -46,7 +46,6 @@ import { assert } from '../core/assert.ts';
  * | 0x2b | usedLinks        | hash of random bytes in the link                  | expiration of a used sign-in link      |
  * | 0x2c | deletions        | hash of kind and ID                               | nothing                                |
  * | 0x2d | aliases          | uuid organizationId, text alias                   | alias of a collection                  |
- * | 0x2e | keyOrigins       | text origin, uuid organizationId, uuid keyId      | nothing                                |
  * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
  * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
  * | 0x32 | versions         | uuid collectionId, u53 version                    | version record for search results      |
@@ -106,7 +105,6 @@ export const tables = {
   usedLinks: 0x2b,
   deletions: 0x2c,
   aliases: 0x2d,
-  keyOrigins: 0x2e,
   documents: 0x30,
   documentId: 0x31,
   versions: 0x32,

@@ -43,7 +43,6 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   usedLinks: 'anywhere',
   deletions: 'anywhere',
   aliases: 'organization',
-  keyOrigins: 'anywhere',
   documents: 'collection',
   documentId: 'document',
   versions: 'collection',

@@ -7,13 +7,7 @@ const site = 'https://www.example.com';
 serverContract(
   'a preflight request needs no key, and its reply has no body',
   async ({ t, open, connect }) => {
-    const asked: string[] = [];
-    const server = await open({
-      allowsOrigin: async (origin) => {
-        asked.push(origin);
-        return origin === site;
-      },
-    });
+    const server = await open();
     const client = await connect(server);
     const preflight = (origin: string, names: string) =>
       client.send(
@@ -26,11 +20,6 @@ serverContract(
     t.equal(allowed.body.length, 0);
     t.equal(allowed.headers.get('access-control-allow-origin'), site);
     t.equal(allowed.headers.get('access-control-allow-headers'), 'authorization, x-client');
-    preflight('https://other.example.com', 'authorization');
-    const refused = await client.readReply();
-    t.equal(refused.status, 403);
-    t.equal(refused.headers.get('access-control-allow-origin'), undefined);
-    t.same(asked, [site, 'https://other.example.com']);
     client.sendHead('OPTIONS', listPath);
     t.equal((await client.readReply()).status, 405, 'OPTIONS of another program is no preflight request');
   },
@@ -47,7 +36,6 @@ serverContract('only the origins of the key can read its replies', async ({ t, o
   } as const;
   const server = await open({
     authenticator: { authenticate: () => ({ ...key, allowedOrigins: [site] }) },
-    allowsOrigin: () => Promise.reject(new Error('the key decides')),
   });
   const client = await connect(server);
   for (const [origin, expected] of [
@@ -63,12 +51,10 @@ serverContract('only the origins of the key can read its replies', async ({ t, o
   }
 });
 
-serverContract('a failed lookup does not keep a reply from being sent', async ({ t, open, connect }) => {
-  const client = await connect(
-    await open({ allowsOrigin: () => Promise.reject(new Error('the store is closed')) }),
-  );
+serverContract('any page can read that its key is invalid', async ({ t, open, connect }) => {
+  const client = await connect(await open());
   client.sendHead('POST', listPath, { origin: site, authorization: 'Bearer wrong', 'content-length': '0' });
   const reply = await client.readReply();
   t.equal(reply.status, 401);
-  t.equal(reply.headers.get('access-control-allow-origin'), undefined);
+  t.equal(reply.headers.get('access-control-allow-origin'), site);
 });

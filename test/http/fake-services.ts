@@ -295,7 +295,6 @@ export async function startTestHttpServer(
         return principal;
       },
     },
-    allowsOrigin: async () => false,
     metadataBytesMax: () => limits.metadataBytesMax,
     modelBytesMax: () => limits.modelBytesMax,
     notReadyReason: () => null,

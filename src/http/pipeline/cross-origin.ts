@@ -1,6 +1,5 @@
 import type { Exchange, Reply } from '../exchange.ts';
 import type { PreflightRoute, Route } from '../routes/route.ts';
-import { logFailure } from './error-replies.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Cross-origin resource sharing (CORS): which pages of other sites may read replies. */
@@ -50,33 +49,19 @@ export function dependsOnOrigin({ exchange, route }: RequestContext): boolean {
 }
 
 /**
- * Returns the headers that let the page that sent the request read its reply; none if the page may not. A key decides
- * for its own requests. Without a valid key, the reply is an error or is authorized by its URL; then any key of the
- * server decides.
+ * Returns the headers that let the page that sent the request read its reply; none if the page may not. The list of the
+ * key decides. A reply to a request without a valid key is readable: it is an error, which tells a page why its key is
+ * rejected, or a file, whose URL is the permission. Asking whether any key of the server allows the origin would tell
+ * strangers which sites use it.
  */
-export async function crossOriginHeaders(context: RequestContext): Promise<Reply['headers']> {
-  const { exchange, principal } = context;
+export function crossOriginHeaders({ exchange, principal }: RequestContext): Reply['headers'] {
   const origin = exchange.header('origin');
-  if (origin === undefined) return varyByOrigin;
-  const isAllowed = principal === null ? await isKnownOrigin(context, origin) : isOriginOf(principal, origin);
-  return isAllowed
-    ? { ...allowOrigin(origin), 'access-control-expose-headers': exposedHeaders }
-    : varyByOrigin;
+  if (origin === undefined || (principal !== null && !isOriginOf(principal, origin))) return varyByOrigin;
+  return { ...allowOrigin(origin), 'access-control-expose-headers': exposedHeaders };
 }
 
 function isOriginOf(principal: NonNullable<RequestContext['principal']>, origin: string): boolean {
   return principal.kind === 'organization' && principal.allowedOrigins?.includes(origin) === true;
-}
-
-/** A failure must not keep the reply from being sent. */
-async function isKnownOrigin(context: RequestContext, origin: string): Promise<boolean> {
-  const { notReadyReason, allowsOrigin } = context.components.options;
-  try {
-    return notReadyReason() === null && (await allowsOrigin(origin));
-  } catch (error) {
-    logFailure(context, error, 'origin not checked');
-    return false;
-  }
 }
 
 /** For caches: the reply to a page of one origin is not the reply to another. */
