@@ -15,8 +15,14 @@ import { transformSync } from 'rolldown/utils';
 const bundles = [
   { source: join('src', 'schemas', 'typebox.ts'), packages: /^typebox(?:\/|$)/, sourcemap: true },
   { source: join('src', 'cli', 'main.ts'), packages: /^typebox(?:\/|$)/, sourcemap: true },
-  // Without the map of tap, which Node.js would read with each test file.
-  { source: join('test', 'support', 'tap.ts'), packages: /^(?!node:)/, sourcemap: false },
+  {
+    source: join('test', 'support', 'tap.ts'),
+    packages: /^(?!node:)/,
+    // Node.js would read the map with each test file.
+    sourcemap: false,
+    // tap omits the files of this folder from the stacks that it prints.
+    output: join('node_modules', '@tapjs', 'tap.js'),
+  },
 ];
 /** Folder below dist. */
 const chunkFolder = 'chunks';
@@ -60,7 +66,7 @@ function compile(source) {
   return [];
 }
 
-async function bundle({ source, packages, sourcemap }) {
+async function bundle({ source, packages, sourcemap, output: place = relative('dist', outputOf(source)) }) {
   const { output: files } = await build({
     input: source,
     platform: 'node',
@@ -72,7 +78,7 @@ async function bundle({ source, packages, sourcemap }) {
     write: false,
     output: {
       dir: 'dist',
-      entryFileNames: relative('dist', outputOf(source)),
+      entryFileNames: place,
       // Modules that are imported on demand, so that a command does not load the packages of the server.
       chunkFileNames: join(chunkFolder, '[name]-[hash].js'),
       sourcemap,
@@ -81,6 +87,10 @@ async function bundle({ source, packages, sourcemap }) {
   });
   for (const file of files)
     writeIfChanged(join('dist', file.fileName), file.type === 'chunk' ? file.code : file.source);
+  if (join('dist', place) !== outputOf(source)) {
+    const specifier = relative(dirname(outputOf(source)), join('dist', place));
+    writeIfChanged(outputOf(source), `export { default } from '${specifier}';\n`);
+  }
   return files.map((file) => join('dist', file.fileName));
 }
 
