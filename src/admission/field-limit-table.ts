@@ -54,7 +54,8 @@ export const fieldRows: readonly LimitRow[] = [
     enforcedIn: 'schemas/checks.ts checkRankFields',
   }),
   fieldRow('Documents of a request', {
-    bounds: '`documents` of add-documents, `path` of delete-document, `limit` of get-document-info-list',
+    bounds:
+      '`documents` of add-documents, `path` of delete-document, `limit` of get-document-info-list, delete-documents and update-documents',
     value: [limits.batchDocumentsMax, limits.deletePathsMax, limits.listDocumentsMax]
       .map(formatNumber)
       .join(', '),

@@ -24,6 +24,7 @@ import { CohereServices } from '../services/cohere.ts';
 import { CollectionCloneServices } from '../services/collection-clones.ts';
 import { CollectionNameServices } from '../services/collection-names.ts';
 import { CollectionServices } from '../services/collections.ts';
+import { DocumentChangeServices } from '../services/document-changes.ts';
 import { DocumentExportServices } from '../services/document-exports.ts';
 import { DocumentUploadServices } from '../services/document-uploads.ts';
 import { DocumentUrls } from '../services/document-urls.ts';
@@ -156,6 +157,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     }),
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
+    changes: createChangeServices(dependencies),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries,
     files: new FileServices({
@@ -191,7 +193,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
 }
 
 function createDocumentServices(
-  { storage, pipeline, audit }: ServiceDependencies,
+  { storage, pipeline, audit, organizations }: ServiceDependencies,
   documentUrls: DocumentUrls,
   findWaitReason: (collectionId: string) => string | null,
 ): DocumentServices {
@@ -205,7 +207,24 @@ function createDocumentServices(
     ingest: pipeline.ingest,
     documentUrls,
     admission: pipeline.admission,
+    metadataBytesMax: (organizationId) => organizations.limitsOf(organizationId).metadataBytesMax,
     findWaitReason,
+  });
+}
+
+function createChangeServices({
+  storage,
+  pipeline,
+  audit,
+  organizations,
+}: ServiceDependencies): DocumentChangeServices {
+  return new DocumentChangeServices({
+    collections: storage.collections,
+    documents: storage.documents,
+    writer: pipeline.writer,
+    audit,
+    admission: pipeline.admission,
+    metadataBytesMax: (organizationId) => organizations.limitsOf(organizationId).metadataBytesMax,
   });
 }
 

@@ -270,5 +270,5 @@ export async function requireConfirmation(context: CommandContext, question: str
       'bad_request',
       'Cannot ask for confirmation without a terminal. Use --yes to skip it.',
     );
-  if (!answer) throw new AppError('bad_request', 'Nothing was deleted.');
+  if (!answer) throw new AppError('bad_request', 'Nothing was changed.');
 }

@@ -10,6 +10,7 @@ import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
 import { type CompletionEntry, createCompletionCommand } from './completion.ts';
 import { doctorCommand } from './doctor.ts';
+import { documentChangeCommands } from './document-changes.ts';
 import { documentCommands } from './documents.ts';
 import { evalCommand } from './eval.ts';
 import { exitCodeMeanings } from './exit-codes.ts';
@@ -50,6 +51,7 @@ export const commands: readonly CommandSpec[] = [
   ...collectionCommands,
   ...aliasCommands,
   ...documentCommands,
+  ...documentChangeCommands,
   ...keyCommands,
   ...userCommands,
   ...modelCommands,

@@ -6,6 +6,7 @@ import type { CohereServices } from '../services/cohere.ts';
 import type { CollectionCloneServices } from '../services/collection-clones.ts';
 import type { CollectionNameServices } from '../services/collection-names.ts';
 import type { CollectionServices } from '../services/collections.ts';
+import type { DocumentChangeServices } from '../services/document-changes.ts';
 import type { DocumentExportServices } from '../services/document-exports.ts';
 import type { DocumentUploadServices } from '../services/document-uploads.ts';
 import type { DocumentServices } from '../services/documents.ts';
@@ -37,6 +38,7 @@ export interface Services {
   readonly documents: PublicMethods<DocumentServices>;
   readonly uploads: PublicMethods<DocumentUploadServices>;
   readonly exports: PublicMethods<DocumentExportServices>;
+  readonly changes: PublicMethods<DocumentChangeServices>;
   readonly files: PublicMethods<FileServices>;
   readonly queries: PublicMethods<QueryServices>;
   readonly status: PublicMethods<StatusServices>;

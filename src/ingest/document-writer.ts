@@ -57,6 +57,13 @@ export type ReserveCapacity = (
 
 const withoutLimit: ReserveCapacity = () => null;
 
+/** What changes; absent fields stay. */
+export interface MetadataChanges {
+  readonly metadata?: Metadata;
+  /** Null: never. */
+  readonly expiresAt?: number | null;
+}
+
 export interface AddDocumentResult {
   readonly created: boolean;
   readonly version: number;
@@ -163,12 +170,12 @@ export class DocumentWriter {
 
   /**
    * Replaces the metadata or the time of expiry of an indexed document; search uses the old ones until the new version
-   * is indexed. `expiresAt`: null for never.
+   * is indexed. A function gets the current record under the lock of the path.
    */
   updateMetadata(
     collection: Collection,
     path: string,
-    changes: { readonly metadata?: Metadata; readonly expiresAt?: number | null },
+    changes: MetadataChanges | ((existing: DocumentRecord) => MetadataChanges),
     isVisible: VisibilityCheck = allVisible,
   ): Promise<void> {
     return this.#change(collection, path, (existing) => {
@@ -177,7 +184,8 @@ export class DocumentWriter {
         throw preconditionFailed(existing, 'its metadata can be replaced only when it is "indexed"');
       }
       const { expiresAt: knownExpiry, ...known } = existing;
-      const { metadata = existing.metadata, expiresAt = knownExpiry ?? null } = changes;
+      const { metadata = existing.metadata, expiresAt = knownExpiry ?? null } =
+        typeof changes === 'function' ? changes(existing) : changes;
       const version = this.#options.sequence.next();
       const expiry = expiresAt === null ? {} : { expiresAt };
       return {

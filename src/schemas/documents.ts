@@ -1,3 +1,4 @@
+import { MetadataPatch } from './document-changes.ts';
 import { DocumentContent } from './document-content.ts';
 import { documentErrorCodes } from './document-errors.ts';
 import { ParsingProgress } from './status.ts';
@@ -170,6 +171,11 @@ export const UpdateDocumentRequest = Component(
     metadata: Type.Optional(
       Nullable(DocumentMetadataJson, {
         description: 'Replaces the whole metadata; the document must be `indexed`.',
+      }),
+    ),
+    metadata_patch: Type.Optional(
+      Nullable(MetadataPatch, {
+        description: 'Changes some attributes; cannot be combined with `metadata`.',
       }),
     ),
     expires_at: Type.Optional(

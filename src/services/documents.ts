@@ -4,7 +4,7 @@ import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
 import { deriveUuid } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
-import { type DocumentWriter, pathNotFound } from '../ingest/document-writer.ts';
+import { type DocumentWriter, type MetadataChanges, pathNotFound } from '../ingest/document-writer.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { GetDocumentInfoListRequest, GetDocumentInfoListResponse } from '../schemas/document-list.ts';
 import type { GetDocumentTextRequest, GetDocumentTextResponse } from '../schemas/document-text.ts';
@@ -25,12 +25,19 @@ import type { DocumentRecord, Documents } from '../storage/documents.ts';
 import type { WriteOperation } from '../storage/store.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import type { Versions } from '../storage/versions.ts';
-import { accessCollection, checkWriteAccess, type DocumentCall, findDocument } from './document-access.ts';
+import {
+  accessCollection,
+  type CollectionAccess,
+  checkWriteAccess,
+  type DocumentCall,
+  findDocument,
+} from './document-access.ts';
 import { readDocumentPage } from './document-list.ts';
 import { readDocumentText } from './document-text.ts';
 import type { IngestCheck } from './document-uploads.ts';
 import type { DocumentUrls } from './document-urls.ts';
 import { parseExpiry } from './expiry.ts';
+import { patchMetadata } from './metadata-patch.ts';
 import { toParsingProgress } from './status.ts';
 import { readTextRange } from './text-range.ts';
 
@@ -44,6 +51,7 @@ export interface DocumentServicesOptions {
   readonly ingest: Pick<Ingest, 'findParsing'>;
   readonly documentUrls: DocumentUrls;
   readonly admission: IngestCheck;
+  readonly metadataBytesMax: (organizationId: string) => number;
   /**
    * Returns the reason why documents of a collection are not being indexed, as a sentence; null when nothing
    * blocks them.
@@ -120,29 +128,42 @@ export class DocumentServices {
     const { path } = request;
     const { expires_at: expiry } = request;
     const expiresAt = typeof expiry === 'string' ? parseExpiry(expiry, call.now()) : expiry;
-    const metadata = request.metadata ?? null;
     const status = request.index_status ?? null;
     const access = accessCollection(this.#options.collections, call, request.collection_name);
     const { collection, isVisible } = access;
-    const isChanged = metadata !== null || expiresAt !== undefined;
-    if (isChanged && status !== null) {
+    const changed = changedField(request);
+    if (changed !== null && status !== null) {
       throw new AppError(
         'bad_request',
-        `${metadata === null ? 'expires_at' : 'metadata'} and index_status cannot be combined: ${metadata === null ? 'expires_at' : 'metadata'} requires an indexed document, index_status a failed one. Send two requests.`,
+        `${changed} and index_status cannot be combined: ${changed} requires an indexed document, index_status a failed one. Send two requests.`,
       );
     }
-    if (isChanged || status !== null) this.#options.admission.check(collection.organizationId);
-    if (isChanged) {
+    if (changed !== null || status !== null) this.#options.admission.check(collection.organizationId);
+    if (changed !== null) {
       findDocument(this.#options.documents, access, path);
-      if (metadata !== null) checkWriteAccess(access, metadata);
-      const changes = {
-        ...(metadata === null ? {} : { metadata }),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-      };
+      const changeMetadata = this.#createMetadataChange(access, request);
+      const expiry = expiresAt === undefined ? {} : { expiresAt };
+      const changes = (existing: DocumentRecord) => ({ ...changeMetadata(existing), ...expiry });
       await writer.updateMetadata(collection, path, changes, isVisible);
     } else if (status !== null) await writer.retry(collection, path, status, isVisible);
     else findDocument(this.#options.documents, access, path);
     return successResponse;
+  }
+
+  /** The returned function gets the current record. Errors of both: 400 and 403 for metadata that cannot be stored. */
+  #createMetadataChange(
+    access: CollectionAccess,
+    { metadata, metadata_patch: patch }: UpdateDocumentRequest,
+  ): (existing: DocumentRecord) => MetadataChanges {
+    if (metadata != null && patch != null)
+      throw new AppError('bad_request', 'metadata and metadata_patch cannot be combined. Send one of them.');
+    if (metadata != null) {
+      checkWriteAccess(access, metadata);
+      return () => ({ metadata });
+    }
+    if (patch == null) return () => ({});
+    const bytesMax = this.#options.metadataBytesMax(access.collection.organizationId);
+    return (existing) => ({ metadata: patchMetadata(access, existing, patch, bytesMax) });
   }
 
   async getDocumentInfo(call: DocumentCall, request: GetDocumentInfoRequest): Promise<DocumentInfoReply> {
@@ -260,4 +281,11 @@ export class DocumentServices {
       null
     );
   }
+}
+
+/** Returns the first field that changes an indexed document; null if there is none. */
+function changedField(request: UpdateDocumentRequest): string | null {
+  if (request.metadata != null) return 'metadata';
+  if (request.metadata_patch != null) return 'metadata_patch';
+  return request.expires_at === undefined ? null : 'expires_at';
 }

@@ -34,6 +34,8 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'upload-document': [401, 403, 200, 403, 403],
   'update-document': [401, 403, 200, 403, 403],
   'delete-document': [401, 403, 200, 403, 403],
+  'delete-documents': [401, 403, 200, 403, 403],
+  'update-documents': [401, 403, 200, 403, 403],
   'get-document-info': [401, 200, 200, 403, 403],
   'get-document-info-list': [401, 200, 200, 403, 403],
   'get-page-info': [401, 200, 200, 403, 403],

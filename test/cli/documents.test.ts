@@ -74,6 +74,38 @@ t.test('deleting more than 64 documents takes several requests, and missing ones
   );
 });
 
+t.test('documents that match are counted first, then deleted with as many requests as needed', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const paths = ['a/1', 'a/2', 'a/3', 'a/4', 'b/1'];
+  server.collections.set('default', new Map(paths.map((path) => [path, addDocument('indexed')])));
+  const command = ['documents', 'delete-by-filter', '--prefix', 'a/', '--filter', '{"x":"y"}'];
+  const preview = await runQuarry([...command, '--dry-run'], { variables });
+  t.equal(preview.out, '4 documents would change.\n  a/1\n  a/2\n  a/3\n');
+  const refused = await runQuarry(command, { variables });
+  t.equal(refused.code, 2);
+  t.match(refused.err, /--yes/);
+  t.equal(server.collections.get('default')?.size, 5);
+  t.equal((await runQuarry([...command, '--yes'], { variables })).out, '4 documents deleted.\n');
+  t.same([...server.collections.get('default')!.keys()], ['b/1']);
+  const selection = { collection_name: 'default', filter: { x: 'y' }, path_prefix: 'a/' };
+  t.same(server.bodies('documents/delete-documents').slice(-2), [selection, selection]);
+  const without = await runQuarry(['documents', 'delete-by-filter', '--yes'], { variables });
+  t.equal(without.code, 2);
+  t.match(without.err, /--filter <json> or --prefix/);
+});
+
+t.test('update-by-filter sends the patch and reports skipped documents', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const command = ['documents', 'update-by-filter', '--prefix', 'a/', '--yes'];
+  const missing = await runQuarry(command, { variables });
+  t.match(missing.err, /--patch <json>/);
+  const ended = await runQuarry([...command, '--patch', '{"author":null}'], { variables });
+  t.equal(ended.out, '1 document updated.\n');
+  t.match(ended.err, /1 document skipped/);
+  t.equal(ended.code, 1);
+  t.match(server.bodies('documents/update-documents').at(-1), { metadata_patch: { author: null } });
+});
+
 t.test('update replaces metadata, and retry requests the failed step', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set(

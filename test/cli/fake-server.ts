@@ -136,6 +136,25 @@ export class FakeServer {
       const deleted = (body.path as string[]).filter((path) => documents?.delete(path) === true);
       return { status: 200, body: { deleted_paths: deleted } };
     },
+    'documents/delete-documents': (body) => {
+      const { limit = 3, dry_run: dryRun = false } = body as { limit?: number; dry_run?: boolean };
+      const prefix = String(body.path_prefix ?? '');
+      const documents = this.collections.get(String(body.collection_name));
+      const matching = [...(documents?.keys() ?? [])].filter((path) => path.startsWith(prefix));
+      const paths = matching.slice(0, limit);
+      if (!dryRun) for (const path of paths) documents?.delete(path);
+      const counted = dryRun ? { num_matching: matching.length } : {};
+      return { status: 200, body: { deleted_paths: paths, has_more: matching.length > limit, ...counted } };
+    },
+    'documents/update-documents': ({ dry_run: dryRun = false }) => ({
+      status: 200,
+      body: {
+        updated_paths: ['a'],
+        skipped_paths: ['b'],
+        has_more: false,
+        ...(dryRun === true ? { num_matching: 1 } : {}),
+      },
+    }),
     'documents/update-document': () => ({ status: 200, body: { message: 'Success!' } }),
     'status/get-status': (body) => {
       const documents = this.#listDocuments(String(body.collection_name));

@@ -100,6 +100,13 @@ const GetDocumentInfoListResponse = Type.Object({
   num_matching: Type.Optional(Type.Integer()),
 });
 const DeleteDocumentResponse = Type.Object({ deleted_paths: Type.Array(Type.String()) });
+const changes = { has_more: Type.Boolean(), num_matching: Type.Optional(Type.Integer()) };
+const DeleteDocumentsResponse = Type.Object({ deleted_paths: Type.Array(Type.String()), ...changes });
+const UpdateDocumentsResponse = Type.Object({
+  updated_paths: Type.Array(Type.String()),
+  skipped_paths: Type.Array(Type.String()),
+  ...changes,
+});
 const GetPageInfoResponse = Type.Object({
   page: Type.Object({
     id: Uuid,
@@ -275,6 +282,8 @@ const replyShapes = {
   'documents/get-document-info': GetDocumentInfoResponse,
   'documents/get-document-info-list': GetDocumentInfoListResponse,
   'documents/delete-document': DeleteDocumentResponse,
+  'documents/delete-documents': DeleteDocumentsResponse,
+  'documents/update-documents': UpdateDocumentsResponse,
   'documents/get-page-info': GetPageInfoResponse,
   'documents/get-document-text': GetDocumentTextResponse,
   'queries/top-documents': TopDocumentsResponse,

@@ -83,6 +83,7 @@ type FakeServices = Omit<
     Services['documents'] &
     Services['uploads'] &
     Services['exports'] &
+    Services['changes'] &
     Services['files'] &
     Services['queries'] &
     Services['status'] &
@@ -131,6 +132,8 @@ const fakeServices: FakeServices = {
   },
   updateDocument: async () => success,
   deleteDocument: async (_call, { path }) => ({ deleted_paths: typeof path === 'string' ? [path] : path }),
+  deleteDocuments: async () => ({ deleted_paths: [], has_more: false }),
+  updateDocuments: async () => ({ updated_paths: [], skipped_paths: [], has_more: false }),
   getDocumentInfo: async () => ({ document: { ...document, content: null } }),
   getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
   getPageInfo: async (_call, { path, page_index }) => ({
@@ -351,6 +354,7 @@ function groupServices(operations: FakeServices): Services {
     documents: operations,
     uploads: operations,
     exports: operations,
+    changes: operations,
     files: operations,
     queries: operations,
     status: operations,

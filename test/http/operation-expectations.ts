@@ -115,6 +115,14 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     buildInput: ofDocument(),
     prepare: freshDocument,
   },
+  'delete-documents': {
+    expected: writeAccess(200),
+    buildInput: inCollection({ path_prefix: 'no-such-folder/' }),
+  },
+  'update-documents': {
+    expected: writeAccess(200),
+    buildInput: inCollection({ path_prefix: 'no-such-folder/', metadata_patch: { a: 'b' } }),
+  },
   'get-document-info': {
     expected: { ...readAccess(200), filtered: 404 },
     buildInput: ofDocument({ include_content: true }),

@@ -77,6 +77,7 @@ function createDocumentServices(first: Components, documentUrls: DocumentUrls) {
     ...common,
     documentUrls,
     audit: new AuditLog({ store: first.store, clock, random: systemRandom }),
+    metadataBytesMax: () => 65_535,
     findWaitReason: () => admissionError.reason,
   });
   const uploads = new DocumentUploadServices({

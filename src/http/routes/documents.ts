@@ -1,4 +1,5 @@
 import * as checks from '../../schemas/checks.ts';
+import * as changes from '../../schemas/document-changes.ts';
 import * as documentList from '../../schemas/document-list.ts';
 import * as documentText from '../../schemas/document-text.ts';
 import * as documents from '../../schemas/documents.ts';
@@ -14,6 +15,12 @@ import {
   organizationStatusRoute,
 } from './json-route.ts';
 import type { Route } from './route.ts';
+
+function checkSelection(request: changes.DeleteDocumentsRequest): void {
+  checkCollection(request);
+  if (request.limit !== undefined) checks.checkListLimit(request.limit);
+  checks.checkPathBound('path_prefix', request.path_prefix ?? '');
+}
 
 export const documentRoutes: readonly Route[] = [
   organizationStatusRoute({
@@ -114,7 +121,7 @@ export const documentRoutes: readonly Route[] = [
     path: '/documents/update-document',
     summary: 'Change metadata, or retry a failed document',
     description:
-      'With `metadata`: replaces the metadata of an `indexed` document; the old metadata applies to queries until the new metadata is indexed. With `index_status`: retries a failed document. Sending both is an error; sending neither changes nothing.',
+      'With `metadata`: replaces the metadata of an `indexed` document; with `metadata_patch`: changes some of its attributes. The old metadata applies to queries until the new metadata is indexed. With `index_status`: retries a failed document. Sending both is an error; sending neither changes nothing.',
     request: documents.UpdateDocumentRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },
@@ -141,6 +148,41 @@ export const documentRoutes: readonly Route[] = [
       checks.checkPaths(request.path);
     },
     serve: (services, call, request) => services.documents.deleteDocument(call, request),
+  }),
+  organizationRoute({
+    operation: 'delete-documents',
+    access: 'write',
+    path: '/documents/delete-documents',
+    summary: 'Delete documents by filter',
+    description:
+      'Deletes up to 1,024 documents whose metadata match a filter, or whose paths start with a prefix, in the order of their paths. Repeat the call while `has_more` is true. With `dry_run`, nothing is deleted, and the reply shows what would be. Each document is deleted on its own: after an error, repeat the call to continue.',
+    request: changes.DeleteDocumentsRequest,
+    reply: changes.DeleteDocumentsResponse,
+    example: { collection_name: 'handbook', filter: { author: 'Ada' }, dry_run: true },
+    errorResponses: { 404: collectionNotFound },
+    check: checkSelection,
+    serve: (services, call, request) => services.changes.deleteDocuments(call, request),
+  }),
+  organizationRoute({
+    operation: 'update-documents',
+    access: 'write',
+    path: '/documents/update-documents',
+    summary: 'Change metadata by filter',
+    description:
+      'Applies a JSON merge patch (RFC 7396) to the metadata of up to 1,024 documents that match a filter or a prefix, in the order of their paths. Documents that the patch does not change are left out, so repeat the call while `has_more` is true. Documents that are not `indexed` are skipped. With `dry_run`, nothing changes, and the reply shows what would.',
+    request: changes.UpdateDocumentsRequest,
+    reply: changes.UpdateDocumentsResponse,
+    example: {
+      collection_name: 'handbook',
+      filter: { author: 'Ada' },
+      metadata_patch: { author: 'Grace', draft: null },
+    },
+    errorResponses: {
+      404: collectionNotFound,
+      429: 'The ingest queue is full, or memory or disk space is nearly exhausted.',
+    },
+    check: checkSelection,
+    serve: (services, call, request) => services.changes.updateDocuments(call, request),
   }),
   organizationRoute({
     operation: 'get-document-info',
