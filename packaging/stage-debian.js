@@ -14,7 +14,8 @@ const completions = {
 export function stageDebian({ root, application, folder, manifest, manPage }) {
   const sources = join(root, 'packaging', 'debian');
   copyFolder(application, join(folder, 'usr', 'lib', 'quarry'));
-  copyFile(join(sources, 'quarry.service'), join(folder, 'usr', 'lib', 'systemd', 'system', 'quarry.service'));
+  for (const unit of ['quarry.service', 'quarry.socket'])
+    copyFile(join(sources, unit), join(folder, 'usr', 'lib', 'systemd', 'system', unit));
   copyFile(join(sources, 'quarry.env'), join(folder, 'etc', 'quarry', 'quarry.env'), 0o640);
   copyFile(join(sources, 'copyright'), join(folder, 'usr', 'share', 'doc', 'quarry', 'copyright'));
   writeText(join(folder, 'usr', 'share', 'man', 'man1', 'quarry.1.gz'), gzipSync(manPage, { level: 9 }));

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
 import { apiVersion } from './app/request-handler.ts';
+import { RestartRequests } from './app/restart-requests.ts';
 import { createServiceNotifier, type ServiceNotifier } from './app/service-notifier.ts';
 import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
+import type { Successor } from './app/successor.ts';
 import type { Settings } from './config/schema.ts';
-import { isStartedByNpm } from './config/settings.ts';
+import { isStartedByNpm, readInheritedSocket } from './config/settings.ts';
 import { systemClock } from './core/clock.ts';
 import { formatCount } from './core/format.ts';
 
@@ -16,33 +18,50 @@ export async function main(settings: Settings): Promise<void> {
   disablePretenuring();
   ignoreClosedOutput();
   const stopRequests = new StopRequests(systemClock, isStartedByNpm());
+  const restartRequests = new RestartRequests();
   const notifier = createServiceNotifier();
   try {
-    await serve(settings, stopRequests, notifier);
+    await serve(settings, { stopRequests, restartRequests, notifier });
   } finally {
     notifier?.close();
   }
   process.stdout.write('Stopped\n');
 }
 
+interface ProcessEvents {
+  readonly stopRequests: StopRequests;
+  readonly restartRequests: RestartRequests;
+  readonly notifier: ServiceNotifier | null;
+}
+
 async function serve(
   settings: Settings,
-  stopRequests: StopRequests,
-  notifier: ServiceNotifier | null,
+  { stopRequests, restartRequests, notifier }: ProcessEvents,
 ): Promise<void> {
-  const app = await startApp(settings);
-  const stopped = stopRequests.wait();
+  const app = await startApp(settings, readInheritedSocket());
+  const ending = new AbortController();
+  const stopped = stopRequests.wait().then(() => null);
+  const replaced = restartRequests.wait({
+    port: app.port,
+    isManaged: notifier !== null,
+    signal: ending.signal,
+    warn: (message) => process.stderr.write(`${message}\n`),
+  });
+  let successor: Successor | null = null;
   try {
     const ready = app.loaded.then(() => {
       printStartupMessage(app, settings);
       notifier?.ready();
     });
-    await Promise.race([ready, stopped]);
-    await stopped;
+    await Promise.race([ready, stopped, replaced]);
+    successor = await Promise.race([stopped, replaced]);
+    if (successor === null) ending.abort();
+    else app.shareSocket();
     notifier?.stopping();
     process.stdout.write(`${stoppingLine(app.countRunningRequests(), settings)}\n`);
   } finally {
     await app.close();
+    successor?.release();
   }
 }
 

@@ -3,6 +3,8 @@ import { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
+import type { InheritedSocket } from '../config/settings.ts';
+import { AppError } from '../core/app-error.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -18,7 +20,7 @@ import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
 import { openListeners } from './listeners.ts';
-import { type LoadProgress, loadCollections } from './loading.ts';
+import { LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
 import { openMetrics, registerMetrics } from './metrics.ts';
 import { buildQuotas, createStorageUsageReader } from './quotas.ts';
@@ -29,6 +31,7 @@ import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
+import { openAfterPredecessor } from './successor.ts';
 import { openTracer } from './tracing.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
@@ -48,23 +51,38 @@ export interface App {
   /** Number of collections found at the start. */
   countCollections(): number;
   countRunningRequests(): number;
+  /** Declares that another process continues with the listening socket; `close` then rejects no request. */
+  shareSocket(): void;
   /** Finishes running work, writes pending data and frees all resources. Idempotent. */
   close(): Promise<void>;
 }
 
 /** Builds every module, listens, and begins to load collections; requests get 503 until loading is done. */
-export async function startApp(settings: Settings): Promise<App> {
+export async function startApp(settings: Settings, inheritedSocket: InheritedSocket | null): Promise<App> {
+  if (inheritedSocket !== null && settings.http === 'uws') throw inheritedSocketError();
   const resources = new ResourceStack();
   try {
-    return await openApp(settings, resources);
+    return await openApp(settings, resources, inheritedSocket);
   } catch (error) {
     await resources.close();
     throw error;
   }
 }
 
-async function openApp(settings: Settings, resources: ResourceStack): Promise<App> {
-  const base = await openBase(settings, resources);
+function inheritedSocketError(): AppError {
+  return new AppError(
+    'invalid',
+    'uWebSockets.js cannot use the socket of another process. Set QUARRY_HTTP to auto or node.',
+  );
+}
+
+async function openApp(
+  settings: Settings,
+  resources: ResourceStack,
+  inheritedSocket: InheritedSocket | null,
+): Promise<App> {
+  const isSuccessor = inheritedSocket?.isFromPredecessor === true;
+  const base = await openBase(settings, resources, isSuccessor);
   const { logger, metrics, plans, egress, certificates, tracer, data, backups } = base;
   const components = buildAccountComponents(settings, data, {
     tiers: mergePlanLimits(settings, plans),
@@ -91,7 +109,7 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
   });
   const { services, accounts, quotas, payments } = accountModules;
   registerMetrics(settings, metrics, { space: data.space, retrieval });
-  const progress: LoadProgress = { loaded: 0, total: 0, isDone: false };
+  const progress = new LoadProgress();
   const requestHandler = buildRequestHandler(settings, {
     data,
     backups,
@@ -109,8 +127,14 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     certificates,
     tracer,
     payments: payments.state,
+    waitsForStart: inheritedSocket !== null,
   });
-  const listening = await openListeners(settings, resources, { requestHandler, certificates, logger });
+  const listening = await openListeners(settings, resources, {
+    requestHandler,
+    certificates,
+    inheritedSocket,
+    logger,
+  });
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
   const { organizationId, newKey } = await bootstrap(settings, components);
   warnAboutInsecureSettings(settings, logger);
@@ -130,19 +154,21 @@ async function openApp(settings: Settings, resources: ResourceStack): Promise<Ap
     loaded,
     countCollections: () => progress.total,
     countRunningRequests: () => listening.runningRequests,
+    shareSocket: () => listening.shareSocket(),
     close: () => resources.close(),
   };
 }
 
 /** Opens the components that depend on the settings only, and the data directory. */
-async function openBase(settings: Settings, resources: ResourceStack) {
+async function openBase(settings: Settings, resources: ResourceStack, isSuccessor: boolean) {
   const logger = createLogger(settings.logLevel, settings.logFormat);
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
   const certificates = await openCertificates(settings, { clock, logger, metrics });
   const tracer = openTracer(settings, resources, { egress, logger, metrics });
-  const data = await openData(settings, resources, logger);
+  const openDirectory = () => openData(settings, resources, logger);
+  const data = await (isSuccessor ? openAfterPredecessor(openDirectory) : openDirectory());
   const backups = openBackups(settings, resources, { data, logger, metrics });
   return { logger, metrics, plans, egress, certificates, tracer, data, backups };
 }

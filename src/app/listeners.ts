@@ -1,4 +1,5 @@
 import type { Settings } from '../config/schema.ts';
+import type { InheritedSocket } from '../config/settings.ts';
 import type { Logger } from '../core/logger.ts';
 import type { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { defaultBounds, type HttpListener, startHttpListener } from '../http/listen.ts';
@@ -8,6 +9,8 @@ import type { ResourceStack } from './resource-stack.ts';
 interface ListenerDependencies {
   readonly requestHandler: RequestHandler;
   readonly certificates: CertificateMonitor | null;
+  /** Used instead of the public address in the settings. */
+  readonly inheritedSocket: InheritedSocket | null;
   readonly logger: Logger;
 }
 
@@ -18,7 +21,7 @@ interface ListenerDependencies {
 export async function openListeners(
   { host, port, http: kind, drainSeconds, metricsListen }: Settings,
   resources: ResourceStack,
-  { requestHandler, certificates, logger }: ListenerDependencies,
+  { requestHandler, certificates, inheritedSocket, logger }: ListenerDependencies,
 ): Promise<HttpListener> {
   const bounds = defaultBounds;
   if (metricsListen !== null) {
@@ -44,6 +47,7 @@ export async function openListeners(
     port,
     name: 'public',
     certificates,
+    descriptor: inheritedSocket?.descriptor ?? null,
   });
   resources.add(() => listening.close(drainSeconds * 1_000));
   return listening;

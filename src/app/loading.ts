@@ -13,10 +13,20 @@ import type { Storage } from './storage.ts';
 
 /** Loads collections at startup and reports readiness. */
 
-export interface LoadProgress {
-  loaded: number;
-  total: number;
-  isDone: boolean;
+export class LoadProgress {
+  loaded = 0;
+  total = 0;
+  isDone = false;
+  #resolve = () => {};
+  /** Resolves when all collections are loaded. */
+  readonly done = new Promise<void>((resolve) => {
+    this.#resolve = resolve;
+  });
+
+  finish(): void {
+    this.isDone = true;
+    this.#resolve();
+  }
 }
 
 /** Adds counters that earlier versions did not keep. Runs once, before the first write. */
@@ -64,7 +74,7 @@ export async function loadCollections(
   }
   pipeline.ingest.start();
   await pipeline.modelChanges.start();
-  progress.isDone = true;
+  progress.finish();
   const ms = Math.round(clock.monotonic() - started);
   logger.info({ collections: collections.length, unfinished: pipeline.ingest.depth, ms }, 'ready');
 }

@@ -63,6 +63,8 @@ interface RequestHandlerDependencies {
   readonly pools: Pick<Pools, 'json'>;
   readonly quotas: Quotas;
   readonly progress: LoadProgress;
+  /** Whether requests wait until the server is ready: a client of an earlier process is not told to try again. */
+  readonly waitsForStart: boolean;
   readonly egress: Egress;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -107,6 +109,7 @@ export function buildRequestHandler(
       progress.isDone
         ? null
         : `The server is loading collections (${progress.loaded} of ${progress.total} ready). Try again shortly.`,
+    started: dependencies.waitsForStart ? progress.done : null,
     dashboard: openDashboard(logger),
     readiness: () => {
       const { catalog } = pipeline;

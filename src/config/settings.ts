@@ -90,6 +90,37 @@ export function readServiceManager(): ServiceManager | null {
   return { socket: NOTIFY_SOCKET, watchdogMs: isWatched && watchdogMs > 0 ? watchdogMs : null };
 }
 
+/** Listening socket that the process which started this one has passed on, as systemd does (`sd_listen_fds`). */
+export interface InheritedSocket {
+  readonly descriptor: number;
+  /** Whether a server of this data directory passed it on, and ends when this process is prepared. */
+  readonly isFromPredecessor: boolean;
+}
+
+/** The first descriptor after standard input and output. */
+const firstDescriptor = 3;
+const predecessorName = 'predecessor';
+
+/** Returns null if there is none. Errors: AppError `invalid` for several sockets. */
+export function readInheritedSocket(): InheritedSocket | null {
+  const { LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID } = process.env;
+  if (LISTEN_FDS === undefined || LISTEN_FDS === '') return null;
+  const isForThisProcess = LISTEN_PID === undefined || Number(LISTEN_PID) === process.pid;
+  if (!isForThisProcess) return null;
+  if (LISTEN_FDS !== '1')
+    throw new AppError('invalid', `The service manager passed ${LISTEN_FDS} sockets; expected 1.`);
+  return { descriptor: firstDescriptor, isFromPredecessor: LISTEN_FDNAMES === predecessorName };
+}
+
+/**
+ * Returns the environment of a process that replaces this one and gets its listening socket as the first descriptor.
+ * npm ends with this process, so that the new one does not belong to it.
+ */
+export function successorEnvironment(): NodeJS.ProcessEnv {
+  const { LISTEN_PID: _pid, npm_lifecycle_event: _script, ...variables } = process.env;
+  return { ...variables, LISTEN_FDS: '1', LISTEN_FDNAMES: predecessorName };
+}
+
 interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;

@@ -98,6 +98,9 @@ export interface HttpServer {
    * the server does not accept the files.
    */
   replaceCertificate(certificate: Certificate): void;
+  /** Accepts no more connections; existing ones continue. Another process may continue with the socket. */
+  stopListening(): void;
+  countConnections(): Promise<number>;
   /** Stops listening and cuts every connection; call it after all exchanges have ended. Idempotent. */
   close(): Promise<void>;
 }

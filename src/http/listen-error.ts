@@ -8,6 +8,8 @@ export interface ListenAddress {
   readonly port: number;
   /** Whether it is the public address or the address of metrics. */
   readonly name: ListenerName;
+  /** Descriptor of a listening socket to use instead of host and port; null or absent: none. */
+  readonly descriptor?: number | null;
 }
 
 /**

@@ -12,10 +12,11 @@ export type ServerKind = 'auto' | 'uws' | 'node';
 
 /**
  * Starts the server that `kind` names. `auto` prefers uWebSockets.js; if it does not load, logs the reason
- * and uses `node:http`.
+ * and uses `node:http`, which also serves an inherited socket: uWebSockets.js cannot use one.
  */
 async function startServer(kind: ServerKind, options: ServerOptions, logger: Logger): Promise<HttpServer> {
-  if (kind === 'node') return startNodeServer(options);
+  const isInherited = (options.descriptor ?? null) !== null;
+  if (kind === 'node' || isInherited) return startNodeServer(options);
   try {
     return await startUwsServer(options);
   } catch (error) {
@@ -42,6 +43,11 @@ export interface HttpListener {
   readonly port: number;
   readonly runningRequests: number;
   /**
+   * Declares that another process continues with the listening socket. `close` then answers no request with 503: it
+   * accepts no more connections and ends each one with its next reply.
+   */
+  shareSocket(): void;
+  /**
    * Answers new requests with 503 while running ones finish, for at most `graceMs` milliseconds; then stops
    * listening and ends every connection. Idempotent.
    */
@@ -60,6 +66,7 @@ export async function startHttpListener({
   const handle = requestHandler.handleOn(addressAndBounds.name);
   const options = { ...addressAndBounds, certificate, handle };
   const server = await startServer(kind, options, logger);
+  let isShared = (addressAndBounds.descriptor ?? null) !== null;
   certificates?.start((replacement) => server.replaceCertificate(replacement));
   return {
     kind: server.kind,
@@ -67,10 +74,36 @@ export async function startHttpListener({
     get runningRequests() {
       return requestHandler.runningRequests;
     },
+    shareSocket: () => {
+      isShared = true;
+    },
     close: async (graceMs) => {
+      if (isShared) await finishConnections(server, requestHandler, graceMs);
       await requestHandler.drain(graceMs);
       await certificates?.close();
       await server.close();
     },
   };
+}
+
+const pollMs = 10;
+/** A connection without a request for this long is idle, and is closed. */
+const idleMs = 1_000;
+
+/** Resolves when all connections have ended or are idle, at the latest after `msMax`. */
+async function finishConnections(
+  server: HttpServer,
+  requestHandler: RequestHandler,
+  msMax: number,
+): Promise<void> {
+  server.stopListening();
+  requestHandler.endConnections();
+  let quietMs = 0;
+  for (let waitedMs = 0; waitedMs < msMax && quietMs < idleMs; waitedMs += pollMs) {
+    if ((await server.countConnections()) === 0) return;
+    const before = requestHandler.requestCount;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    const isQuiet = requestHandler.runningRequests === 0 && requestHandler.requestCount === before;
+    quietMs = isQuiet ? quietMs + pollMs : 0;
+  }
 }

@@ -89,6 +89,11 @@ export interface RequestHandlerOptions {
   readonly modelBytesMax: (principal: OrganizationPrincipal) => number;
   /** Returns null when the server is ready, else the reason as a sentence. */
   readonly notReadyReason: () => string | null;
+  /**
+   * Resolves when the server is ready. Requests wait for it, at most for `startMsMax`, instead of being rejected; null or
+   * absent: they are rejected.
+   */
+  readonly started?: Promise<void> | null;
   readonly readiness: () => Readiness;
   readonly dashboard: Dashboard;
   /** Null or absent: no request is traced. */

@@ -57,6 +57,16 @@ export class RequestHandler {
     return this.#components.activeRequests.size;
   }
 
+  /** Number of requests since the start. */
+  get requestCount(): number {
+    return this.#components.activeRequests.count;
+  }
+
+  /** From now on, each connection ends with its next reply. */
+  endConnections(): void {
+    this.#components.activeRequests.endsConnections = true;
+  }
+
   /**
    * Rejects new requests with 503 and waits for running ones. Requests still running after `graceMs` are
    * aborted with 503 and have one second to send it. Afterwards the server may be closed. Idempotent.
@@ -84,7 +94,8 @@ export class RequestHandler {
   async #send(context: RequestContext, reply: Reply): Promise<boolean> {
     const { exchange, requestId } = context;
     const headersOnly = exchange.method === 'HEAD' || reply.headersOnly === true;
-    const close = this.#components.activeRequests.isDraining || reply.close === true;
+    const { isDraining, endsConnections } = this.#components.activeRequests;
+    const close = isDraining || endsConnections || reply.close === true;
     const defaults = exchange.isSecure ? secureHeaders : this.#defaultHeaders;
     const headers: Record<string, string> = Object.assign({}, defaults, reply.headers);
     if (dependsOnOrigin(context)) Object.assign(headers, crossOriginHeaders(context));

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { limits } from '../core/limits.ts';
 import { BodyQueue } from './body-queue.ts';
 import type { Certificate } from './certificate.ts';
@@ -57,6 +57,9 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
     kind: 'node',
     port: (server.address() as AddressInfo).port,
     replaceCertificate: (replacement) => tlsServer?.setSecureContext(secureContextOf(replacement)),
+    // `close` of an HTTP server would also end idle connections.
+    stopListening: () => void NetServer.prototype.close.call(server),
+    countConnections: () => countConnections(server),
     close: () => {
       closing ??= closeServer(server);
       return closing;
@@ -64,19 +67,30 @@ export async function startNodeServer(options: ServerOptions): Promise<HttpServe
   };
 }
 
+/** Connections that wait while no process accepts them, during a restart; Linux uses at most `somaxconn`. */
+const connectionBacklog = 4_096;
+
 function secureContextOf({ certificatePem, keyPem }: Certificate) {
   return { cert: certificatePem, key: keyPem, minVersion: 'TLSv1.2' } as const;
 }
 
 function listen(server: Server | TlsServer, options: ServerOptions): Promise<void> {
-  const { host, port } = options;
+  const { host, port, descriptor = null } = options;
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => reject(listenError(options, cause));
     server.once('error', onError);
-    server.listen({ host, port }, () => {
+    const onListening = () => {
       server.off('error', onError);
       resolve();
-    });
+    };
+    if (descriptor === null) server.listen({ host, port }, onListening);
+    else server.listen({ fd: descriptor }, connectionBacklog, onListening);
+  });
+}
+
+function countConnections(server: Server | TlsServer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
   });
 }
 

@@ -15,8 +15,14 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   const library = loadUwsLibrary();
   const { bounds, certificate, handle } = options;
   const exchangeOptions = { bounds, isSecure: certificate !== null };
+  let connections = 0;
+  const countConnection = (_: unknown, change: number): void => {
+    connections += change;
+  };
   const addRoutes = (app: UwsApp): UwsApp =>
-    app.any('/*', (response, request) => handle(new UwsExchange(response, request, exchangeOptions)));
+    app
+      .filter(countConnection)
+      .any('/*', (response, request) => handle(new UwsExchange(response, request, exchangeOptions)));
   const tlsApps = certificate === null ? null : new UwsTlsApps(library, certificate, addRoutes);
   const app = tlsApps === null ? addRoutes(library.App()) : tlsApps.acceptor;
   const close = () => (tlsApps ?? app).close();
@@ -31,10 +37,16 @@ export async function startUwsServer(options: ServerOptions): Promise<HttpServer
   const port = library.us_socket_local_port(socket);
   limitReceiveBuffers(port);
   let open = true;
+  let listening = true;
   return {
     kind: 'uws',
     port,
     replaceCertificate: (replacement) => tlsApps?.replaceCertificate(replacement),
+    stopListening: () => {
+      if (open && listening) library.us_listen_socket_close(socket);
+      listening = false;
+    },
+    countConnections: () => Promise.resolve(connections),
     close: async () => {
       if (open) close();
       open = false;

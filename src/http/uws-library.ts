@@ -48,6 +48,7 @@ export interface UwsLibrary {
   /** Throws if the files are not accepted. Without files, the app can pass connections on only. */
   SSLApp(files: { readonly cert_file_name?: string; readonly key_file_name?: string }): UwsApp;
   us_socket_local_port(socket: unknown): number;
+  us_listen_socket_close(socket: unknown): void;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }
 

@@ -37,6 +37,55 @@ serverContract(
   },
 );
 
+serverContract(
+  'a server whose socket another process has rejects no request and ends each connection with a reply',
+  async ({ t, open, connect }) => {
+    const { opened, open: release } = createGate();
+    let running = false;
+    const server = await open({
+      services: {
+        getCollectionList: async () => {
+          running = true;
+          await opened;
+          return { collection_names: ['kept'] };
+        },
+      },
+    });
+    const keptAlive = await connect(server);
+    keptAlive.sendHead('GET', '/healthz');
+    t.not((await keptAlive.readReply()).headers.get('connection'), 'close');
+    const slow = post(server, listPath);
+    await waitUntil(() => running);
+    server.shareSocket();
+    const closed = server.close(testEventMsMax);
+    await t.rejects(fetch(`${server.url}/healthz`), 'it accepts no connections');
+    keptAlive.sendHead('POST', '/v1/collections/delete-collection', { 'content-length': '23' });
+    keptAlive.send('{"collection_name":"c"}');
+    const served = await keptAlive.readReply();
+    t.equal(served.status, 200);
+    t.equal(served.headers.get('connection'), 'close');
+    await keptAlive.waitForEnd();
+    release();
+    t.same(await (await slow).json(), { collection_names: ['kept'] });
+    await closed;
+  },
+);
+
+serverContract('requests wait for the start of a server that replaces another one', async ({ t, open }) => {
+  let isReady = false;
+  let finish = () => {};
+  const started = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const notReadyReason = () => (isReady ? null : 'The server is loading.');
+  const server = await open({ started, notReadyReason });
+  const reply = post(server, listPath);
+  t.equal((await fetch(`${server.url}/healthz`)).status, 200, 'pages do not wait');
+  isReady = true;
+  finish();
+  t.equal((await reply).status, 200);
+});
+
 serverContract('a call that fails because the server stops returns 503', async ({ t, open }) => {
   const { opened, open: release } = createGate();
   let running = false;

@@ -208,7 +208,8 @@ function checkService(t: Test, root: CleanRoot): void {
   const unit = readFileSync(join(root.folder, 'usr/lib/systemd/system/quarry.service'), 'utf8');
   const copy = join(`${root.folder}.samples`, '..', 'quarry.service');
   writeFileSync(copy, unit.replaceAll('/usr/bin/quarry', join(root.folder, 'usr/bin/quarry')));
-  const verify = spawnSync('systemd-analyze', ['verify', '--man=no', copy], { encoding: 'utf8' });
+  const socket = join(root.folder, 'usr/lib/systemd/system/quarry.socket');
+  const verify = spawnSync('systemd-analyze', ['verify', '--man=no', copy, socket], { encoding: 'utf8' });
   if (verify.error !== undefined) t.comment('systemd-analyze is not installed: the unit is not verified');
   else t.same([verify.status, verify.stderr], [0, '']);
 }

@@ -4,12 +4,20 @@ import type { RequestContext } from './request-context.ts';
 
 /** Requests that are being served, and their end when the server stops. */
 export class ActiveRequests {
+  /** Whether each reply ends its connection. */
+  endsConnections = false;
   readonly #requests = new IndexedSet<RequestContext>();
   readonly #idleListeners: (() => void)[] = [];
   #isDraining = false;
+  #count = 0;
 
   get size(): number {
     return this.#requests.size;
+  }
+
+  /** Number of requests since the start. */
+  get count(): number {
+    return this.#count;
   }
 
   /** Whether the server is stopping and rejects new requests. */
@@ -18,6 +26,7 @@ export class ActiveRequests {
   }
 
   add(context: RequestContext): void {
+    this.#count += 1;
     this.#requests.add(context);
   }
 
