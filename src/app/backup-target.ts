@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { DirectoryTarget } from '../backup/directory-target.ts';
 import { ObjectKey } from '../backup/object-cipher.ts';
 import { type ObjectCipher, ObjectStore } from '../backup/object-store.ts';
+import { parseS3Location, S3Target, type S3TargetOptions } from '../backup/s3-target.ts';
 import type { BackupTarget } from '../backup/target.ts';
 import { acquireTargetLock, type TargetLock } from '../backup/target-lock.ts';
 import { Throttle } from '../backup/throttle.ts';
@@ -19,19 +20,55 @@ export interface OpenTarget {
 
 /** Errors: `bad_request` for a location that is not supported, or inside the data directory. */
 export function openTarget(location: string, settings: Settings, signal: AbortSignal): OpenTarget {
-  if (/^[a-z0-9]+:\/\//.test(location))
-    throw new AppError('bad_request', `The backup target ${location} is not supported; expected a folder.`);
-  const path = resolve(location);
-  if (`${path}/`.startsWith(`${settings.data}/`))
-    throw new AppError(
-      'bad_request',
-      `The backup target ${path} is inside the data directory. Choose a folder on another disk.`,
-    );
-  const target = new DirectoryTarget(path, random);
+  const s3Location = parseS3Location(location);
+  const target =
+    s3Location === null
+      ? openFolder(location, settings)
+      : new S3Target({ ...s3Location, location, clock, config: s3Config(settings) });
   const throttle = new Throttle(settings.backupBytesPerSecond, clock, signal);
   const { backupKey } = settings;
   const cipher = backupKey === null ? null : new ObjectKey(Buffer.from(backupKey, 'hex'), random);
   return { target, cipher, objects: new ObjectStore({ target, cipher, throttle }) };
+}
+
+function openFolder(location: string, { data }: Settings): DirectoryTarget {
+  if (/^[a-z0-9]+:\/\//.test(location))
+    throw new AppError(
+      'bad_request',
+      `The backup target ${location} is not supported; expected a folder or s3://bucket/folder.`,
+    );
+  const path = resolve(location);
+  if (`${path}/`.startsWith(`${data}/`))
+    throw new AppError(
+      'bad_request',
+      `The backup target ${path} is inside the data directory. Choose a folder on another disk.`,
+    );
+  return new DirectoryTarget(path, random);
+}
+
+function s3Config(settings: Settings): S3TargetOptions['config'] {
+  const { backupS3Endpoint: endpoint, backupS3Region: region } = settings;
+  const { backupS3AccessKeyId: accessKeyId, backupS3SecretAccessKey: secretAccessKey } = settings;
+  return {
+    region,
+    maxAttempts: 5,
+    // Compatible stores do not know the checksums that the SDK adds by default. Objects have their own.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: s3TimeoutMs, requestTimeout: s3TimeoutMs },
+    ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
+    ...(accessKeyId === null || secretAccessKey === null
+      ? {}
+      : { credentials: { accessKeyId, secretAccessKey } }),
+  };
+}
+
+/** Milliseconds until a connection, and without progress of a request. */
+const s3TimeoutMs = 60_000;
+
+/** Returns the location independent of the working folder. */
+export function absoluteLocation(location: string): string {
+  return parseS3Location(location) === null ? resolve(location) : location;
 }
 
 /** Whether a backup contains secrets.json. */

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { BackupManager, type ManagedTarget } from '../backup/backup-manager.ts';
 import { parseSchedule } from '../backup/backup-schedule.ts';
 import { JournalShipper } from '../backup/journal-shipper.ts';
@@ -10,8 +9,9 @@ import type { Metrics } from '../core/metrics.ts';
 import { BackupService } from '../services/backups.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { isOperatorProof } from '../storage/installation-secrets.ts';
-import { includesSecrets, lockTarget, openTarget } from './backup-target.ts';
+import { absoluteLocation, includesSecrets, lockTarget, openTarget } from './backup-target.ts';
 import type { ResourceStack } from './resource-stack.ts';
+import { openRehearsal } from './restore-rehearsal.ts';
 import { backgroundScheduler, clock } from './runtime.ts';
 
 /** Backups of a running server. */
@@ -43,12 +43,13 @@ export function openBackups(
       lock: new SharedTargetLock((operation) => lockTarget(target, operation)),
     };
   };
-  const configured = backupTarget === null ? null : openManaged(resolve(backupTarget));
+  const configured = backupTarget === null ? null : openManaged(absoluteLocation(backupTarget));
   const manager = new BackupManager({
     source: data,
     target: configured,
     openTarget: (location) => openManaged(location),
     schedule: parseSchedule(backupSchedule),
+    rehearsal: openRehearsal(settings, { data, logger }),
     keep: backupKeep === null ? null : parseKeepRules(backupKeep),
     includeSecrets: includesSecrets(settings),
     hasJournal: data.journal !== null,
@@ -143,7 +144,7 @@ function registerJournalMetrics(metrics: Metrics, manager: BackupManager, shippe
 
 /** Content of `/readyz` about backups; null without a target. A failing backup leaves the server ready. */
 export function describeBackups({ manager, shipper }: Backups): { ready: boolean; detail: string } | null {
-  const { target, last, lastError, verifiedRestore, recoverable } = manager.status;
+  const { target, last, lastError, verifiedRestore, rehearsalError, recoverable } = manager.status;
   const window = recoverable.at(-1);
   if (target === null) return null;
   const time = (at: number) => new Date(at).toISOString();
@@ -156,7 +157,11 @@ export function describeBackups({ manager, shipper }: Backups): { ready: boolean
       ? 'no verified restore yet'
       : `last verified restore ${time(verifiedRestore.verifiedAt)}`,
     ...(shipper?.lastError == null ? [] : [`new commits are not copied: ${shipper.lastError}`]),
+    ...(rehearsalError === null
+      ? []
+      : [`restore failed at ${time(rehearsalError.at)}: ${rehearsalError.message}`]),
     ...(lastError === null ? [] : [`failed at ${time(lastError.at)}: ${lastError.message}`]),
   ];
-  return { ready: lastError === null && shipper?.lastError == null, detail: details.join('; ') };
+  const isHealthy = lastError === null && rehearsalError === null && shipper?.lastError == null;
+  return { ready: isHealthy, detail: details.join('; ') };
 }

@@ -13,6 +13,7 @@ import {
 import { type Manifest, readManifests } from './manifest.ts';
 import type { ObjectCipher, ObjectStore } from './object-store.ts';
 import { type KeepRules, pruneBackups } from './prune-backups.ts';
+import type { RehearsalFailure, RestoreRehearsal } from './rehearsal.ts';
 import type { SharedTargetLock } from './shared-target-lock.ts';
 import type { BackupTarget } from './target.ts';
 import { readVerifiedRestore, type VerifiedRestore } from './verified-restore.ts';
@@ -35,6 +36,8 @@ export interface BackupManagerOptions {
   readonly schedule: BackupSchedule | null;
   /** Backups to keep after a scheduled one; null keeps all. */
   readonly keep: KeepRules | null;
+  /** Null: no rehearsals of restores. */
+  readonly rehearsal: RestoreRehearsal | null;
   readonly includeSecrets: boolean;
   /** Whether a journal is written: a gap in it makes the next backup due at once. */
   readonly hasJournal: boolean;
@@ -60,6 +63,8 @@ export interface BackupStatus {
   /** Moments of this data directory that the configured target can restore, oldest first. */
   readonly recoverable: readonly RecoverableWindow[];
   readonly verifiedRestore: VerifiedRestore | null;
+  /** Failure of the last rehearsal of a restore. */
+  readonly rehearsalError: RehearsalFailure | null;
 }
 
 /** Milliseconds between checks of the schedule, and after a failed scheduled backup. */
@@ -109,6 +114,7 @@ export class BackupManager {
       nextAt: this.#nextAt(),
       verifiedRestore: this.#verifiedRestore,
       recoverable: this.#recoverable,
+      rehearsalError: this.#options.rehearsal?.lastError ?? null,
     };
   }
 
@@ -145,6 +151,7 @@ export class BackupManager {
     this.#stop.abort(new AppError('unavailable', 'The server is shutting down.'));
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#checking;
+    await this.#options.rehearsal?.close();
     await this.#running;
   }
 
@@ -224,9 +231,10 @@ export class BackupManager {
 
   /** Starts a scheduled backup if it is due. Never rejects. */
   async #check(): Promise<void> {
-    const { target, clock } = this.#options;
+    const { target, clock, rehearsal } = this.#options;
     if (target === null || this.#stop.signal.aborted) return;
     await this.#readVerifiedRestore(target.target);
+    if (this.#last !== null) rehearsal?.check(this.#last, this.#verifiedRestore?.verifiedAt ?? null);
     const nextAt = this.#nextAt();
     if (nextAt === null || nextAt > clock.now() || this.#state !== null) return;
     this.#running = this.#run(target).then(() => this.#prune(target));

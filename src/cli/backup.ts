@@ -14,8 +14,8 @@ import { ProgressBar } from './progress.ts';
 import { formatBytes, formatTable } from './text-layout.ts';
 
 const targetOption: OptionSpec = {
-  flags: '--target <folder>',
-  meaning: 'backup target (QUARRY_BACKUP_TARGET)',
+  flags: '--target <target>',
+  meaning: 'backup target, a folder or s3://bucket/folder (QUARRY_BACKUP_TARGET)',
 };
 const dataOption: OptionSpec = {
   flags: '--data <folder>',
@@ -132,9 +132,10 @@ async function createOnline(
   { settings, target }: BackupCommand,
   onProgress: (progress: { bytes: number; totalBytes: number; storedBytes: number }) => void,
 ): Promise<BackupInfo> {
-  const path = resolve(target);
+  // The server has another working folder.
+  const location = target.startsWith('s3://') ? target : resolve(target);
   let status = await administration.call<BackupStatusResponse>('admin/create-backup', {
-    target: path,
+    target: location,
     operator_proof: readOperatorProof(settings.data),
   });
   while (status.running !== null) {

@@ -121,6 +121,12 @@ export function successorEnvironment(): NodeJS.ProcessEnv {
   return { ...variables, LISTEN_FDS: '1', LISTEN_FDNAMES: predecessorName };
 }
 
+/** Returns the environment of a command of this program: that of this process, with only the given settings. */
+export function commandEnvironment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(QUARRY_|LISTEN_|NOTIFY_)/.test(name));
+  return { ...Object.fromEntries(own), ...settings };
+}
+
 interface RawSetting {
   readonly raw: unknown;
   readonly origin: SettingOrigin;
@@ -336,6 +342,7 @@ function findPaymentConflicts(settings: Settings): string[] {
 function findMarketplaceConflicts(settings: Settings): string[] {
   const pairs = [
     ['awsAccessKeyId', 'awsSecretAccessKey'],
+    ['backupS3AccessKeyId', 'backupS3SecretAccessKey'],
     ['vercelClientId', 'vercelClientSecret'],
   ] as const;
   const incompletePairs = pairs.filter(

@@ -33,6 +33,7 @@ function configuredHosts(settings: Settings): AllowedHost[] {
     ...toAllowedHosts('AWS Marketplace', awsUrls(settings)),
     ...(settings.vercelClientId === null ? [] : toAllowedHosts('Vercel', [settings.vercelApiUrl])),
     ...toAllowedHosts('traces', [settings.traceEndpoint]),
+    ...toAllowedHosts('backups', backupUrls(settings)),
     ...parseExtraHosts(settings.egressHosts),
   ];
   const names = allHosts.map(({ host, port }) => `${host} ${port}`);
@@ -84,6 +85,19 @@ function awsUrls(settings: Settings): string[] {
     ...(awsEndpoint === null ? services : [awsEndpoint]),
     ...(awsAccessKeyId === null ? credentialUrls(domain) : []),
     ...(awsSnsUrl === null ? topics : [awsSnsUrl]),
+  ];
+}
+
+function backupUrls(settings: Settings): string[] {
+  const { backupTarget, backupS3Endpoint, backupS3Region, backupS3AccessKeyId } = settings;
+  const [, bucket] = /^s3:\/\/([^/]+)/.exec(backupTarget ?? '') ?? [];
+  if (bucket === undefined) return [];
+  const domain = awsDomainOf(backupS3Region);
+  return [
+    ...(backupS3Endpoint === null
+      ? [`https://s3.${domain}`, `https://${bucket}.s3.${domain}`]
+      : [backupS3Endpoint]),
+    ...(backupS3AccessKeyId === null ? credentialUrls(domain) : []),
   ];
 }
 

@@ -68,5 +68,9 @@ export const BackupStatusResponse = Component('BackupStatusResponse', 'State of 
     }),
     { description: 'Last restore from the target that was verified completely.' },
   ),
+  rehearsal_error: Nullable(Type.Object({ at: Timestamp('Time of the failure.'), message: Type.String() }), {
+    description:
+      'Failure of the last rehearsal of a restore (`QUARRY_BACKUP_REHEARSAL`); null if it succeeded.',
+  }),
 });
 export type BackupStatusResponse = Static<typeof BackupStatusResponse>;

@@ -42,7 +42,7 @@ export class BackupService {
 }
 
 function toStatusResponse(status: BackupStatus): BackupStatusResponse {
-  const { target, running, last, lastError, nextAt, verifiedRestore, recoverable } = status;
+  const { target, running, last, lastError, nextAt, verifiedRestore, rehearsalError, recoverable } = status;
   const idle = { phase: 'waiting', bytes: 0, totalBytes: 0, storedBytes: 0 } as const;
   const progress = running?.progress ?? idle;
   return {
@@ -64,6 +64,7 @@ function toStatusResponse(status: BackupStatus): BackupStatusResponse {
       sequence: verifiedRestore.sequence,
       verified_at: toTime(verifiedRestore.verifiedAt),
     },
+    rehearsal_error: rehearsalError && { at: toTime(rehearsalError.at), message: rehearsalError.message },
   };
 }
 

@@ -94,7 +94,7 @@ t.test('every setting describes its meaning and its allowed values, and secrets 
   for (const described of describeSettings(loadSettings(sources()))) {
     t.ok(described.meaning.length > 10, described.name);
     t.ok(described.allowed.length > 5, described.name);
-    t.ok(/^QUARRY_[A-Z_]+$/.test(described.variable));
+    t.ok(/^QUARRY_[A-Z0-9_]+$/.test(described.variable));
   }
   t.equal(variableName('uploadBytesMax'), 'QUARRY_UPLOAD_BYTES_MAX');
   t.equal(flagName('uploadBytesMax'), '--upload-bytes-max');

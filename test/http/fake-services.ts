@@ -71,6 +71,7 @@ const noBackup = {
   next_at: null,
   recoverable: [],
   last_verified_restore: null,
+  rehearsal_error: null,
 };
 const success = { message: 'Success!' };
 const { content: _, ...listed } = document;

@@ -1,4 +1,5 @@
 import type * as admin from '../../../src/schemas/admin.ts';
+import type { BackupStatusResponse } from '../../../src/schemas/backups.ts';
 import type { PasswordLinkResponse } from '../../../src/schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
@@ -59,6 +60,10 @@ export function adminDeleteOrganization(id: string): Promise<DefaultResponse> {
 /** Creates a link with which a user can choose a new password. */
 export function adminCreatePasswordLink(userId: string): Promise<PasswordLinkResponse> {
   return post('create-password-link', { user_id: userId });
+}
+
+export function adminGetBackupStatus(signal: AbortSignal): Promise<BackupStatusResponse> {
+  return post('get-backup-status', {}, signal);
 }
 
 /** Actions of the administrator on a user. */

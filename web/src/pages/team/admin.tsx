@@ -25,6 +25,7 @@ import { useAsyncAction } from '../../server/use-async-action.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
 import { AdminOrganization } from './admin-organization.tsx';
 import { AdminUsers } from './admin-users.tsx';
+import { BackupsCard } from './backups-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 import { tierName } from './tiers.ts';
 
@@ -72,6 +73,7 @@ export function AdminPage() {
           <Organizations all={list.data} onChanged={list.reload} />
           <SecondFactorCard calls={administratorSecondFactor} />
           <AdminUsers />
+          <BackupsCard />
         </>
       ) : list.error === null ? (
         <Card key="loading">

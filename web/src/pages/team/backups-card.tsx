@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact';
+import type { BackupStatusResponse } from '../../../../src/schemas/backups.ts';
+import { DescriptionList } from '../../components/description-list.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { formatBytes } from '../../format/numbers.ts';
+import { formatDateTime } from '../../format/times.ts';
+import { adminGetBackupStatus } from '../../server/administration.ts';
+import { useLoad } from '../../server/load.ts';
+
+/** State of backups, for the administrator. */
+export function BackupsCard() {
+  const status = useLoad(adminGetBackupStatus, []);
+  if (status.data === undefined) {
+    return status.error === null ? (
+      <Card title="Backups">
+        <SkeletonRows rows={3} />
+      </Card>
+    ) : (
+      <LoadError error={status.error} onRetry={status.reload} />
+    );
+  }
+  return (
+    <Card title="Backups">
+      {status.data.target === null ? (
+        <p class="empty-note">
+          This server creates no backups. Set <code>QUARRY_BACKUP_TARGET</code> to a folder on another disk or
+          to a bucket.
+        </p>
+      ) : (
+        <>
+          <Failures status={status.data} />
+          <DescriptionList facts={factsOf(status.data)} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Failures({ status: { last_error, rehearsal_error } }: { readonly status: BackupStatusResponse }) {
+  return (
+    <>
+      {last_error !== null && (
+        <p class="hint wrong" role="alert">{`The last backup failed: ${last_error.message}`}</p>
+      )}
+      {rehearsal_error !== null && (
+        <p class="hint wrong" role="alert">{`The last restore failed: ${rehearsal_error.message}`}</p>
+      )}
+    </>
+  );
+}
+
+function factsOf(status: BackupStatusResponse): (readonly [string, ComponentChildren])[] {
+  const { target, running, last_backup: last, recoverable, last_verified_restore: restore, next_at } = status;
+  const range = recoverable.at(-1);
+  const time = (at: string | undefined, absent: string) =>
+    at === undefined ? absent : <RelativeTime at={at} />;
+  return [
+    ['Target', target],
+    ['Last backup', time(last?.taken_at, 'None yet')],
+    ...(last === null ? [] : [['Size', formatBytes(last.store_bytes + last.file_bytes)] as const]),
+    ...(running === null ? [] : [['Running since', time(running.started_at, '')] as const]),
+    ['Next backup', time(next_at ?? undefined, 'Not scheduled')],
+    [
+      'Can be restored',
+      range === undefined ? 'Nothing yet' : `${formatDateTime(range.from)} to ${formatDateTime(range.to)}`,
+    ],
+    ['Last verified restore', time(restore?.verified_at, 'None yet')],
+  ];
+}
