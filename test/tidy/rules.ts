@@ -131,7 +131,7 @@ export const outgoingApis = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
   /** Names of these modules that open no connection. */
   harmless: new Set(['createServer', 'Server', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
-  where: /^src\/(egress\/|cli\/api-client\.ts$|parsing\/process\/watchdog\.ts$)/,
+  where: /^src\/(egress\/|cli\/(api-client|transfer\/service-client)\.ts$|parsing\/process\/watchdog\.ts$)/,
   rule: 'only src/egress opens outgoing connections',
 };
 

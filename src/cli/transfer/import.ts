@@ -8,11 +8,14 @@ import { collectionOption, jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeRejection, importLines } from '../import-lines.ts';
 import { pluralize, toPrintable } from '../text-layout.ts';
+import { compareImport, type ImportComparison } from './compare-import.ts';
 import { openExportSource } from './export-source.ts';
 import type { CollectionSettings, ImportSource } from './import-source.ts';
+import { openChromaSource, openQdrantSource } from './point-sources.ts';
 import { type FieldMapping, parseMapping } from './row-fields.ts';
 import { openElasticsearchRows, openVectorRows } from './row-sources.ts';
 import { type ImportResult, runImport } from './run-import.ts';
+import { openSavedReplies } from './saved-replies.ts';
 import { openServerSource } from './server-source.ts';
 
 export const importCommand: CommandSpec = {
@@ -24,15 +27,19 @@ export const importCommand: CommandSpec = {
     {
       flags: '--from <system>',
       meaning:
-        'server: URL of a server with the same API; elasticsearch, vectors: file with one JSON row per line; default: an export, or lines as for `documents add`',
-      choices: ['server', 'elasticsearch', 'vectors'],
+        'server, qdrant, chroma: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; default: an export, or lines as for `documents add`',
+      choices: ['server', 'qdrant', 'chroma', 'elasticsearch', 'vectors', 'saved'],
     },
     { flags: '--source-collection <name>', meaning: 'collection of the source; for rows, default: all' },
-    { flags: '--source-key <key>', meaning: 'API key of the source, with --from server' },
+    { flags: '--source-key <key>', meaning: 'API key of the source' },
     { flags: '--mapping <file>', meaning: 'JSON object with the names of the fields of rows' },
     { flags: '--report <file>', meaning: 'write skipped documents to this file, one JSON object per line' },
     { flags: '--overwrite', meaning: 'replace existing documents that differ' },
-    { flags: '--model <name>', meaning: 'embedding model of a new collection; default: that of the export' },
+    {
+      flags: '--model <name>',
+      meaning:
+        'embedding model of a new collection; default: that of the export, or the vectors of the source',
+    },
     { flags: '--dry-run', meaning: 'only read the file and compare' },
     { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
     jsonOption,
@@ -41,6 +48,7 @@ export const importCommand: CommandSpec = {
     'quarry import handbook.jsonl.gz --collection handbook',
     'quarry import handbook.jsonl.gz --collection handbook-copy --dry-run',
     'quarry import https://search.example.com --from server --source-collection docs --collection docs',
+    'quarry import http://127.0.0.1:6333 --from qdrant --source-collection docs --collection docs',
     'quarry import rows.jsonl --from elasticsearch --collection docs --report skipped.jsonl',
   ],
   interrupted: 'run the same command again to continue',
@@ -74,7 +82,16 @@ async function openSource(
     const client = new ApiClient({ url: source, key, keySetting: 'apiKey', organization: null, signal });
     return await openServerSource(client, sourceCollection ?? String(options.collection));
   }
+  if (options.from === 'saved') return await openSavedReplies(source, sourceCollection);
   const mapping = options.mapping === undefined ? {} : await readMapping(String(options.mapping));
+  if (options.from === 'qdrant' || options.from === 'chroma') {
+    const points = {
+      ...{ url: source, collection: sourceCollection ?? String(options.collection), mapping, signal },
+      key: options.sourceKey === undefined ? null : String(options.sourceKey),
+      withVectors: options.model === undefined || options.model === 'own',
+    };
+    return options.from === 'qdrant' ? await openQdrantSource(points) : await openChromaSource(points);
+  }
   const rows = { file: source, mapping, sourceCollection };
   return options.from === 'vectors' ? await openVectorRows(rows) : await openElasticsearchRows(rows);
 }
@@ -105,8 +122,13 @@ async function importFrom(
     overwrite: options.overwrite === true,
     wait: options.wait !== false,
   });
-  await report(context, options, result);
-  return result.skipped.length === 0 ? exitCodes.done : exitCodes.failed;
+  const comparison =
+    dryRun || options.wait === false
+      ? null
+      : await compareImport(context.api, collection, { total: source.total, samples: result.samples });
+  await report(context, options, { ...result, comparison });
+  const isUnsearchable = comparison !== null && comparison.searches > 0 && comparison.found === 0;
+  return result.skipped.length === 0 && !isUnsearchable ? exitCodes.done : exitCodes.failed;
 }
 
 /** Creates the collection if it does not exist. Returns whether it did not exist. */
@@ -168,9 +190,8 @@ async function findCollection(api: CommandContext['api'], name: string) {
 async function report(
   { api, terminal }: CommandContext,
   options: CommandOptions,
-  result: ImportResult,
+  { added, unchanged, skipped, comparison }: ImportResult & { readonly comparison: ImportComparison | null },
 ): Promise<void> {
-  const { added, unchanged, skipped } = result;
   if (options.report !== undefined)
     await writeFile(String(options.report), skipped.map((item) => `${JSON.stringify(item)}\n`).join(''));
   for (const item of skipped.slice(0, skippedShownMax))
@@ -186,7 +207,20 @@ async function report(
       `The collection has ${pluralize(status.num_documents, 'document')}, fewer than were imported: some were deleted meanwhile.\n`,
     );
   if (options.json === true)
-    terminal.out(JSON.stringify({ added, unchanged, skipped, ...(status === null ? {} : { status }) }));
+    terminal.out(
+      JSON.stringify({ added, unchanged, skipped, ...(status === null ? {} : { status }), comparison }),
+    );
+  else if (comparison !== null) terminal.note(`${describeComparison(comparison)}\n`);
+}
+
+function describeComparison({
+  source_documents: expected,
+  collection_documents: actual,
+  searches,
+  found,
+}: ImportComparison): string {
+  const counts = expected === null ? '' : `The source has ${pluralize(expected, 'document')}. `;
+  return `${counts}The collection has ${pluralize(actual, 'document')}; ${found} of ${searches} sample searches found their document.`;
 }
 
 async function isCompressed(path: string): Promise<boolean> {

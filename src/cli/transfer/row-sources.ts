@@ -16,7 +16,7 @@ export interface RowSourceOptions {
   readonly sourceCollection: string | null;
 }
 
-interface NumberedRow {
+export interface NumberedRow {
   readonly origin: string;
   readonly row: ImportRow;
 }
@@ -52,21 +52,30 @@ export async function openVectorRows(options: RowSourceOptions): Promise<ImportS
     isSorted: false,
     settings: dimensions === null ? null : { num_shards: 1, embedding_model: 'own', dimensions },
     async *items(skip) {
-      let group: NumberedRow[] = [];
       const pathOf = ({ row }: NumberedRow) =>
         readText(row, 'path', options.mapping) ??
         readText(row, 'source_url', options.mapping) ??
         readText(row, 'id', options.mapping);
-      for await (const next of readRows(options)) {
-        if (group.length > 0 && pathOf(group[0]!) !== pathOf(next)) {
-          yield* toVectorItem(group, pathOf(group[0]!), options.mapping, skip);
-          group = [];
-        }
-        group.push(next);
-      }
-      if (group.length > 0) yield* toVectorItem(group, pathOf(group[0]!), options.mapping, skip);
+      for await (const { path, rows } of groupRows(readRows(options), pathOf))
+        yield* toVectorItem(rows, path, { mapping: options.mapping, withVectors: true }, skip);
     },
   };
+}
+
+/** Groups consecutive rows with the same path. */
+export async function* groupRows(
+  rows: AsyncIterable<NumberedRow>,
+  pathOf: (row: NumberedRow) => string | undefined,
+): AsyncGenerator<{ readonly path: string | undefined; readonly rows: readonly NumberedRow[] }, void, void> {
+  let group: NumberedRow[] = [];
+  for await (const next of rows) {
+    if (group.length > 0 && pathOf(group[0]!) !== pathOf(next)) {
+      yield { path: pathOf(group[0]!), rows: group };
+      group = [];
+    }
+    group.push(next);
+  }
+  if (group.length > 0) yield { path: pathOf(group[0]!), rows: group };
 }
 
 async function* readRows({ file, mapping, sourceCollection }: RowSourceOptions): AsyncGenerator<NumberedRow> {
@@ -124,10 +133,11 @@ function toTextItem(
   };
 }
 
-function* toVectorItem(
+/** Converts the rows of one document. Without vectors, the server computes them from the texts. */
+export function* toVectorItem(
   group: readonly NumberedRow[],
   path: string | undefined,
-  mapping: FieldMapping,
+  { mapping, withVectors }: { readonly mapping: FieldMapping; readonly withVectors: boolean },
   skip: (item: SkippedItem) => void,
 ): Generator<ImportItem, void, void> {
   const { origin, row } = group[0]!;
@@ -136,7 +146,7 @@ function* toVectorItem(
   for (const each of group) {
     const vector = readField(each.row, 'vector', mapping);
     const text = readText(each.row, 'text', mapping);
-    if (path === undefined || !Array.isArray(vector) || text === undefined) {
+    if (path === undefined || (withVectors && !Array.isArray(vector)) || text === undefined) {
       const missing =
         path === undefined ? 'neither path nor id' : text === undefined ? 'no text' : 'no vector';
       skip({ origin: each.origin, path: path ?? null, reason: `it has ${missing}` });
@@ -147,7 +157,10 @@ function* toVectorItem(
   }
   if (path === undefined || pages.length === 0) return;
   const content = { type: 'text-pages', pages };
-  const document = { path, metadata: metadataOf(row, mapping), content, vectors };
+  const document = {
+    ...{ path, metadata: metadataOf(row, mapping), content },
+    ...(withVectors ? { vectors } : {}),
+  };
   yield {
     origin,
     path,

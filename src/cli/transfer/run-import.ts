@@ -14,6 +14,7 @@ import { type ListedDocument, listDocuments } from '../document-list.ts';
 import { ProgressBar } from '../progress.ts';
 import { pluralize } from '../text-layout.ts';
 import { Uploader } from '../upload.ts';
+import { type ImportSample, toSample } from './compare-import.ts';
 import { DocumentSender } from './document-sender.ts';
 import type { ImportItem, ImportSource, SkippedItem } from './import-source.ts';
 
@@ -32,6 +33,8 @@ export interface ImportResult {
   readonly added: number;
   /** Documents that the collection already had. */
   readonly unchanged: number;
+  /** Some of the documents that the collection has now. */
+  readonly samples: readonly ImportSample[];
   /** Documents that were rejected, and items that cannot be imported. */
   readonly skipped: readonly SkippedItem[];
 }
@@ -60,6 +63,7 @@ class ImportRun {
   /** Documents that a dry run would add. */
   #found = 0;
   #unchanged = 0;
+  readonly #samples: ImportSample[] = [];
 
   constructor(context: CommandContext, source: ImportSource, options: ImportOptions) {
     const { collection, wait, isNew } = options;
@@ -90,7 +94,12 @@ class ImportRun {
     progress.finish(
       `${pluralize(added, 'document')} ${this.#options.dryRun ? 'to add' : 'added'}, ${this.#unchanged} unchanged, ${this.#skipped.length + this.#sender.rejected.length} skipped.`,
     );
-    return { added, unchanged: this.#unchanged, skipped: [...this.#skipped, ...this.#sender.rejected] };
+    const rejected = new Set(this.#sender.rejected.map(({ path }) => path));
+    return {
+      ...{ added, unchanged: this.#unchanged },
+      samples: this.#samples.filter(({ path }) => !rejected.has(path)),
+      skipped: [...this.#skipped, ...this.#sender.rejected],
+    };
   }
 
   async #import(item: ImportItem): Promise<void> {
@@ -100,6 +109,7 @@ class ImportRun {
     if (existing !== null) {
       if (isSame(existing, item)) {
         this.#unchanged += 1;
+        this.#addSample(item);
         return;
       }
       if (!overwrite) {
@@ -110,6 +120,14 @@ class ImportRun {
     }
     if (dryRun) this.#found += 1;
     else await this.#send(item, existing !== null);
+    this.#addSample(item);
+  }
+
+  /** Keeps the first document, the second, the fourth and so on, which spreads few samples over the whole source. */
+  #addSample({ path, document }: ImportItem): void {
+    const number = this.#read + 1;
+    const sample = Number.isInteger(Math.log2(number)) ? toSample(path, document) : null;
+    if (sample !== null) this.#samples.push(sample);
   }
 
   async #send(item: ImportItem, isReplacement: boolean): Promise<void> {
