@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import { freePort } from './free-port.ts';
 import { operatorKey, TestServer } from './server.ts';
 
 /** Imports from vector stores over their HTTP APIs, and from saved replies. */
@@ -109,8 +110,9 @@ await t.test('records of Chroma', async (t) => {
   t.match(JSON.parse(done.out || '{}'), { added: 299, skipped: [{ path: 'r7', reason: 'it has no text' }] });
   t.match(JSON.parse(done.out).comparison, { source_documents: 300, collection_documents: 299 });
   t.match(await api.info('chroma', 'r9', true), { content: 'gneiss of pit 9', metadata: { pit: '9' } });
-  const absent = await quarry('import', 'http://127.0.0.1:59999', '--from', 'chroma', '--collection', 'x');
-  t.match(absent, { code: 3, err: /Chroma at http:\/\/127\.0\.0\.1:59999\/\S+ does not answer: .*ECONNREFUSED/ });
+  const unused = `http://127.0.0.1:${await freePort()}`;
+  const absent = await quarry('import', unused, '--from', 'chroma', '--collection', 'x');
+  t.match(absent, { code: 3, err: /Chroma at http:\/\/127\.0\.0\.1:\d+\/\S+ does not answer: .*ECONNREFUSED/ });
 });
 
 await t.test('saved replies, with pages in any order', async (t) => {

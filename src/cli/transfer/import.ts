@@ -11,7 +11,7 @@ import { pluralize, toPrintable } from '../text-layout.ts';
 import { compareImport, type ImportComparison } from './compare-import.ts';
 import { openExportSource } from './export-source.ts';
 import type { CollectionSettings, ImportSource } from './import-source.ts';
-import { openChromaSource, openQdrantSource } from './point-sources.ts';
+import { openChromaSource, openQdrantSource, type PointSourceOptions } from './point-sources.ts';
 import { type FieldMapping, parseMapping } from './row-fields.ts';
 import { openElasticsearchRows, openVectorRows } from './row-sources.ts';
 import { type ImportResult, runImport } from './run-import.ts';
@@ -27,8 +27,8 @@ export const importCommand: CommandSpec = {
     {
       flags: '--from <system>',
       meaning:
-        'server, qdrant, chroma: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; default: an export, or lines as for `documents add`',
-      choices: ['server', 'qdrant', 'chroma', 'elasticsearch', 'vectors', 'saved'],
+        'server, qdrant, chroma, pgvector: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; default: an export, or lines as for `documents add`',
+      choices: ['server', 'qdrant', 'chroma', 'pgvector', 'elasticsearch', 'vectors', 'saved'],
     },
     { flags: '--source-collection <name>', meaning: 'collection of the source; for rows, default: all' },
     { flags: '--source-key <key>', meaning: 'API key of the source' },
@@ -53,6 +53,13 @@ export const importCommand: CommandSpec = {
   ],
   interrupted: 'run the same command again to continue',
   run: importFile,
+};
+
+const pointSources: Readonly<Record<string, (options: PointSourceOptions) => Promise<ImportSource>>> = {
+  qdrant: openQdrantSource,
+  chroma: openChromaSource,
+  // Loading the client of PostgreSQL takes time that other imports need not spend.
+  pgvector: async (options) => (await import('./postgres-source.ts')).openPostgresSource(options),
 };
 
 const skippedShownMax = 20;
@@ -84,13 +91,14 @@ async function openSource(
   }
   if (options.from === 'saved') return await openSavedReplies(source, sourceCollection);
   const mapping = options.mapping === undefined ? {} : await readMapping(String(options.mapping));
-  if (options.from === 'qdrant' || options.from === 'chroma') {
+  const openPoints = pointSources[String(options.from)];
+  if (openPoints !== undefined) {
     const points = {
       ...{ url: source, collection: sourceCollection ?? String(options.collection), mapping, signal },
       key: options.sourceKey === undefined ? null : String(options.sourceKey),
       withVectors: options.model === undefined || options.model === 'own',
     };
-    return options.from === 'qdrant' ? await openQdrantSource(points) : await openChromaSource(points);
+    return await openPoints(points);
   }
   const rows = { file: source, mapping, sourceCollection };
   return options.from === 'vectors' ? await openVectorRows(rows) : await openElasticsearchRows(rows);

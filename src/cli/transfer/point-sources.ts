@@ -15,7 +15,7 @@ export interface PointSourceOptions {
 }
 
 /** An entry of a vector store. */
-interface Point {
+export interface Point {
   readonly id: string;
   readonly vector: unknown;
   /** Text that the store keeps apart from the fields; undefined if it does not. */
@@ -110,7 +110,8 @@ export async function openChromaSource(options: PointSourceOptions): Promise<Imp
   return await openPoints(options, total, points);
 }
 
-async function openPoints(
+/** `points` is called for each pass over the points. */
+export async function openPoints(
   { collection, mapping, withVectors }: PointSourceOptions,
   total: number,
   points: () => AsyncGenerator<Point, void, void>,
