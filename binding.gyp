@@ -130,6 +130,7 @@
         'test/native/main.cc',
         'test/native/packed_terms_test.cc',
         'test/native/postings_test.cc',
+        'test/native/reply_test.cc',
         'test/native/search_test.cc',
         'test/native/snapshot_test.cc',
         'test/native/snapshot_vectors_test.cc',

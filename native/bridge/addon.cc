@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "bridge/environment.h"
 #include "bridge/fine_chunks.h"
 #include "bridge/lexicon.h"
+#include "bridge/replies.h"
 #include "bridge/rerank.h"
 #include "bridge/sockets.h"
 #include "bridge/text.h"
@@ -131,7 +133,11 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   const uint32_t ticket =
       ToSearchRequest(info[1], info[2], info[3], collection->options().dimensions, &search->request());
   search->Begin(collection->GetReadSnapshot());
-  return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search);
+  std::optional<SearchDispatcher::Target> target;
+  if (!info[4].IsUndefined()) {
+    target = {ToReplyTarget(info[4], info[5], search->request()), info[5].As<Napi::ArrayBuffer>()};
+  }
+  return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search, target);
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {
@@ -326,6 +332,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("onSearchEnd", Napi::Function::New<CatchOutOfMemory<OnSearchEnd>>(env, "onSearchEnd"));
   add("searchCancel", Napi::Function::New<CatchOutOfMemory<Cancel>>(env, "searchCancel"));
   exports.Set("strategies", StrategyNames(env));
+  AddReplyFunctions(env, exports);
   AddSocketFunctions(env, exports);
   AddTextFunctions(env, exports);
   AddFineChunkFunctions(env, exports);

@@ -11,14 +11,16 @@
 #include "bridge/completion_queue.h"
 #include "bridge/search_dispatcher.h"
 #include "bridge/values.h"
+#include "engine/reply_cache.h"
 #include "engine/status.h"
 
 namespace quarry {
 
 struct Environment {
-  explicit Environment(const std::shared_ptr<CompletionQueue>& queue) : completions(queue), searches(queue) {}
+  explicit Environment(const std::shared_ptr<CompletionQueue>& queue) : completions(queue), searches(queue, &replies) {}
 
   const std::shared_ptr<CompletionQueue> completions;
+  ReplyCache replies;
   SearchDispatcher searches;
 };
 

@@ -38,17 +38,28 @@ Napi::Value ReplyPages::Write(Napi::Env env, const SearchHits& hits) {
 }
 
 SearchDispatcher::~SearchDispatcher() {
-  for (const auto& [ticket, canceled] : running_) canceled->store(true, std::memory_order_relaxed);
+  for (const auto& [ticket, running] : running_) running.canceled->store(true, std::memory_order_relaxed);
 }
 
-Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search) {
+Napi::Value SearchDispatcher::ToOutcome(Napi::Env env, const std::optional<ReplyTarget>& target,
+                                        const SearchHits& hits) {
+  if (target.has_value() && WriteReply(replies_, *target, hits)) return Napi::Boolean::New(env, true);
+  return pages_.Write(env, hits);
+}
+
+Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search,
+                                  const std::optional<Target>& target) {
+  const std::optional<ReplyTarget> replyTarget = target.has_value() ? std::optional(target->reply) : std::nullopt;
   if (Registry::Instance().TrySearchInline(search.get(), LoopIterationOf(env))) {
     if (!search->status().ok()) throw ToError(env, search->status());
-    return pages_.Write(env, search->hits());
+    return ToOutcome(env, replyTarget, search->hits());
   }
   const auto canceled = std::make_shared<std::atomic<bool>>(false);
   search->request().cancellation.canceled = canceled;
-  running_[ticket] = canceled;
+  RunningSearch& running = running_[ticket];
+  running.canceled = canceled;
+  running.target = replyTarget;
+  if (target.has_value()) running.buffer = Napi::Persistent(target->buffer);
   Status rejected;
   try {
     rejected = Registry::Instance().Search(search, [completions = completions_, this, ticket, search](Status status) {
@@ -68,10 +79,11 @@ Napi::Value SearchDispatcher::Run(Napi::Env env, uint32_t ticket, const std::sha
 }
 
 void SearchDispatcher::Finish(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits) {
-  running_.erase(ticket);
+  // Keeps the buffer until the reply is written.
+  const auto running = running_.extract(ticket);
   const auto outcome = [&]() -> Napi::Value {
     try {
-      return status.ok() ? pages_.Write(env, hits) : ToError(env, status).Value();
+      return status.ok() ? ToOutcome(env, running.mapped().target, hits) : ToError(env, status).Value();
     } catch (const Napi::Error& error) {
       return error.Value();  // for example, out of memory for the reply
     }
@@ -81,7 +93,7 @@ void SearchDispatcher::Finish(Napi::Env env, uint32_t ticket, const Status& stat
 
 void SearchDispatcher::Cancel(uint32_t ticket) {
   const auto found = running_.find(ticket);
-  if (found != running_.end()) found->second->store(true, std::memory_order_relaxed);
+  if (found != running_.end()) found->second.canceled->store(true, std::memory_order_relaxed);
 }
 
 }  // namespace quarry

@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "bridge/completion_queue.h"
+#include "bridge/replies.h"
 #include "engine/search.h"
 
 namespace quarry {
@@ -32,7 +34,8 @@ class ReplyPages {
 // Used only on the JavaScript thread.
 class SearchDispatcher {
  public:
-  explicit SearchDispatcher(std::shared_ptr<CompletionQueue> completions) : completions_(std::move(completions)) {}
+  SearchDispatcher(std::shared_ptr<CompletionQueue> completions, ReplyCache* replies)
+      : completions_(std::move(completions)), replies_(replies) {}
   // Cancels the searches that still run.
   ~SearchDispatcher();
   SearchDispatcher(const SearchDispatcher&) = delete;
@@ -41,18 +44,33 @@ class SearchDispatcher {
   // Sets the callback that receives, by ticket, the outcome of searches that run on engine threads: a reply
   // or an error.
   void SetEndCallback(const Napi::Function& endCallback) { endCallback_ = Napi::Persistent(endCallback); }
-  // Returns the reply of a search that has begun, or undefined; then the callback receives the outcome.
-  Napi::Value Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search);
+  // Where a search writes its reply, and the buffer's owner.
+  struct Target {
+    ReplyTarget reply;
+    Napi::ArrayBuffer buffer;
+  };
+  // Returns the outcome of a search that has begun, or undefined; then the callback receives the outcome: true if the
+  // reply was written to the target, otherwise the hits.
+  Napi::Value Run(Napi::Env env, uint32_t ticket, const std::shared_ptr<CollectionSearch>& search,
+                  const std::optional<Target>& target);
   // Cancels a search soon. A search that has ended is ignored.
   void Cancel(uint32_t ticket);
 
  private:
+  struct RunningSearch {
+    std::shared_ptr<std::atomic<bool>> canceled;
+    std::optional<ReplyTarget> target;
+    Napi::Reference<Napi::ArrayBuffer> buffer;  // keeps the memory of the target
+  };
+
+  Napi::Value ToOutcome(Napi::Env env, const std::optional<ReplyTarget>& target, const SearchHits& hits);
   void Finish(Napi::Env env, uint32_t ticket, const Status& status, const SearchHits& hits);
 
   const std::shared_ptr<CompletionQueue> completions_;
+  ReplyCache* const replies_;
   Napi::FunctionReference endCallback_;
   ReplyPages pages_;
-  std::unordered_map<uint32_t, std::shared_ptr<std::atomic<bool>>> running_;  // cancellation flags by ticket
+  std::unordered_map<uint32_t, RunningSearch> running_;  // by ticket
 };
 
 }  // namespace quarry

@@ -204,9 +204,18 @@ uint32_t ToSearchRequest(const Napi::Value& packed, const Napi::Value& vector, c
   return header.ticket;
 }
 
-size_t HitsBytes(const SearchHits& hits) {
-  return (ShardsStart(hits) + hits.shards.size() * sizeof(PackedShard) + 7) / 8 * 8;
+size_t ShardReportsBytes(const SearchHits& hits) { return hits.shards.size() * sizeof(PackedShard); }
+
+void PutShardReports(const SearchHits& hits, uint8_t* to) {
+  for (const ShardReport& report : hits.shards) {
+    const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.ef, report.candidates,
+                            report.ms};
+    std::memcpy(to, &shard, sizeof shard);
+    to += sizeof shard;
+  }
 }
+
+size_t HitsBytes(const SearchHits& hits) { return (ShardsStart(hits) + ShardReportsBytes(hits) + 7) / 8 * 8; }
 
 void PutHits(const SearchHits& hits, uint8_t* start) {
   const size_t count = hits.version.size();
@@ -220,13 +229,7 @@ void PutHits(const SearchHits& hits, uint8_t* start) {
   to = Put(to, hits.similarity);
   to = Put(to, hits.lexical);
   Put(to, hits.shard);
-  to = start + ShardsStart(hits);
-  for (const ShardReport& report : hits.shards) {
-    const PackedShard shard{report.shard, static_cast<uint32_t>(report.strategy), report.ef, report.candidates,
-                            report.ms};
-    std::memcpy(to, &shard, sizeof shard);
-    to += sizeof shard;
-  }
+  PutShardReports(hits, start + ShardsStart(hits));
 }
 
 CancellationToken MakeCancellationToken(uint32_t deadlineMs) {

@@ -40,6 +40,9 @@ void ToTerms(const Napi::Value& packed, std::vector<QueryTerm>* terms);
 // offset that is a multiple of eight.
 size_t HitsBytes(const SearchHits& hits);
 void PutHits(const SearchHits& hits, uint8_t* start);
+// The part of it that describes how the shards were searched.
+size_t ShardReportsBytes(const SearchHits& hits);
+void PutShardReports(const SearchHits& hits, uint8_t* to);
 // Converts an array of {forms, terms, letters, editsMax}.
 std::vector<UnknownWord> ToUnknownWords(const Napi::Value& value);
 CancellationToken MakeCancellationToken(uint32_t deadlineMs);

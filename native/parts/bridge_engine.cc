@@ -1,6 +1,7 @@
 #include "bridge/addon.cc"
 #include "bridge/completion_queue.cc"
 #include "bridge/fine_chunks.cc"
+#include "bridge/replies.cc"
 #include "bridge/rerank.cc"
 #include "bridge/search_dispatcher.cc"
 #include "bridge/sockets.cc"

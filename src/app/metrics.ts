@@ -38,6 +38,7 @@ export function registerMetrics(
     collections: storage.collections,
     counts: storage.counts,
     reader: storage.reader,
+    replyParts: storage.replyParts,
     queryEmbedder: pipeline.queryEmbedder,
     memoryBytesMax,
     isolationLevel: tools.isolation.sandbox.level,

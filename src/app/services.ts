@@ -277,6 +277,7 @@ function createQueryServices(
     counts: storage.counts,
     meter: storage.meter,
     search: buildSearch(settings, storage, pipeline),
+    replyParts: storage.replyParts,
     documentUrls,
     clock,
     semaphoreOf: createQuerySemaphores(settings, pipeline),

@@ -9,6 +9,7 @@ import { Pool } from '../ingest/pools.ts';
 import type { ParserProcessRegistry } from '../parsing/process/parser-process-registry.ts';
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { handleToolCall } from '../parsing/tools/tool-channel.ts';
+import { ReplyParts } from '../search/reply-parts.ts';
 import { ChangeLog, LiveVersions } from '../storage/changes.ts';
 import { Collections } from '../storage/collections.ts';
 import { Contents } from '../storage/content.ts';
@@ -35,6 +36,19 @@ interface StorageDependencies {
   readonly logger: Logger;
 }
 
+/** Constructs the caches of queries. They share the memory, because a query uses only one of them. */
+function createQueryCaches({ queryCacheBytes }: Settings, reads: { versions: Versions; contents: Contents }) {
+  const replyParts = new ReplyParts(Math.floor(queryCacheBytes / 2));
+  const reader = new VersionReader({
+    ...reads,
+    encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
+    bytesMax: Math.ceil(queryCacheBytes / 2),
+    now: () => clock.now(),
+    dependent: replyParts,
+  });
+  return { reader, replyParts };
+}
+
 /** Constructs the components that read and write a data directory. */
 export async function buildStorage(
   settings: Settings,
@@ -44,13 +58,7 @@ export async function buildStorage(
   const { store, blobs, space } = data;
   const versions = new Versions(store);
   const contents = new Contents(store);
-  const reader = new VersionReader({
-    versions,
-    contents,
-    encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
-    bytesMax: settings.queryCacheBytes,
-    now: () => clock.now(),
-  });
+  const { reader, replyParts } = createQueryCaches(settings, { versions, contents });
   const sequence = await Sequence.open(store);
   const changes = new ChangeLog(store);
   const live = new LiveVersions(store);
@@ -81,6 +89,7 @@ export async function buildStorage(
     versions,
     contents,
     reader,
+    replyParts,
     sequence,
     changes,
     live,

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { projectRoot } from '../core/root.ts';
+import type { NativeReplies } from './native-replies.ts';
 import type { NativeText } from './native-text.ts';
 
 declare const collectionHandle: unique symbol;
@@ -57,12 +58,14 @@ export interface NativeCorrection {
  * buffer. Must be decoded before the next call.
  */
 export type NativeReply = ArrayBuffer | number;
+/** `true`: the reply was written as JSON. */
+export type SearchOutcome = NativeReply | true;
 
 /**
  * Errors carry a `code` as defined in `native/engine/status.h`. Byte formats are those of filter.h and
  * attributes.h.
  */
-export interface Addon extends NativeText {
+export interface Addon extends NativeText, NativeReplies {
   collectionOpen(options: {
     readonly collectionId: string;
     readonly dimensions: number;
@@ -93,15 +96,19 @@ export interface Addon extends NativeText {
    * synchronously within the call, for up to 2 ms of each event-loop iteration; a slightly more expensive
    * one only while the engine is idle. Otherwise the call returns undefined, and the reply goes to
    * `onSearchEnd` with the ticket of the request: a number that no other running search of this thread has.
+   * With a specification and a buffer (`src/index/written-reply.ts`), the outcome is true if the JSON of the reply was
+   * written into the buffer.
    */
   collectionSearch(
     handle: CollectionHandle,
     request: Uint8Array,
     vector: Float32Array | null,
     filter: Uint8Array | null,
-  ): NativeReply | undefined;
+    replySpec?: Float64Array,
+    replyBuffer?: ArrayBuffer,
+  ): SearchOutcome | undefined;
   /** Registers the callback for the outcome of searches of this thread that their call did not answer. */
-  onSearchEnd(onEnd: (ticket: number, outcome: NativeReply | Error) => void): void;
+  onSearchEnd(onEnd: (ticket: number, outcome: SearchOutcome | Error) => void): void;
   /** Cancels the search, which soon ends with the error `cancelled`. Does nothing when the search has ended. */
   searchCancel(ticket: number): void;
   /** Names of the strategies for searching a shard, indexed by the strategy number in the reply. */

@@ -12,8 +12,9 @@ import {
 } from './addon.ts';
 import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
 import { IndexError, toIndexError } from './index-error.ts';
-import { cancelSearches, nextTicket, trackSearch } from './running-searches.ts';
-import { decodeReply, encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
+import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
+import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
+import { encodeReplySpec, type ReplySpec, takeReplyBuffer, WrittenReply } from './written-reply.ts';
 
 export type { FilterNode } from './encoding.ts';
 export { IndexError } from './index-error.ts';
@@ -200,19 +201,38 @@ export class CollectionIndex {
    * both scores for each.
    */
   async search(query: IndexQuery): Promise<IndexHits> {
+    const result = await this.#search(query, null);
+    assert(!(result instanceof WrittenReply), 'a search without a specification returns hits');
+    return result;
+  }
+
+  /**
+   * Same as `search`, but returns the JSON of the reply instead if all of its parts are cached (`ReplyParts`) and no
+   * deeper search can change it.
+   */
+  async searchAndWrite(query: IndexQuery, spec: ReplySpec): Promise<IndexHits | WrittenReply> {
+    return this.#search(query, spec);
+  }
+
+  async #search(query: IndexQuery, spec: ReplySpec | null): Promise<IndexHits | WrittenReply> {
     this.#assertOpen();
-    const { caller, vector, filter } = query;
+    const { caller, filter } = query;
     if (caller?.isCanceled === true) throw new IndexError('cancelled', 'the search was canceled');
     assert(query.deadlineMs >= 0, 'the deadline of a search is not negative');
     const ticket = nextTicket();
-    const request = encodeQuery(query, ticket);
     const bytes = filter === null ? null : encodeFilter(filter);
+    const buffer = spec === null ? null : takeReplyBuffer();
     try {
-      const reply = callNative(() => addon.collectionSearch(this.#handle, request, vector, bytes));
-      if (reply !== undefined) return decodeReply(reply);
+      const outcome = callNative(() => {
+        const request = encodeQuery(query, ticket);
+        return spec === null || buffer === null
+          ? addon.collectionSearch(this.#handle, request, query.vector, bytes)
+          : addon.collectionSearch(this.#handle, request, query.vector, bytes, encodeReplySpec(spec), buffer);
+      });
+      if (outcome !== undefined) return decodeOutcome(outcome, buffer);
       // Canceling a search that has ended does nothing.
       caller?.onCanceled(() => addon.searchCancel(ticket));
-      return await trackSearch(ticket, this);
+      return await trackSearch(ticket, this, buffer);
     } catch (error) {
       this.#reportDamage(error);
       throw error;

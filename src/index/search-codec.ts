@@ -102,12 +102,10 @@ const shardWords = 5;
 class ReplyPage {
   readonly buffer: ArrayBuffer;
   readonly words: Uint32Array;
-  readonly floats: Float32Array;
 
   constructor(buffer: ArrayBuffer) {
     this.buffer = buffer;
     this.words = new Uint32Array(buffer);
-    this.floats = new Float32Array(buffer);
   }
 }
 
@@ -154,25 +152,32 @@ export class SearchReply implements IndexHits {
   }
 
   get shards(): ShardReport[] {
-    const { words, floats } = this.#page;
-    const calibrated = words[this.#start / 4 + 2] === 1;
-    return this.#shardOffsets().map((at) => {
-      const effort = words[at + 2]!;
-      return {
-        shard: words[at]!,
-        strategy: addon.strategies[words[at + 1]!]!,
-        effort,
-        calibrated: calibrated && effort > 0,
-        candidates: words[at + 3]!,
-        ms: floats[at + 4]!,
-      };
+    const { buffer, words } = this.#page;
+    return decodeShardReports(buffer, {
+      at: Math.ceil((this.#shardColumn + 2 * this.count) / 4) * 4,
+      count: words[this.#start / 4 + 1]!,
+      calibrated: words[this.#start / 4 + 2] === 1,
     });
   }
+}
 
-  /** Returns the positions of the shard reports in the buffer, in 32-bit words. */
-  #shardOffsets(): number[] {
-    const shards = this.#page.words[this.#start / 4 + 1]!;
-    const first = Math.ceil((this.#shardColumn + 2 * this.count) / 4);
-    return Array.from({ length: shards }, (_, i) => first + i * shardWords);
-  }
+/** Decodes `count` shard reports from byte `at` on. */
+export function decodeShardReports(
+  buffer: ArrayBuffer,
+  { at, count, calibrated }: { readonly at: number; readonly count: number; readonly calibrated: boolean },
+): ShardReport[] {
+  const words = new Uint32Array(buffer, at, count * shardWords);
+  const floats = new Float32Array(buffer, at, count * shardWords);
+  return Array.from({ length: count }, (_, i) => {
+    const first = i * shardWords;
+    const effort = words[first + 2]!;
+    return {
+      shard: words[first]!,
+      strategy: addon.strategies[words[first + 1]!]!,
+      effort,
+      calibrated: calibrated && effort > 0,
+      candidates: words[first + 3]!,
+      ms: floats[first + 4]!,
+    };
+  });
 }

@@ -20,6 +20,7 @@ export interface PipelineMetricSources {
   readonly collections: Collections;
   readonly counts: Counts;
   readonly reader: Pick<VersionReader, 'bytes'>;
+  readonly replyParts: { readonly bytes: number };
   readonly queryEmbedder: Pick<QueryEmbedder, 'bytes'>;
   readonly memoryBytesMax: number;
   /** Isolation level of tools and parsers from data and network. */
@@ -57,7 +58,11 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
       help: 'Bytes of the query caches, limited by QUARRY_QUERY_CACHE_BYTES and QUARRY_QUERY_VECTOR_CACHE_BYTES.',
       label: 'part',
     },
-    () => ({ texts: sources.reader.bytes, vectors: sources.queryEmbedder.bytes }),
+    () => ({
+      texts: sources.reader.bytes,
+      replies: sources.replyParts.bytes,
+      vectors: sources.queryEmbedder.bytes,
+    }),
   );
   metrics.gauges(
     {

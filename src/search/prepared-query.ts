@@ -1,4 +1,5 @@
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import type { IndexHits } from '../index/collection-index.ts';
 import type { LexicalQuery } from '../text/query.ts';
 import type { Correction } from '../text/spelling-correction.ts';
 import type { Weights } from './fuse.ts';
@@ -12,6 +13,12 @@ export interface AnalyzedQuery {
   readonly corrections: readonly Correction[];
 }
 
+/** Hits of a search of the shards. */
+export interface FoundHits {
+  readonly depth: number;
+  readonly hits: IndexHits;
+}
+
 /** A query after analysis and embedding, as all later stages receive it. Only the recorder changes. */
 export interface PreparedQuery extends AnalyzedQuery {
   /** Null for lexical scoring only. */
@@ -21,5 +28,7 @@ export interface PreparedQuery extends AnalyzedQuery {
   readonly weights: Weights;
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly request: SearchRequest;
+  /** Hits of a search that has already run; null for none. */
+  readonly found: FoundHits | null;
   readonly recorder: QueryRecorder;
 }

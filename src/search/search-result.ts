@@ -1,4 +1,5 @@
 import type { IndexHits } from '../index/collection-index.ts';
+import type { WrittenReply } from '../index/written-reply.ts';
 import type { StoredChunk } from '../storage/chunks.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { WordMatch } from '../text/query.ts';
@@ -31,6 +32,8 @@ export interface Hit {
 
 export interface SnippetHit extends Hit {
   readonly snippet: Snippet;
+  /** Index of its coarse chunk among the indexed rows of its document. */
+  readonly row: number;
 }
 
 /** A whole stored chunk or a part of one. */
@@ -42,18 +45,28 @@ export interface PageHit extends Hit {
 
 export type DocumentHit = Hit;
 
-export interface SearchResult<H> {
-  /** Best first. */
-  readonly hits: H[];
-  /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
-  readonly goodMatch: boolean | null;
+/** Facts about a query that has ended, without its hits. */
+export interface QueryOutcome {
+  readonly hits: { readonly length: number };
   /** Creates the plan of each shard on access; none for a listing. */
   readonly candidates: Pick<IndexHits, 'shards'>;
   readonly times: SearchTimes;
   /** Model usage; a listing uses none. */
   readonly models: ModelStats;
-  readonly control: SearchControl;
   readonly selection: SelectionStats;
+}
+
+/** Result of a query whose reply the engine has written. */
+export interface WrittenResult extends QueryOutcome {
+  readonly written: WrittenReply;
+}
+
+export interface SearchResult<H> extends QueryOutcome {
+  /** Best first. */
+  readonly hits: H[];
+  /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
+  readonly goodMatch: boolean | null;
+  readonly control: SearchControl;
   /** Words searched in a corrected spelling. */
   readonly corrections: readonly Correction[];
 }
@@ -76,7 +89,7 @@ export interface SelectionStats {
   readonly rescored: number;
 }
 
-interface ModelStats {
+export interface ModelStats {
   readonly embedded: boolean;
   /** Number of texts scored by the reranker. */
   readonly reranked: number;

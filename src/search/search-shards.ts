@@ -1,13 +1,14 @@
-import { type CandidateList, findCandidates } from './candidates.ts';
+import { CandidateList, findCandidates } from './candidates.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { SearchComponents } from './search-components.ts';
 
 /** Searches all shards for words and vectors and fuses both scores. */
 export function searchShards(
   { getIndex }: SearchComponents,
-  { request, vector, generation, lexicalQuery, weights, recorder }: PreparedQuery,
+  { request, vector, generation, lexicalQuery, weights, recorder, found }: PreparedQuery,
   depth: number,
 ): Promise<CandidateList> {
+  if (found?.depth === depth) return Promise.resolve(new CandidateList(found.hits, vector !== null, weights));
   const { filter, isWide, deadlineMs, caller, yieldToEventLoop, collection } = request;
   return recorder.measure('search', () =>
     findCandidates(getIndex(collection.collectionId, generation), {

@@ -1,3 +1,4 @@
+import type { WrittenReply } from '../index/written-reply.ts';
 import { getGeneration } from '../storage/collections.ts';
 import { analyze, emptyQuery } from './analyze.ts';
 import { embed } from './embed.ts';
@@ -5,9 +6,18 @@ import type { AnalyzedQuery, PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
 import { measureRelevance } from './relevance.ts';
+import type { ReplyFormat } from './reply-parts.ts';
 import { appendUnranked, rerank } from './rerank.ts';
 import type { SearchComponents } from './search-components.ts';
-import type { DocumentHit, Hit, PageHit, SearchResult, SnippetHit } from './search-result.ts';
+import type {
+  DocumentHit,
+  Hit,
+  ModelStats,
+  PageHit,
+  SearchResult,
+  SnippetHit,
+  WrittenResult,
+} from './search-result.ts';
 import { limitResults } from './selection.ts';
 import { documents } from './strategies/documents.ts';
 import { fineSnippets } from './strategies/fine-snippets.ts';
@@ -15,6 +25,7 @@ import { listing } from './strategies/listing.ts';
 import { pages } from './strategies/pages.ts';
 import type { ResultStrategy } from './strategies/result-strategy.ts';
 import { snippets } from './strategies/snippets.ts';
+import { searchAndWrite, type WritableReply } from './write-reply.ts';
 
 /**
  * Runs queries and returns ranked results. All kinds of results pass the same stages; a strategy per kind has
@@ -45,6 +56,22 @@ export class Search {
     return this.#search(documents, request);
   }
 
+  /** Same as `searchSnippets`, but returns the reply itself if the engine can write it; see `isWritable`. */
+  writeSnippets(
+    request: SearchRequest,
+    format: ReplyFormat,
+  ): Promise<SearchResult<SnippetHit> | WrittenResult> {
+    return this.#write(snippets, request, format);
+  }
+
+  /** Same as `searchDocuments`, but returns the reply itself if the engine can write it. */
+  writeDocuments(
+    request: SearchRequest,
+    format: ReplyFormat,
+  ): Promise<SearchResult<DocumentHit> | WrittenResult> {
+    return this.#write(documents, request, format);
+  }
+
   /** Lists documents that match a filter, in no particular order, without lexical or vector search. */
   async listDocuments(
     request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>,
@@ -59,11 +86,31 @@ export class Search {
     strategy: ResultStrategy<Item, Result, H>,
     request: SearchRequest,
   ): Promise<SearchResult<H>> {
+    return this.#findResults(strategy, await this.#prepare(request));
+  }
+
+  async #write<Item, Result extends { readonly score: number }, H extends Hit>(
+    strategy: ResultStrategy<Item, Result, H> & { readonly writable: WritableReply },
+    request: SearchRequest,
+    format: ReplyFormat,
+  ): Promise<SearchResult<H> | WrittenResult> {
+    const query = await this.#prepare(request);
+    const { recorder } = query;
+    // A reply without a model has a warning.
+    if (recorder.missing.length > 0) return this.#findResults(strategy, query);
+    const found = await recorder.measure('search', () =>
+      searchAndWrite(this.#components, query, strategy.writable, format),
+    );
+    return 'hits' in found ? this.#findResults(strategy, { ...query, found }) : toWrittenResult(query, found);
+  }
+
+  /** Runs analysis and embedding. */
+  async #prepare(request: SearchRequest): Promise<PreparedQuery> {
     const components = this.#components;
     const recorder = new QueryRecorder(components.clock, request.trace);
     const analyzed = await recorder.measure('search', () => analyze(components, request), 'analyze');
     const vector = await recorder.measure('embed', () => embed(components, request, analyzed.text, recorder));
-    return this.#findResults(strategy, prepareQuery(request, recorder, analyzed, vector));
+    return prepareQuery(request, recorder, analyzed, vector);
   }
 
   /** Runs the stages after analysis and embedding. */
@@ -97,6 +144,7 @@ function prepareQuery(
     request,
     recorder,
     vector,
+    found: null,
     generation: getGeneration(request.collection),
     weights: request.control.weights,
     yieldToEventLoop: request.yieldToEventLoop,
@@ -104,12 +152,23 @@ function prepareQuery(
 }
 
 function toSearchResult<H>(
-  { request, recorder, vector, corrections }: PreparedQuery,
+  query: PreparedQuery,
   { hits, goodMatch }: Pick<SearchResult<H>, 'hits' | 'goodMatch'>,
   candidates: SearchResult<H>['candidates'],
 ): SearchResult<H> {
-  const { times, selection, missing, reranked } = recorder;
-  const embedded = vector !== null && (request.vector ?? null) === null;
-  const models = { embedded, reranked, missing };
+  const { request, recorder, corrections } = query;
+  const { times, selection } = recorder;
+  const models = toModelStats(query);
   return { hits, goodMatch, candidates, times, models, control: request.control, selection, corrections };
+}
+
+function toWrittenResult(query: PreparedQuery, written: WrittenReply): WrittenResult {
+  const { times, selection } = query.recorder;
+  const hits = { length: written.results };
+  return { written, hits, candidates: written, times, models: toModelStats(query), selection };
+}
+
+function toModelStats({ request, recorder, vector }: PreparedQuery): ModelStats {
+  const embedded = vector !== null && (request.vector ?? null) === null;
+  return { embedded, reranked: recorder.reranked, missing: recorder.missing };
 }

@@ -16,8 +16,10 @@ import type { QueryEnum } from '../schemas/usage.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
+import type { ReplyFormat, ReplyParts } from '../search/reply-parts.ts';
 import type { Search } from '../search/search.ts';
-import type { DocumentHit, SearchResult } from '../search/search-result.ts';
+import type { DocumentHit, QueryOutcome, SnippetHit, WrittenResult } from '../search/search-result.ts';
+import { isWritable } from '../search/write-reply.ts';
 import type { Collections } from '../storage/collections.ts';
 import type { Counts } from '../storage/counts.ts';
 import type { VersionReader } from '../storage/version-reader.ts';
@@ -27,7 +29,7 @@ import type { ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
 import type { DocumentUrls } from './document-urls.ts';
 import { type ReplyOptions, renderDocuments, renderPages, renderSnippets } from './query-replies.ts';
-import type { RenderedJson } from './rendered-json.ts';
+import { RenderedJson } from './rendered-json.ts';
 import { ReplyFragments } from './reply-fragments.ts';
 import type { SlowQueryLog } from './slow-query-log.ts';
 import { parseQueryVector } from './vector-inputs.ts';
@@ -40,6 +42,8 @@ export interface QueryServicesOptions {
   readonly reader: VersionReader;
   readonly counts: Counts;
   readonly documentUrls: DocumentUrls;
+  /** Null if the engine writes no replies. */
+  readonly replyParts: ReplyParts | null;
   readonly meter: Pick<UsageMeter, 'recordQuery' | 'recordEmbed' | 'recordRerank'>;
   readonly clock: Clock;
   /**
@@ -98,10 +102,16 @@ export class QueryServices {
     const search = this.#toSearchRequest(call, { ...request, max_per_document: null });
     const isListing = request.query === null;
     const kind = { type: 'documents', query: request.query ?? '' } as const;
-    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
-      isListing ? engine.listDocuments(searchRequest) : engine.searchDocuments(searchRequest),
-    );
+    const format = isListing ? null : this.#createFormat(call, search, request.include_metadata);
+    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
+      if (isListing) return engine.listDocuments(searchRequest);
+      return format === null
+        ? engine.searchDocuments(searchRequest)
+        : engine.writeDocuments(searchRequest, format);
+    });
     this.#recordUsage(call, search, kind, result);
+    if ('written' in result) return toRenderedJson(result);
+    if (format !== null) this.#cacheParts(call, format, result.hits);
     return renderDocuments(result, this.#replyOptions(call, search, request.include_metadata));
   }
 
@@ -130,10 +140,16 @@ export class QueryServices {
     const search = this.#toSearchRequest(call, request);
     const precise = request.precise_responses ?? false;
     const kind = { type: precise ? 'fine' : 'coarse', query: request.query } as const;
-    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
-      precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest),
-    );
+    const format = precise ? null : this.#createFormat(call, search, request.include_document_metadata);
+    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
+      if (precise) return engine.searchFineSnippets(searchRequest);
+      return format === null
+        ? engine.searchSnippets(searchRequest)
+        : engine.writeSnippets(searchRequest, format);
+    });
     this.#recordUsage(call, search, kind, result);
+    if ('written' in result) return toRenderedJson(result);
+    if (format !== null) this.#cacheParts(call, format, result.hits);
     return renderSnippets(result, {
       ...this.#replyOptions(call, search, request.include_document_metadata),
       areChunks: !precise,
@@ -141,12 +157,12 @@ export class QueryServices {
   }
 
   /** Runs the search with a permit of the organization's fair share, and records it if it was slow. */
-  async #runWithPermit<H extends DocumentHit>(
+  async #runWithPermit<Result extends QueryOutcome>(
     call: QueryCall,
     search: SearchRequest,
     kind: QueryKind,
-    work: (engine: Search, searchRequest: SearchRequest) => Promise<SearchResult<H>>,
-  ): Promise<SearchResult<H>> {
+    work: (engine: Search, searchRequest: SearchRequest) => Promise<Result>,
+  ): Promise<Result> {
     const { slowQueries, semaphoreOf, clock } = this.#options;
     const semaphore = semaphoreOf(search.reranker);
     let startedAt: number | null = null;
@@ -166,6 +182,26 @@ export class QueryServices {
       slowQueries?.recordFailure({ call, search, ...kind, startedAt }, error);
       throw error;
     }
+  }
+
+  /** Returns the format in which the engine can write the reply; null if it cannot. */
+  #createFormat(
+    call: QueryCall,
+    search: SearchRequest,
+    includesMetadata: boolean | undefined,
+  ): ReplyFormat | null {
+    const { replyParts } = this.#options;
+    if (replyParts === null || includesMetadata === true || !isWritable(search)) return null;
+    return replyParts.createFormat(search.collection.collectionId, call.baseUrl, call.now());
+  }
+
+  /** Caches the parts of hits, so that the engine can write the next replies with them. */
+  #cacheParts(
+    { baseUrl }: QueryCall,
+    format: ReplyFormat,
+    hits: readonly (DocumentHit | SnippetHit)[],
+  ): void {
+    for (const hit of hits) this.#options.replyParts?.put(format, this.#fragments.ofHit(hit, baseUrl));
   }
 
   #remainingMs(receivedAt: number): number {
@@ -232,7 +268,7 @@ export class QueryServices {
     call: QueryCall,
     search: SearchRequest,
     { type, query }: QueryKind,
-    result: SearchResult<DocumentHit>,
+    result: QueryOutcome,
   ): void {
     const { hits, times, models } = result;
     const { meter, counts, clock, defaultEmbeddingModel } = this.#options;
@@ -274,6 +310,10 @@ export class QueryServices {
       inferenceMs: times.rerank,
     });
   }
+}
+
+function toRenderedJson<Body>({ written }: WrittenResult): RenderedJson<Body> {
+  return new RenderedJson<Body>([written.json], () => written.release());
 }
 
 /** Splits a query into its text and its search controls: operators, weights and thresholds. */

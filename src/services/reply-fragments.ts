@@ -1,4 +1,5 @@
-import type { Snippet } from '../search/search-result.ts';
+import type { HitParts } from '../search/reply-parts.ts';
+import type { DocumentHit, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { DocumentUrls } from './document-urls.ts';
 
@@ -55,6 +56,14 @@ export class ReplyFragments {
     const fragment = encodeSnippet(JSON.stringify(version.path), chunk);
     this.#chunks.set(chunk, fragment);
     return fragment;
+  }
+
+  /** Returns the parts of a hit from which the engine writes replies. */
+  ofHit(hit: DocumentHit | SnippetHit, baseUrl: string): HitParts {
+    const { version, expiresAt } = hit.version;
+    const { prefix, suffix } = this.ofDocument(hit.version, baseUrl);
+    const row = 'snippet' in hit ? { number: hit.row, json: this.ofChunk(hit.version, hit.snippet) } : null;
+    return { version, prefix, suffix, expiresAt, row };
   }
 
   /** Returns the text of a stored chunk of a version as JSON: a part of `ofChunk`. */

@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
 import type { SearchRequest } from '../search/query-request.ts';
-import type { DocumentHit, SearchResult } from '../search/search-result.ts';
+import type { QueryOutcome } from '../search/search-result.ts';
 import type { ServiceCall } from './call.ts';
 
 export interface SlowQueryLogOptions {
@@ -42,7 +42,7 @@ export class SlowQueryLog {
     this.#options = options;
   }
 
-  record(finished: FinishedQuery, result: SearchResult<DocumentHit>): void {
+  record(finished: FinishedQuery, result: QueryOutcome): void {
     const ms = this.#msOf(finished);
     if (ms < this.#options.thresholdMs) return;
     const { hits, times, candidates, selection, models } = result;

@@ -37,6 +37,8 @@ export interface VersionReaderOptions {
   readonly bytesMax: number;
   /** Milliseconds since the epoch; expired versions are treated as deleted. */
   readonly now: () => number;
+  /** Another cache of data of versions; null for none. */
+  readonly dependent: Pick<VersionReader, 'evict' | 'evictCollection'> | null;
 }
 
 /** Data of one version read so far. */
@@ -83,9 +85,11 @@ export class VersionReader {
   readonly #encodeFineTerms: VersionReaderOptions['encodeFineTerms'];
   readonly #cache: BoundedCache<VersionCacheEntry, number>;
   readonly #now: () => number;
+  readonly #dependent: VersionReaderOptions['dependent'];
 
-  constructor({ versions, contents, encodeFineTerms, bytesMax, now }: VersionReaderOptions) {
+  constructor({ versions, contents, encodeFineTerms, bytesMax, now, dependent }: VersionReaderOptions) {
     this.#now = now;
+    this.#dependent = dependent;
     this.#versions = versions;
     this.#contents = contents;
     this.#encodeFineTerms = encodeFineTerms;
@@ -178,11 +182,17 @@ export class VersionReader {
 
   /** Removes a version that search no longer returns. */
   evict(collectionId: string, version: number): void {
-    if (this.#cache.peek(version)?.collectionId === collectionId) this.#cache.delete(version);
+    this.#dependent?.evict(collectionId, version);
+    this.#delete(collectionId, version);
   }
 
   evictCollection(collectionId: string): void {
-    for (const version of this.#cache.keys()) this.evict(collectionId, version);
+    this.#dependent?.evictCollection(collectionId);
+    for (const version of this.#cache.keys()) this.#delete(collectionId, version);
+  }
+
+  #delete(collectionId: string, version: number): void {
+    if (this.#cache.peek(version)?.collectionId === collectionId) this.#cache.delete(version);
   }
 
   #findEntry(collectionId: string, version: number): VersionCacheEntry | undefined {

@@ -70,6 +70,7 @@ function hit() {
       pageStart: random.below(9),
       pageEnd: random.below(9),
     },
+    row: 0,
     pageIndex: random.below(9),
   };
 }

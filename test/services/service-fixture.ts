@@ -93,7 +93,11 @@ function createDocumentServices(first: Components, documentUrls: DocumentUrls) {
 }
 
 /** Query services, and the usage that they record. */
-function createQueryServices(first: Components, documentUrls: DocumentUrls) {
+export function createQueryServices(
+  first: Components,
+  documentUrls: DocumentUrls,
+  replaced: Partial<ConstructorParameters<typeof QueryServices>[0]> = {},
+) {
   const recordedUsage: object[] = [];
   const recordedModelUsage: object[] = [];
   const slowQueryLines: Readonly<Record<string, unknown>>[] = [];
@@ -117,6 +121,7 @@ function createQueryServices(first: Components, documentUrls: DocumentUrls) {
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
     slowQueries,
+    ...replaced,
   });
   return { queries, recordedUsage, recordedModelUsage, slowQueryLines };
 }

@@ -21,6 +21,7 @@ import { ModelChanges } from '../../src/ingest/model-changes.ts';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
 import type { Embedder } from '../../src/models/model.ts';
 import type { ParseOutcome, ParseTask } from '../../src/parsing/process/parse-task.ts';
+import { ReplyParts } from '../../src/search/reply-parts.ts';
 import { Search } from '../../src/search/search.ts';
 import { Blobs } from '../../src/storage/blobs.ts';
 import { ChangeLog, LiveVersions } from '../../src/storage/changes.ts';
@@ -133,8 +134,10 @@ async function openStorage({
   space = unlimitedSpace,
 }: ServerComponentsOptions) {
   const reads = { versions: new Versions(store), contents: new Contents(store) };
+  const replyParts = new ReplyParts(100_000);
   const reader = new VersionReader({
     ...reads,
+    dependent: replyParts,
     encodeFineTerms: (chunk) => encodeFineTerms(chunk, chunk.language as Language | null),
     bytesMax: 100_000,
     now: () => clock.now(),
@@ -143,6 +146,7 @@ async function openStorage({
     store,
     ...reads,
     reader,
+    replyParts,
     sequence: await Sequence.open(store),
     changes: new ChangeLog(store),
     live: new LiveVersions(store),

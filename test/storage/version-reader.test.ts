@@ -40,7 +40,13 @@ async function openReader(bytesMax: number) {
   };
   const countingReaders = { versions: new Versions(countingStore), contents: new Contents(countingStore) };
   const encodeFineTerms = ({ text }: StoredChunk) => Buffer.from(text.slice(0, 3));
-  const reader = new VersionReader({ ...countingReaders, encodeFineTerms, bytesMax, now: () => 0 });
+  const reader = new VersionReader({
+    ...countingReaders,
+    encodeFineTerms,
+    bytesMax,
+    now: () => 0,
+    dependent: null,
+  });
   const add = async (words: string, fields: Partial<VersionRecord> = {}) => {
     const record = version({ path: `${words}.txt`, ...fields });
     const { contents, versions } = directReaders;

@@ -6,11 +6,13 @@ import { findConstrainedChunks, toTextPredicate } from '../constrained-chunks.ts
 import { noText, toHitOrigin, toMatchedText } from '../hit-origin.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readBestChunks, usesProximity } from '../proximity-rescoring.ts';
+import type { SearchRequest } from '../query-request.ts';
 import type { RankedItem } from '../rerank.ts';
 import type { SearchComponents } from '../search-components.ts';
 import { depthFor, rerankDepth } from '../search-depth.ts';
 import type { DocumentHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
+import type { WritableReply } from '../write-reply.ts';
 import type { ItemList, ResultStrategy } from './result-strategy.ts';
 
 /** A coarse chunk that stands for its document. */
@@ -24,7 +26,10 @@ interface DocumentItem {
 const depthMax = 16_384;
 
 /** Documents, each with the score of its best coarse chunk. */
-export const documents: ResultStrategy<DocumentItem, RankedItem<DocumentItem>, DocumentHit> = {
+export const documents: ResultStrategy<DocumentItem, RankedItem<DocumentItem>, DocumentHit> & {
+  readonly writable: WritableReply;
+} = {
+  writable: { unit: 'documents', depthOf: depthForDocuments },
   findItems: (components, query) =>
     query.request.control.operators === null
       ? findDocuments(components, query)
@@ -67,13 +72,18 @@ async function findAcceptedDocuments(
   return { items: chunkHits, candidates };
 }
 
+/** Returns the depth of the first search for `k` documents. */
+function depthForDocuments({ k }: SearchRequest): number {
+  return depthFor(k * 2);
+}
+
 /** Searches until the candidates have `k` versions, or a deeper search would find no more rows. */
 async function searchUntilVersions(
   components: SearchComponents,
   query: PreparedQuery,
   k: number,
 ): Promise<CandidateList> {
-  for (let depth = depthFor(k * 2); ; depth *= 4) {
+  for (let depth = depthForDocuments(query.request); ; depth *= 4) {
     const candidates = await searchShards(components, query, depth);
     if (depth >= depthMax || candidates.length < depth || candidates.countVersions() >= k) return candidates;
   }

@@ -156,5 +156,5 @@ function toHit(
   const modelText = () => textWithNeighbors(result.item);
   const origin = toHitOrigin(query, result, scores, { text, language, modelText });
   const snippet = { text, start, end, pageStart, pageEnd };
-  return { version, score: result.score, origin, snippet };
+  return { version, score: result.score, origin, snippet, row: candidate.row };
 }

@@ -8,10 +8,14 @@ import type { SearchComponents } from '../search-components.ts';
 import { depthFor, poolSizeFor } from '../search-depth.ts';
 import type { SnippetHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
+import type { WritableReply } from '../write-reply.ts';
 import { type ItemList, type ResultStrategy, toResultLimits } from './result-strategy.ts';
 
 /** Coarse chunks of about 2,000 characters. */
-export const snippets: ResultStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetHit> = {
+export const snippets: ResultStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetHit> & {
+  readonly writable: WritableReply;
+} = {
+  writable: { unit: 'snippets', depthOf: (request) => depthFor(poolSizeFor(request)) },
   findItems: findSnippetChunks,
   textOf: toModelText,
   fusedOf: ({ candidate }) => candidate.fused,
@@ -44,5 +48,5 @@ async function findSnippetChunks(
 function toHit(query: PreparedQuery, result: RankedItem<ChunkHit>): SnippetHit {
   const { version, chunk, candidate } = result.item;
   const origin = toHitOrigin(query, result, candidate, toMatchedText(chunk));
-  return { version, score: result.score, origin, snippet: chunk };
+  return { version, score: result.score, origin, snippet: chunk, row: candidate.row };
 }

@@ -1,0 +1,130 @@
+#include "bridge/replies.h"
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridge/catch_out_of_memory.h"
+#include "bridge/environment.h"
+#include "bridge/values.h"
+
+namespace quarry {
+namespace {
+
+// Numbers of a specification, in the order of src/index/written-reply.ts.
+enum Spec : size_t {
+  kAreDocuments,
+  kResults,
+  kLexicalWeight,
+  kVectorWeight,
+  kCollection,
+  kBaseUrl,
+  kNow,
+  kSpecNumbers
+};
+
+// Header of a written reply, followed by the reports of the shards and the JSON.
+struct PackedWrittenReply {
+  uint32_t bytes;
+  uint32_t results;
+  uint32_t shards;
+  uint32_t calibrated;
+};
+
+std::string TextOf(const Napi::Value& value) {
+  const auto bytes = value.As<Napi::Uint8Array>();
+  return {reinterpret_cast<const char*>(bytes.Data()), bytes.ElementLength()};
+}
+
+// Arguments: collection, version, parts of the document, index of the row or null, JSON of the row.
+Napi::Value PutReplyParts(const Napi::CallbackInfo& info) {
+  const ReplyKey key{ToCount(info[0], "collection"), ToCount(info[1], "version")};
+  const auto document = info[2].As<Napi::Object>();
+  ReplyCache& cache = EnvironmentOf(info.Env()).replies;
+  cache.PutDocument(
+      key, {TextOf(document.Get("prefix")), TextOf(document.Get("suffix")),
+            ToUint32(document.Get("baseUrl"), "baseUrl"), document.Get("expiresAt").As<Napi::Number>().DoubleValue()});
+  if (!info[3].IsNull()) cache.PutRow(key, ToUint32(info[3], "row"), TextOf(info[4]));
+  return info.Env().Undefined();
+}
+
+Napi::Value DeleteReplyParts(const Napi::CallbackInfo& info) {
+  EnvironmentOf(info.Env()).replies.Delete({ToCount(info[0], "collection"), ToCount(info[1], "version")});
+  return info.Env().Undefined();
+}
+
+Napi::Value DeleteReplyPartsOfCollection(const Napi::CallbackInfo& info) {
+  EnvironmentOf(info.Env()).replies.DeleteCollection(ToCount(info[0], "collection"));
+  return info.Env().Undefined();
+}
+
+Napi::Value UseReplyCacheBytesMax(const Napi::CallbackInfo& info) {
+  EnvironmentOf(info.Env()).replies.SetBytesMax(ToCount(info[0], "bytes"));
+  return info.Env().Undefined();
+}
+
+Napi::Value ReplyCacheBytes(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(EnvironmentOf(info.Env()).replies.bytes()));
+}
+
+}  // namespace
+
+ReplyTarget ToReplyTarget(const Napi::Value& spec, const Napi::Value& buffer, const SearchRequest& request) {
+  if (!spec.IsTypedArray() || !buffer.IsArrayBuffer()) {
+    throw Napi::TypeError::New(spec.Env(), "a reply needs a Float64Array and an ArrayBuffer");
+  }
+  const auto numbers = spec.As<Napi::Float64Array>();
+  if (numbers.TypedArrayType() != napi_float64_array || numbers.ElementLength() < kSpecNumbers) {
+    throw Napi::TypeError::New(spec.Env(), "the specification of a reply must be a Float64Array");
+  }
+  const double* const number = numbers.Data();
+  auto target = buffer.As<Napi::ArrayBuffer>();
+  ReplyTarget result;
+  result.options = {static_cast<uint64_t>(number[kCollection]), static_cast<uint32_t>(number[kBaseUrl]), number[kNow]};
+  result.weights = {number[kLexicalWeight], number[kVectorWeight]};
+  result.areDocuments = number[kAreDocuments] != 0;
+  result.hasVector = !request.vector.empty();
+  result.results = static_cast<size_t>(number[kResults]);
+  result.depth = request.vectorCandidates;
+  result.start = static_cast<uint8_t*>(target.Data());
+  result.size = target.ByteLength();
+  return result;
+}
+
+bool WriteReply(ReplyCache* cache, const ReplyTarget& target, const SearchHits& hits) {
+  std::vector<RankedRow> ranked;
+  RankRows(hits, target.hasVector, target.weights, &ranked);
+  if (target.areDocuments) {
+    KeepFirstOfVersions(&ranked);
+    // A deeper search may find more documents.
+    if (ranked.size() < target.results && hits.version.size() >= target.depth) return false;
+  }
+  if (ranked.size() > target.results) ranked.resize(target.results);
+  const size_t start = sizeof(PackedWrittenReply) + ShardReportsBytes(hits);
+  if (start > target.size) return false;
+  const std::span<uint8_t> to(target.start + start, target.size - start);
+  const auto bytes = target.areDocuments ? WriteDocuments(cache, target.options, ranked, to)
+                                         : WriteSnippets(cache, target.options, ranked, to);
+  if (!bytes.has_value()) return false;
+  const PackedWrittenReply header{static_cast<uint32_t>(*bytes), static_cast<uint32_t>(ranked.size()),
+                                  static_cast<uint32_t>(hits.shards.size()), hits.calibrated ? 1U : 0U};
+  std::memcpy(target.start, &header, sizeof header);
+  PutShardReports(hits, target.start + sizeof header);
+  return true;
+}
+
+void AddReplyFunctions(Napi::Env env, Napi::Object exports) {
+  const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
+  add("replyPartsPut", Napi::Function::New<CatchOutOfMemory<PutReplyParts>>(env, "replyPartsPut"));
+  add("replyPartsDelete", Napi::Function::New<CatchOutOfMemory<DeleteReplyParts>>(env, "replyPartsDelete"));
+  add("replyPartsDeleteCollection",
+      Napi::Function::New<CatchOutOfMemory<DeleteReplyPartsOfCollection>>(env, "replyPartsDeleteCollection"));
+  add("useReplyCacheBytesMax",
+      Napi::Function::New<CatchOutOfMemory<UseReplyCacheBytesMax>>(env, "useReplyCacheBytesMax"));
+  add("replyCacheBytes", Napi::Function::New<CatchOutOfMemory<ReplyCacheBytes>>(env, "replyCacheBytes"));
+}
+
+}  // namespace quarry

@@ -1,0 +1,34 @@
+// Replies that the engine writes as JSON: the functions declared in src/index/native-replies.ts.
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/reply_writer.h"
+
+namespace quarry {
+
+// Where and how the reply of a search is written, if all of its parts are cached.
+struct ReplyTarget {
+  ReplyOptions options{};
+  FusionWeights weights{};
+  bool areDocuments = false;  // results: documents, otherwise snippets
+  bool hasVector = false;
+  size_t results = 0;  // maximum number of results
+  // If more rows were found than this, there may be others, and a reply with fewer documents than wanted is not final.
+  size_t depth = 0;
+  uint8_t* start = nullptr;
+  size_t size = 0;
+};
+
+// `spec`: numbers written by src/index/written-reply.ts; `buffer`: an ArrayBuffer that receives the reply.
+ReplyTarget ToReplyTarget(const Napi::Value& spec, const Napi::Value& buffer, const SearchRequest& request);
+
+// Returns false if the reply cannot be written; then the caller reads the hits.
+bool WriteReply(ReplyCache* cache, const ReplyTarget& target, const SearchHits& hits);
+
+void AddReplyFunctions(Napi::Env env, Napi::Object exports);
+
+}  // namespace quarry

@@ -1,0 +1,36 @@
+// Writes query replies as JSON, byte for byte as src/services/query-replies.ts renders them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/fusion.h"
+#include "engine/reply_cache.h"
+
+namespace quarry {
+
+struct ReplyOptions {
+  uint64_t collection;
+  uint32_t baseUrl;  // see DocumentParts
+  double now;        // milliseconds since the epoch
+};
+
+// The functions return the number of bytes written, or nullopt if a part is not cached or has expired, or if the
+// reply is longer than `to`.
+
+// Reply of top-snippets; `ranked` are its snippets.
+std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
+                                    std::span<uint8_t> to);
+// Reply of top-documents; `ranked` are its documents.
+std::optional<size_t> WriteDocuments(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
+                                     std::span<uint8_t> to);
+
+// Writes a score as JSON.stringify does, and returns the number of characters, at most kScoreCharactersMax.
+// `score` is finite.
+inline constexpr size_t kScoreCharactersMax = 32;
+size_t WriteScore(double score, char* to);
+
+}  // namespace quarry

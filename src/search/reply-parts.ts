@@ -1,0 +1,87 @@
+import { BoundedCache } from '../core/bounded-cache.ts';
+import { addon } from '../index/addon.ts';
+
+/** Serialized parts of one hit; see `NativeDocumentParts`. */
+export interface HitParts {
+  readonly version: number;
+  readonly prefix: Uint8Array;
+  readonly suffix: Uint8Array;
+  /** Milliseconds since the epoch; absent for a document that does not expire. */
+  readonly expiresAt?: number | undefined;
+  /** Null in a reply of documents. */
+  readonly row: { readonly number: number; readonly json: Uint8Array } | null;
+}
+
+/** What the engine needs to write the reply of a query from cached parts. */
+export interface ReplyFormat {
+  /** Number of the collection among the cached parts. */
+  readonly collection: number;
+  /** Number of the start of the URLs in the parts. */
+  readonly baseUrl: number;
+  /** Milliseconds since the epoch; parts of expired documents are not used. */
+  readonly now: number;
+}
+
+/** Number of base URLs that keep their number. The URL may come from a header, so any number of them occur. */
+const baseUrlsMax = 64;
+
+let lastCollection = 0;
+
+/**
+ * Bounded cache, in the native library, of the serialized parts that query replies repeat. The engine writes a reply
+ * without JavaScript if it has all of its parts. Collections are numbered through the whole process, because version
+ * numbers are unique in one installation only.
+ */
+export class ReplyParts {
+  readonly #collections = new Map<string, number>();
+  readonly #baseUrls = new BoundedCache<number>(baseUrlsMax);
+  #lastBaseUrl = 0;
+
+  constructor(bytesMax: number) {
+    addon.useReplyCacheBytesMax(bytesMax);
+  }
+
+  /** Memory of the cache. */
+  get bytes(): number {
+    return addon.replyCacheBytes();
+  }
+
+  /** `baseUrl`: start of the URLs in the reply. `now`: milliseconds since the epoch. */
+  createFormat(collectionId: string, baseUrl: string, now: number): ReplyFormat {
+    return { collection: this.#numberOf(collectionId), baseUrl: this.#numberOfUrl(baseUrl), now };
+  }
+
+  put({ collection, baseUrl }: ReplyFormat, { version, prefix, suffix, expiresAt, row }: HitParts): void {
+    const document = { prefix, suffix, baseUrl, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY };
+    addon.replyPartsPut(collection, version, document, row?.number ?? null, row?.json ?? null);
+  }
+
+  /** Removes a version that search no longer returns. */
+  evict(collectionId: string, version: number): void {
+    const collection = this.#collections.get(collectionId);
+    if (collection !== undefined) addon.replyPartsDelete(collection, version);
+  }
+
+  evictCollection(collectionId: string): void {
+    const collection = this.#collections.get(collectionId);
+    if (collection === undefined) return;
+    this.#collections.delete(collectionId);
+    addon.replyPartsDeleteCollection(collection);
+  }
+
+  #numberOf(collectionId: string): number {
+    const known = this.#collections.get(collectionId);
+    if (known !== undefined) return known;
+    lastCollection += 1;
+    this.#collections.set(collectionId, lastCollection);
+    return lastCollection;
+  }
+
+  #numberOfUrl(baseUrl: string): number {
+    const known = this.#baseUrls.get(baseUrl);
+    if (known !== undefined) return known;
+    this.#lastBaseUrl = (this.#lastBaseUrl + 1) % 2 ** 32;
+    this.#baseUrls.set(baseUrl, this.#lastBaseUrl, 1);
+    return this.#lastBaseUrl;
+  }
+}

@@ -1,0 +1,56 @@
+import { WrittenReply } from '../index/written-reply.ts';
+import { callIndex } from './call-index.ts';
+import type { FoundHits, PreparedQuery } from './prepared-query.ts';
+import type { SearchRequest } from './query-request.ts';
+import type { ReplyFormat } from './reply-parts.ts';
+import type { SearchComponents } from './search-components.ts';
+
+/** Kind of replies that the engine writes, and their search depth. */
+export interface WritableReply {
+  readonly unit: 'snippets' | 'documents';
+  readonly depthOf: (request: SearchRequest) => number;
+}
+
+/** Maximum number of results of a written reply: the cost of writing it on the main thread. */
+const writtenResultsMax = 128;
+
+/** Whether the engine can write the reply of a query: its results are the best rows, and nothing explains them. */
+export function isWritable({ k, reranker, isWide, explain, trace = null, control }: SearchRequest): boolean {
+  const isPlain = reranker === null && !isWide && !explain && trace === null && control.operators === null;
+  const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
+  return isPlain && isUnlimited && k <= writtenResultsMax;
+}
+
+/**
+ * Searches the shards and has the engine write the reply. Returns the hits if that needs parts that are not cached, or a
+ * deeper search.
+ */
+export async function searchAndWrite(
+  { getIndex }: Pick<SearchComponents, 'getIndex'>,
+  { request, vector, generation, lexicalQuery, weights }: PreparedQuery,
+  { unit, depthOf }: WritableReply,
+  format: ReplyFormat,
+): Promise<WrittenReply | FoundHits> {
+  const { collection, filter, deadlineMs, caller, k: results, yieldToEventLoop } = request;
+  const depth = depthOf(request);
+  const index = getIndex(collection.collectionId, generation);
+  const found = await callIndex(caller, () =>
+    index.searchAndWrite(
+      {
+        vector,
+        terms: lexicalQuery.terms,
+        filter,
+        vectorCandidates: depth,
+        lexicalCandidates: depth,
+        deadlineMs,
+        caller,
+      },
+      { unit, results, weights, ...format },
+    ),
+  );
+  // The engine delivers the results of many searches at once.
+  const pause = yieldToEventLoop();
+  if (pause !== null) await pause;
+  if (caller.isCanceled) throw caller.signal.reason;
+  return found instanceof WrittenReply ? found : { depth, hits: found };
+}
