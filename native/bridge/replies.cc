@@ -15,16 +15,7 @@ namespace quarry {
 namespace {
 
 // Numbers of a specification, in the order of src/index/written-reply.ts.
-enum Spec : size_t {
-  kAreDocuments,
-  kResults,
-  kLexicalWeight,
-  kVectorWeight,
-  kCollection,
-  kBaseUrl,
-  kNow,
-  kSpecNumbers
-};
+enum Spec : size_t { kUnit, kResults, kLexicalWeight, kVectorWeight, kCollection, kBaseUrl, kNow, kSpecNumbers };
 
 // Header of a written reply, followed by the reports of the shards and the JSON.
 struct PackedWrittenReply {
@@ -48,6 +39,19 @@ Napi::Value PutReplyParts(const Napi::CallbackInfo& info) {
       key, {TextOf(document.Get("prefix")), TextOf(document.Get("suffix")),
             ToUint32(document.Get("baseUrl"), "baseUrl"), document.Get("expiresAt").As<Napi::Number>().DoubleValue()});
   if (!info[3].IsNull()) cache.PutRow(key, ToUint32(info[3], "row"), TextOf(info[4]));
+  return info.Env().Undefined();
+}
+
+// Arguments: collection, version, page, and the rows that are on this page only.
+Napi::Value PutReplyPage(const Napi::CallbackInfo& info) {
+  const ReplyKey key{ToCount(info[0], "collection"), ToCount(info[1], "version")};
+  const auto page = info[2].As<Napi::Object>();
+  const uint32_t index = ToUint32(page.Get("index"), "index");
+  ReplyCache& cache = EnvironmentOf(info.Env()).replies;
+  cache.PutPage(
+      key, {{index, page.Get("hasContent").ToBoolean().Value()}, TextOf(page.Get("head")), TextOf(page.Get("tail"))});
+  const auto rows = info[3].As<Napi::Array>();
+  for (uint32_t i = 0; i < rows.Length(); i++) cache.PutRowPage(key, ToUint32(rows.Get(i), "row"), index);
   return info.Env().Undefined();
 }
 
@@ -85,7 +89,7 @@ ReplyTarget ToReplyTarget(const Napi::Value& spec, const Napi::Value& buffer, co
   ReplyTarget result;
   result.options = {static_cast<uint64_t>(number[kCollection]), static_cast<uint32_t>(number[kBaseUrl]), number[kNow]};
   result.weights = {number[kLexicalWeight], number[kVectorWeight]};
-  result.areDocuments = number[kAreDocuments] != 0;
+  result.unit = static_cast<ReplyTarget::Unit>(static_cast<int>(number[kUnit]));
   result.hasVector = !request.vector.empty();
   result.results = static_cast<size_t>(number[kResults]);
   result.depth = request.vectorCandidates;
@@ -94,22 +98,43 @@ ReplyTarget ToReplyTarget(const Napi::Value& spec, const Napi::Value& buffer, co
   return result;
 }
 
-bool WriteReply(ReplyCache* cache, const ReplyTarget& target, const SearchHits& hits) {
+namespace {
+
+using Unit = ReplyTarget::Unit;
+
+// Writes the JSON and sets *results to the number of results in it.
+std::optional<size_t> WriteJson(ReplyCache* cache, const ReplyTarget& target, const SearchHits& hits,
+                                std::span<uint8_t> to, size_t* results) {
   std::vector<RankedRow> ranked;
   RankRows(hits, target.hasVector, target.weights, &ranked);
-  if (target.areDocuments) {
+  // A deeper search may find more documents or pages.
+  const bool isFinal = hits.version.size() < target.depth;
+  std::optional<size_t> bytes;
+  if (target.unit == Unit::kPages || target.unit == Unit::kPagesWithContent) {
+    if (ranked.size() > target.depth) ranked.resize(target.depth);
+    const PageOptions options{target.results, target.unit == Unit::kPagesWithContent};
+    bytes = WritePages(cache, target.options, options, ranked, to, results);
+    return *results >= target.results || isFinal ? bytes : std::nullopt;
+  }
+  if (target.unit == Unit::kDocuments) {
     KeepFirstOfVersions(&ranked);
-    // A deeper search may find more documents.
-    if (ranked.size() < target.results && hits.version.size() >= target.depth) return false;
+    if (ranked.size() < target.results && !isFinal) return std::nullopt;
   }
   if (ranked.size() > target.results) ranked.resize(target.results);
+  *results = ranked.size();
+  return target.unit == Unit::kDocuments ? WriteDocuments(cache, target.options, ranked, to)
+                                         : WriteSnippets(cache, target.options, ranked, to);
+}
+
+}  // namespace
+
+bool WriteReply(ReplyCache* cache, const ReplyTarget& target, const SearchHits& hits) {
   const size_t start = sizeof(PackedWrittenReply) + ShardReportsBytes(hits);
   if (start > target.size) return false;
-  const std::span<uint8_t> to(target.start + start, target.size - start);
-  const auto bytes = target.areDocuments ? WriteDocuments(cache, target.options, ranked, to)
-                                         : WriteSnippets(cache, target.options, ranked, to);
+  size_t results = 0;
+  const auto bytes = WriteJson(cache, target, hits, {target.start + start, target.size - start}, &results);
   if (!bytes.has_value()) return false;
-  const PackedWrittenReply header{static_cast<uint32_t>(*bytes), static_cast<uint32_t>(ranked.size()),
+  const PackedWrittenReply header{static_cast<uint32_t>(*bytes), static_cast<uint32_t>(results),
                                   static_cast<uint32_t>(hits.shards.size()), hits.calibrated ? 1U : 0U};
   std::memcpy(target.start, &header, sizeof header);
   PutShardReports(hits, target.start + sizeof header);
@@ -119,6 +144,7 @@ bool WriteReply(ReplyCache* cache, const ReplyTarget& target, const SearchHits& 
 void AddReplyFunctions(Napi::Env env, Napi::Object exports) {
   const auto add = [&](const char* name, Napi::Function function) { exports.Set(name, function); };
   add("replyPartsPut", Napi::Function::New<CatchOutOfMemory<PutReplyParts>>(env, "replyPartsPut"));
+  add("replyPagePut", Napi::Function::New<CatchOutOfMemory<PutReplyPage>>(env, "replyPagePut"));
   add("replyPartsDelete", Napi::Function::New<CatchOutOfMemory<DeleteReplyParts>>(env, "replyPartsDelete"));
   add("replyPartsDeleteCollection",
       Napi::Function::New<CatchOutOfMemory<DeleteReplyPartsOfCollection>>(env, "replyPartsDeleteCollection"));

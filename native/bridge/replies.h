@@ -14,10 +14,10 @@ namespace quarry {
 struct ReplyTarget {
   ReplyOptions options{};
   FusionWeights weights{};
-  bool areDocuments = false;  // results: documents, otherwise snippets
+  enum class Unit { kSnippets, kDocuments, kPages, kPagesWithContent } unit = Unit::kSnippets;
   bool hasVector = false;
   size_t results = 0;  // maximum number of results
-  // If more rows were found than this, there may be others, and a reply with fewer documents than wanted is not final.
+  // If this many rows were found, there may be others, and a reply with fewer documents or pages than wanted is not final.
   size_t depth = 0;
   uint8_t* start = nullptr;
   size_t size = 0;

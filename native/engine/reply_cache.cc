@@ -9,6 +9,7 @@ namespace {
 // Memory of an entry besides its texts: hash table, links and allocations.
 constexpr size_t kDocumentBytes = sizeof(ReplyCache::Document) + 96;
 constexpr size_t kRowBytes = sizeof(ReplyCache::Row) + 32;
+constexpr size_t kPageBytes = sizeof(ReplyCache::Page) + 64;
 
 template <class Rows>
 auto PositionOf(Rows& rows, uint32_t chunk) {
@@ -16,22 +17,37 @@ auto PositionOf(Rows& rows, uint32_t chunk) {
                           [](const ReplyCache::Row& row, uint32_t wanted) { return row.chunk < wanted; });
 }
 
+template <class Pages>
+auto PositionOf(Pages& pages, const ReplyCache::PageKey& key) {
+  return std::lower_bound(pages.begin(), pages.end(), key,
+                          [](const ReplyCache::Page& page, const auto& wanted) { return page.key < wanted; });
+}
+
 size_t TextBytes(const DocumentParts& parts) { return parts.prefix.capacity() + parts.suffix.capacity(); }
+size_t PageBytes(const ReplyCache::Page& page) { return kPageBytes + page.head.capacity() + page.tail.capacity(); }
 
 }  // namespace
 
-const std::string* ReplyCache::Document::FindRow(uint32_t chunk) const {
+const ReplyCache::Row* ReplyCache::Document::FindRow(uint32_t chunk) const {
   const auto at = PositionOf(rows, chunk);
-  return at != rows.end() && at->chunk == chunk ? &at->json : nullptr;
+  return at != rows.end() && at->chunk == chunk ? &*at : nullptr;
+}
+
+const ReplyCache::Page* ReplyCache::Document::FindPage(const PageKey& key) const {
+  const auto at = PositionOf(pages, key);
+  return at != pages.end() && at->key == key ? &*at : nullptr;
+}
+
+ReplyCache::Document* ReplyCache::FindCached(const ReplyKey& key) {
+  const auto found = documents_.find(key.version);
+  return found != documents_.end() && found->second.collection == key.collection ? &found->second : nullptr;
 }
 
 const ReplyCache::Document* ReplyCache::Find(const ReplyKey& key) {
-  const auto found = documents_.find(key.version);
-  if (found == documents_.end() || found->second.collection != key.collection) return nullptr;
-  Document& document = found->second;
+  Document* const document = FindCached(key);
   // Written only if it changes: memory that is only read stays in the caches of all processors.
-  if (!document.used) document.used = true;
-  return &document;
+  if (document != nullptr && !document->used) document->used = true;
+  return document;
 }
 
 void ReplyCache::PutDocument(const ReplyKey& key, DocumentParts parts) {
@@ -47,26 +63,58 @@ void ReplyCache::PutDocument(const ReplyKey& key, DocumentParts parts) {
     return;
   }
   if (document.collection != key.collection) return;
-  const size_t before = TextBytes(document.parts);
+  size_t before = TextBytes(document.parts);
+  if (document.parts.baseUrl != parts.baseUrl) {
+    for (const Page& page : document.pages) before += PageBytes(page);
+    document.pages.clear();
+  }
   document.parts = std::move(parts);
   document.bytes -= before;
   bytes_ -= before;
   Charge(&document, TextBytes(document.parts));
 }
 
+ReplyCache::Row* ReplyCache::AddRow(Document* document, uint32_t chunk, size_t* bytes) {
+  const auto at = PositionOf(document->rows, chunk);
+  *bytes = 0;
+  if (at != document->rows.end() && at->chunk == chunk) return &*at;
+  *bytes = kRowBytes;
+  Row row;
+  row.chunk = chunk;
+  return &*document->rows.insert(at, std::move(row));
+}
+
 void ReplyCache::PutRow(const ReplyKey& key, uint32_t chunk, std::string_view json) {
-  const auto found = documents_.find(key.version);
-  if (found == documents_.end() || found->second.collection != key.collection) return;
-  Document& document = found->second;
-  const auto at = PositionOf(document.rows, chunk);
-  if (at != document.rows.end() && at->chunk == chunk) return;
-  const auto row = document.rows.insert(at, Row{chunk, std::string(json)});
-  Charge(&document, kRowBytes + row->json.capacity());
+  Document* const document = FindCached(key);
+  if (document == nullptr) return;
+  size_t bytes = 0;
+  Row* const row = AddRow(document, chunk, &bytes);
+  if (row->json.empty()) {
+    row->json = json;
+    bytes += row->json.capacity();
+  }
+  Charge(document, bytes);
+}
+
+void ReplyCache::PutRowPage(const ReplyKey& key, uint32_t chunk, uint32_t page) {
+  Document* const document = FindCached(key);
+  if (document == nullptr) return;
+  size_t bytes = 0;
+  AddRow(document, chunk, &bytes)->page = page;
+  Charge(document, bytes);
+}
+
+void ReplyCache::PutPage(const ReplyKey& key, Page page) {
+  Document* const document = FindCached(key);
+  if (document == nullptr || document->FindPage(page.key) != nullptr) return;
+  const size_t bytes = PageBytes(page);
+  document->pages.insert(PositionOf(document->pages, page.key), std::move(page));
+  Charge(document, bytes);
 }
 
 void ReplyCache::Delete(const ReplyKey& key) {
-  const auto found = documents_.find(key.version);
-  if (found != documents_.end() && found->second.collection == key.collection) Erase(&found->second);
+  Document* const document = FindCached(key);
+  if (document != nullptr) Erase(document);
 }
 
 void ReplyCache::DeleteCollection(uint64_t collection) {

@@ -1,6 +1,7 @@
 // Serialized parts of query replies, so that a reply is written without reading and serializing its documents.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,17 +29,32 @@ struct DocumentParts {
 // last considered. Not thread-safe.
 class ReplyCache {
  public:
+  static constexpr uint32_t kUnknownPage = UINT32_MAX;
   struct Row {
-    uint32_t chunk;    // index of the row in its document
-    std::string json;  // from the opening brace up to the score
+    uint32_t chunk = 0;            // index of the row in its document
+    uint32_t page = kUnknownPage;  // the only page of the row
+    std::string json;              // from the opening brace up to the score; empty if unknown
+  };
+  struct PageKey {
+    uint32_t page;
+    bool hasContent;
+    auto operator<=>(const PageKey&) const = default;
+  };
+  // A page as a result.
+  struct Page {
+    PageKey key;
+    std::string head;  // from the separating comma up to the score
+    std::string tail;  // from the score to the closing brace
   };
   struct Document {
     uint64_t collection = 0;
     DocumentParts parts;
-    std::vector<Row> rows;  // by chunk
+    std::vector<Row> rows;    // by chunk
+    std::vector<Page> pages;  // by key
 
-    // Returns null if the row is not cached.
-    const std::string* FindRow(uint32_t chunk) const;
+    // Return null if the row or the page is not cached.
+    const Row* FindRow(uint32_t chunk) const;
+    const Page* FindPage(const PageKey& key) const;
 
    private:
     friend class ReplyCache;
@@ -58,10 +74,12 @@ class ReplyCache {
 
   // The pointer is valid until the cache changes. Returns null if the document is not cached under this key.
   const Document* Find(const ReplyKey& key);
-  // Replaces the parts of a document and keeps its rows.
+  // Replaces the parts of a document. Its rows are kept, and its pages if they have the same base URL.
   void PutDocument(const ReplyKey& key, DocumentParts parts);
-  // Adds a row to a cached document. Does nothing if the document or the row is cached already, or no document is.
+  // The following functions add to a cached document, and do nothing if it is not cached.
   void PutRow(const ReplyKey& key, uint32_t chunk, std::string_view json);
+  void PutRowPage(const ReplyKey& key, uint32_t chunk, uint32_t page);
+  void PutPage(const ReplyKey& key, Page page);
   void Delete(const ReplyKey& key);
   void DeleteCollection(uint64_t collection);
   // Memory of the cache.
@@ -71,6 +89,10 @@ class ReplyCache {
   void Link(Document* document);
   void Unlink(Document* document);
   void Erase(Document* document);
+  // Returns null if the document is not cached under this key.
+  Document* FindCached(const ReplyKey& key);
+  // Returns the row of a document, added if it is missing, and sets *bytes to the memory added.
+  Row* AddRow(Document* document, uint32_t chunk, size_t* bytes);
   // Adds to the memory of `document` and evicts others while the total exceeds the bound.
   void Charge(Document* document, size_t bytes);
   // Evicts documents other than `kept` while the total exceeds the bound.

@@ -112,6 +112,18 @@ bool FindDocuments(ReplyCache* cache, const ReplyOptions& options, std::span<con
   return true;
 }
 
+// Each document once, with the score of its best result, and the end of the reply.
+void PutDocumentResults(const std::vector<const ReplyCache::Document*>& documents, const std::vector<ScoreText>& scores,
+                        Output* output) {
+  output->Put("],\"document_results\":[");
+  for (size_t i = 0; i < documents.size(); i++) {
+    const auto shown = documents.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(documents.begin(), shown, documents[i]) != shown) continue;
+    PutDocument(*documents[i], scores[i].view(), i == 0, output);
+  }
+  output->Put("]}");
+}
+
 }  // namespace
 
 size_t WriteScore(double score, char* to) {
@@ -149,19 +161,13 @@ std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& optio
   Output output(to);
   output.Put("{\"results\":[");
   for (size_t i = 0; i < ranked.size(); i++) {
-    const std::string* const json = documents[i]->FindRow(ranked[i].chunk);
-    if (json == nullptr) return std::nullopt;
-    output.Put(*json);
+    const ReplyCache::Row* const row = documents[i]->FindRow(ranked[i].chunk);
+    if (row == nullptr || row->json.empty()) return std::nullopt;
+    output.Put(row->json);
     output.Put(scores.emplace_back(ranked[i].score).view());
     output.Put(i + 1 < ranked.size() ? "}," : "}");
   }
-  output.Put("],\"document_results\":[");
-  for (size_t i = 0; i < ranked.size(); i++) {
-    const auto shown = documents.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(documents.begin(), shown, documents[i]) != shown) continue;
-    PutDocument(*documents[i], scores[i].view(), i == 0, &output);
-  }
-  output.Put("]}");
+  PutDocumentResults(documents, scores, &output);
   return output.size();
 }
 
@@ -175,6 +181,35 @@ std::optional<size_t> WriteDocuments(ReplyCache* cache, const ReplyOptions& opti
     PutDocument(*documents[i], ScoreText(ranked[i].score).view(), i == 0, &output);
   }
   output.Put("]}");
+  return output.size();
+}
+
+std::optional<size_t> WritePages(ReplyCache* cache, const ReplyOptions& options, const PageOptions& pageOptions,
+                                 std::span<const RankedRow> ranked, std::span<uint8_t> to, size_t* written) {
+  std::vector<const ReplyCache::Document*> documents;
+  std::vector<const ReplyCache::Page*> pages;
+  std::vector<ScoreText> scores;
+  for (const RankedRow& ranking : ranked) {
+    if (pages.size() == pageOptions.results) break;
+    const auto* const document = FindDocument(cache, options, ranking);
+    const auto* const row = document == nullptr ? nullptr : document->FindRow(ranking.chunk);
+    if (row == nullptr || row->page == ReplyCache::kUnknownPage) return std::nullopt;
+    const auto* const page = document->FindPage({row->page, pageOptions.hasContent});
+    if (page == nullptr) return std::nullopt;
+    if (std::find(pages.begin(), pages.end(), page) != pages.end()) continue;
+    documents.push_back(document);
+    pages.push_back(page);
+    scores.emplace_back(ranking.score);
+  }
+  *written = pages.size();
+  Output output(to);
+  output.Put("{\"results\":[");
+  for (size_t i = 0; i < pages.size(); i++) {
+    output.Put(std::string_view(pages[i]->head).substr(i == 0 ? 1 : 0));
+    output.Put(scores[i].view());
+    output.Put(pages[i]->tail);
+  }
+  PutDocumentResults(documents, scores, &output);
   return output.size();
 }
 

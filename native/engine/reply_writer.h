@@ -27,6 +27,13 @@ std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& optio
 // Reply of top-documents; `ranked` are its documents.
 std::optional<size_t> WriteDocuments(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
                                      std::span<uint8_t> to);
+// Reply of top-pages with the first `results` pages of the ranked rows, if each of them is on one page.
+struct PageOptions {
+  size_t results;
+  bool hasContent;
+};
+std::optional<size_t> WritePages(ReplyCache* cache, const ReplyOptions& options, const PageOptions& pageOptions,
+                                 std::span<const RankedRow> ranked, std::span<uint8_t> to, size_t* written);
 
 // Writes a score as JSON.stringify does, and returns the number of characters, at most kScoreCharactersMax.
 // `score` is finite.

@@ -15,8 +15,21 @@ export interface NativeReplies {
     row: number | null,
     json: Uint8Array | null,
   ): void;
+  /** Caches a page of a cached document as a result. `rows`: rows of the document that are on this page only. */
+  replyPagePut(collection: number, version: number, page: NativePageParts, rows: readonly number[]): void;
   replyPartsDelete(collection: number, version: number): void;
   replyPartsDeleteCollection(collection: number): void;
+}
+
+/** Parts of a page as a result, as JSON. */
+export interface NativePageParts {
+  readonly index: number;
+  /** Whether `tail` has the text of the page, or null in its place. */
+  readonly hasContent: boolean;
+  /** From the separating comma up to the score. */
+  readonly head: Uint8Array;
+  /** From the score to the closing brace. */
+  readonly tail: Uint8Array;
 }
 
 /** Parts of a document that replies repeat, as JSON. */

@@ -3,9 +3,13 @@ import { assert } from '../core/assert.ts';
 import { limits } from '../core/limits.ts';
 import { decodeShardReports, type ShardReport } from './search-codec.ts';
 
+/** Kinds of results, in the order of the numbers in native/bridge/replies.h. */
+const replyUnits = ['snippets', 'documents', 'pages', 'pages-with-content'] as const;
+export type ReplyUnit = (typeof replyUnits)[number];
+
 /** How a reply is written. */
 export interface ReplySpec {
-  readonly unit: 'snippets' | 'documents';
+  readonly unit: ReplyUnit;
   /** Maximum number of results. */
   readonly results: number;
   readonly weights: { readonly lexical: number; readonly vector: number };
@@ -29,7 +33,7 @@ export function encodeReplySpec({
   baseUrl,
   now,
 }: ReplySpec): Float64Array {
-  specNumbers[0] = unit === 'documents' ? 1 : 0;
+  specNumbers[0] = replyUnits.indexOf(unit);
   specNumbers[1] = results;
   specNumbers[2] = weights.lexical;
   specNumbers[3] = weights.vector;

@@ -1,5 +1,9 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
 import { addon } from '../index/addon.ts';
+import type { NativePageParts as PageParts } from '../index/native-replies.ts';
+import type { ReplyUnit } from '../index/written-reply.ts';
+
+export type { NativePageParts as PageParts } from '../index/native-replies.ts';
 
 /** Serialized parts of one hit; see `NativeDocumentParts`. */
 export interface HitParts {
@@ -8,17 +12,27 @@ export interface HitParts {
   readonly suffix: Uint8Array;
   /** Milliseconds since the epoch; absent for a document that does not expire. */
   readonly expiresAt?: number | undefined;
-  /** Null in a reply of documents. */
+  /** Null in a reply of documents or pages. */
   readonly row: { readonly number: number; readonly json: Uint8Array } | null;
 }
 
 /** What the engine needs to write the reply of a query from cached parts. */
 export interface ReplyFormat {
+  readonly unit: ReplyUnit;
   /** Number of the collection among the cached parts. */
   readonly collection: number;
   /** Number of the start of the URLs in the parts. */
   readonly baseUrl: number;
   /** Milliseconds since the epoch; parts of expired documents are not used. */
+  readonly now: number;
+}
+
+interface FormatOptions {
+  readonly unit: ReplyUnit;
+  readonly collectionId: string;
+  /** Start of the URLs in the reply. */
+  readonly baseUrl: string;
+  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -46,14 +60,18 @@ export class ReplyParts {
     return addon.replyCacheBytes();
   }
 
-  /** `baseUrl`: start of the URLs in the reply. `now`: milliseconds since the epoch. */
-  createFormat(collectionId: string, baseUrl: string, now: number): ReplyFormat {
-    return { collection: this.#numberOf(collectionId), baseUrl: this.#numberOfUrl(baseUrl), now };
+  createFormat({ unit, collectionId, baseUrl, now }: FormatOptions): ReplyFormat {
+    return { unit, collection: this.#numberOf(collectionId), baseUrl: this.#numberOfUrl(baseUrl), now };
   }
 
   put({ collection, baseUrl }: ReplyFormat, { version, prefix, suffix, expiresAt, row }: HitParts): void {
     const document = { prefix, suffix, baseUrl, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY };
     addon.replyPartsPut(collection, version, document, row?.number ?? null, row?.json ?? null);
+  }
+
+  /** Adds a page of a document whose parts were put. `rows`: see `PageHit`. */
+  putPage({ collection }: ReplyFormat, version: number, page: PageParts, rows: readonly number[]): void {
+    addon.replyPagePut(collection, version, page, rows);
   }
 
   /** Removes a version that search no longer returns. */

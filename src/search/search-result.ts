@@ -41,6 +41,8 @@ export type Snippet = Pick<StoredChunk, 'text' | 'start' | 'end' | 'pageStart' |
 
 export interface PageHit extends Hit {
   readonly pageIndex: number;
+  /** Those of the rows read for the query that are on this page only. */
+  readonly rows: readonly number[];
 }
 
 export type DocumentHit = Hit;

@@ -23,9 +23,9 @@ import { documents } from './strategies/documents.ts';
 import { fineSnippets } from './strategies/fine-snippets.ts';
 import { listing } from './strategies/listing.ts';
 import { pages } from './strategies/pages.ts';
-import type { ResultStrategy } from './strategies/result-strategy.ts';
+import type { ResultStrategy, WritableStrategy } from './strategies/result-strategy.ts';
 import { snippets } from './strategies/snippets.ts';
-import { searchAndWrite, type WritableReply } from './write-reply.ts';
+import { searchAndWrite } from './write-reply.ts';
 
 /**
  * Runs queries and returns ranked results. All kinds of results pass the same stages; a strategy per kind has
@@ -64,6 +64,11 @@ export class Search {
     return this.#write(snippets, request, format);
   }
 
+  /** Same as `searchPages`, but returns the reply itself if the engine can write it. */
+  writePages(request: SearchRequest, format: ReplyFormat): Promise<SearchResult<PageHit> | WrittenResult> {
+    return this.#write(pages, request, format);
+  }
+
   /** Same as `searchDocuments`, but returns the reply itself if the engine can write it. */
   writeDocuments(
     request: SearchRequest,
@@ -90,7 +95,7 @@ export class Search {
   }
 
   async #write<Item, Result extends { readonly score: number }, H extends Hit>(
-    strategy: ResultStrategy<Item, Result, H> & { readonly writable: WritableReply },
+    strategy: WritableStrategy<Item, Result, H>,
     request: SearchRequest,
     format: ReplyFormat,
   ): Promise<SearchResult<H> | WrittenResult> {
@@ -99,7 +104,7 @@ export class Search {
     // A reply without a model has a warning.
     if (recorder.missing.length > 0) return this.#findResults(strategy, query);
     const found = await recorder.measure('search', () =>
-      searchAndWrite(this.#components, query, strategy.writable, format),
+      searchAndWrite(this.#components, query, strategy.firstDepthOf(request), format),
     );
     return 'hits' in found ? this.#findResults(strategy, { ...query, found }) : toWrittenResult(query, found);
   }

@@ -5,12 +5,6 @@ import type { SearchRequest } from './query-request.ts';
 import type { ReplyFormat } from './reply-parts.ts';
 import type { SearchComponents } from './search-components.ts';
 
-/** Kind of replies that the engine writes, and their search depth. */
-export interface WritableReply {
-  readonly unit: 'snippets' | 'documents';
-  readonly depthOf: (request: SearchRequest) => number;
-}
-
 /** Maximum number of results of a written reply: the cost of writing it on the main thread. */
 const writtenResultsMax = 128;
 
@@ -28,11 +22,10 @@ export function isWritable({ k, reranker, isWide, explain, trace = null, control
 export async function searchAndWrite(
   { getIndex }: Pick<SearchComponents, 'getIndex'>,
   { request, vector, generation, lexicalQuery, weights }: PreparedQuery,
-  { unit, depthOf }: WritableReply,
+  depth: number,
   format: ReplyFormat,
 ): Promise<WrittenReply | FoundHits> {
   const { collection, filter, deadlineMs, caller, k: results, yieldToEventLoop } = request;
-  const depth = depthOf(request);
   const index = getIndex(collection.collectionId, generation);
   const found = await callIndex(caller, () =>
     index.searchAndWrite(
@@ -45,7 +38,7 @@ export async function searchAndWrite(
         deadlineMs,
         caller,
       },
-      { unit, results, weights, ...format },
+      { results, weights, ...format },
     ),
   );
   // The engine delivers the results of many searches at once.

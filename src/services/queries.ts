@@ -18,7 +18,13 @@ import { parseOperators } from '../search/operators.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
 import type { ReplyFormat, ReplyParts } from '../search/reply-parts.ts';
 import type { Search } from '../search/search.ts';
-import type { DocumentHit, QueryOutcome, SnippetHit, WrittenResult } from '../search/search-result.ts';
+import type {
+  DocumentHit,
+  PageHit,
+  QueryOutcome,
+  SnippetHit,
+  WrittenResult,
+} from '../search/search-result.ts';
 import { isWritable } from '../search/write-reply.ts';
 import type { Collections } from '../storage/collections.ts';
 import type { Counts } from '../storage/counts.ts';
@@ -28,7 +34,13 @@ import { documentFilterOf, restrictFilter } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
 import type { DocumentUrls } from './document-urls.ts';
-import { type ReplyOptions, renderDocuments, renderPages, renderSnippets } from './query-replies.ts';
+import {
+  type PageReplyOptions,
+  type ReplyOptions,
+  renderDocuments,
+  renderPages,
+  renderSnippets,
+} from './query-replies.ts';
 import { RenderedJson } from './rendered-json.ts';
 import { ReplyFragments } from './reply-fragments.ts';
 import type { SlowQueryLog } from './slow-query-log.ts';
@@ -102,7 +114,9 @@ export class QueryServices {
     const search = this.#toSearchRequest(call, { ...request, max_per_document: null });
     const isListing = request.query === null;
     const kind = { type: 'documents', query: request.query ?? '' } as const;
-    const format = isListing ? null : this.#createFormat(call, search, request.include_metadata);
+    const format = isListing
+      ? null
+      : this.#createFormat(call, search, { unit: 'documents', metadata: request.include_metadata });
     const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
       if (isListing) return engine.listDocuments(searchRequest);
       return format === null
@@ -119,18 +133,23 @@ export class QueryServices {
     const { documentUrls, reader } = this.#options;
     const search = this.#toSearchRequest(call, request);
     const kind = { type: 'pages', query: request.query } as const;
+    const unit = request.include_content ? 'pages-with-content' : 'pages';
+    const format = this.#createFormat(call, search, { unit, metadata: request.include_metadata });
     const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
-      engine.searchPages(searchRequest),
+      format === null ? engine.searchPages(searchRequest) : engine.writePages(searchRequest, format),
     );
     this.#recordUsage(call, search, kind, result);
-    return renderPages(result, {
+    if ('written' in result) return toRenderedJson(result);
+    const options: PageReplyOptions = {
       ...this.#replyOptions(call, search, request.include_metadata),
       content: ({ version, pageIndex }) =>
         request.include_content
           ? (reader.readPageChunk(version, pageIndex) ?? reader.readPage(version, pageIndex) ?? null)
           : null,
       imageUrl: ({ version, pageIndex }) => documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
-    });
+    };
+    if (format !== null) this.#cachePages(call, format, result.hits, options);
+    return renderPages(result, options);
   }
 
   async topSnippets(
@@ -140,7 +159,8 @@ export class QueryServices {
     const search = this.#toSearchRequest(call, request);
     const precise = request.precise_responses ?? false;
     const kind = { type: precise ? 'fine' : 'coarse', query: request.query } as const;
-    const format = precise ? null : this.#createFormat(call, search, request.include_document_metadata);
+    const metadata = request.include_document_metadata;
+    const format = precise ? null : this.#createFormat(call, search, { unit: 'snippets', metadata });
     const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
       if (precise) return engine.searchFineSnippets(searchRequest);
       return format === null
@@ -188,11 +208,12 @@ export class QueryServices {
   #createFormat(
     call: QueryCall,
     search: SearchRequest,
-    includesMetadata: boolean | undefined,
+    { unit, metadata }: { readonly unit: ReplyFormat['unit']; readonly metadata: boolean | undefined },
   ): ReplyFormat | null {
     const { replyParts } = this.#options;
-    if (replyParts === null || includesMetadata === true || !isWritable(search)) return null;
-    return replyParts.createFormat(search.collection.collectionId, call.baseUrl, call.now());
+    if (replyParts === null || metadata === true || !isWritable(search)) return null;
+    const { collectionId } = search.collection;
+    return replyParts.createFormat({ unit, collectionId, baseUrl: call.baseUrl, now: call.now() });
   }
 
   /** Caches the parts of hits, so that the engine can write the next replies with them. */
@@ -202,6 +223,23 @@ export class QueryServices {
     hits: readonly (DocumentHit | SnippetHit)[],
   ): void {
     for (const hit of hits) this.#options.replyParts?.put(format, this.#fragments.ofHit(hit, baseUrl));
+  }
+
+  /** Caches the parts of pages, except of those whose text is not one stored chunk: such texts may be long. */
+  #cachePages(
+    call: QueryCall,
+    format: ReplyFormat,
+    hits: readonly PageHit[],
+    { content: contentOf, imageUrl: imageUrlOf }: PageReplyOptions,
+  ): void {
+    this.#cacheParts(call, format, hits);
+    for (const hit of hits) {
+      const content = contentOf(hit);
+      if (content !== null && !('text' in content)) continue;
+      if (content === null && format.unit === 'pages-with-content') continue;
+      const page = this.#fragments.ofPage(hit, call.baseUrl, { content, imageUrl: imageUrlOf(hit) });
+      this.#options.replyParts?.putPage(format, hit.version.version, page, hit.rows);
+    }
   }
 
   #remainingMs(receivedAt: number): number {

@@ -1,5 +1,5 @@
-import type { HitParts } from '../search/reply-parts.ts';
-import type { DocumentHit, Snippet, SnippetHit } from '../search/search-result.ts';
+import type { HitParts, PageParts } from '../search/reply-parts.ts';
+import type { DocumentHit, PageHit, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { DocumentUrls } from './document-urls.ts';
 
@@ -64,6 +64,22 @@ export class ReplyFragments {
     const { prefix, suffix } = this.ofDocument(hit.version, baseUrl);
     const row = 'snippet' in hit ? { number: hit.row, json: this.ofChunk(hit.version, hit.snippet) } : null;
     return { version, prefix, suffix, expiresAt, row };
+  }
+
+  /** Returns the parts of a page as a result; `content` and `imageUrl` as in the reply. */
+  ofPage(
+    { version, pageIndex }: PageHit,
+    baseUrl: string,
+    { content, imageUrl }: { readonly content: Snippet | null; readonly imageUrl: string | null },
+  ): PageParts {
+    const { pathJson } = this.ofDocument(version, baseUrl);
+    const contentJson = content === null ? 'null' : JSON.stringify(content.text);
+    return {
+      index: pageIndex,
+      hasContent: content !== null,
+      head: encodeUtf8(`,{"path":${pathJson},"page_index":${pageIndex},"score":`),
+      tail: encodeUtf8(`,"content":${contentJson},"image_url":${JSON.stringify(imageUrl)}}`),
+    };
   }
 
   /** Returns the text of a stored chunk of a version as JSON: a part of `ofChunk`. */

@@ -97,6 +97,33 @@ TEST("a reply is written only from parts of the collection, the URL and the pres
   CHECK(cache.bytes() == 0);
 }
 
+TEST("a reply of pages needs the page of each row") {
+  ReplyCache cache;
+  cache.SetBytesMax(10000);
+  cache.PutDocument({7, 1}, Parts("a"));
+  cache.PutPage({7, 1}, {{2, true}, ",{\"page_index\":2,\"score\":", ",\"content\":\"x\"}"});
+  cache.PutRowPage({7, 1}, 0, 2);
+  cache.PutRowPage({7, 1}, 1, 2);
+  const std::vector<RankedRow> ranked = {{1, 0, 0.5F}, {1, 1, 0.25F}};
+  std::vector<uint8_t> buffer(200);
+  size_t written = 0;
+  CHECK(Written(WritePages(&cache, {7, 1, 0}, {3, true}, ranked, buffer, &written), buffer) ==
+        "{\"results\":[{\"page_index\":2,\"score\":0.5,\"content\":\"x\"}],\"document_results\":[{\"path\":\"a\","
+        "\"score\":0.5,\"metadata\":null}]}");
+  CHECK(written == 1);
+  CHECK(!WritePages(&cache, {7, 1, 0}, {3, false}, ranked, buffer, &written).has_value());
+  cache.PutRow({7, 1}, 5, "{}");
+  CHECK(!WritePages(&cache, {7, 1, 0}, {3, true}, std::vector<RankedRow>{{1, 5, 0.5F}}, buffer, &written).has_value());
+  CHECK(!WriteSnippets(&cache, {7, 1, 0}, ranked, buffer).has_value());
+  // Pages contain URLs.
+  DocumentParts moved = Parts("a");
+  moved.baseUrl = 2;
+  cache.PutDocument({7, 1}, moved);
+  CHECK(!WritePages(&cache, {7, 2, 0}, {3, true}, ranked, buffer, &written).has_value());
+  cache.Delete({7, 1});
+  CHECK(cache.bytes() == 0);
+}
+
 TEST("the cache of reply parts keeps its bound and what was used") {
   ReplyCache cache;
   cache.PutDocument({1, 1}, Parts("a"));

@@ -71,6 +71,7 @@ function hit() {
       pageEnd: random.below(9),
     },
     row: 0,
+    rows: [0],
     pageIndex: random.below(9),
   };
 }

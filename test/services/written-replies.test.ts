@@ -16,18 +16,23 @@ const random = createTestRandom();
 
 /** Counts the replies that the engine has written. */
 class CountingSearch extends Search {
-  written = 0;
+  /** By kind of result. */
+  readonly written = { snippets: 0, documents: 0, pages: 0 };
 
   override async writeSnippets(...request: Parameters<Search['writeSnippets']>) {
-    return this.#count(await super.writeSnippets(...request));
+    return this.#count('snippets', await super.writeSnippets(...request));
+  }
+
+  override async writePages(...request: Parameters<Search['writePages']>) {
+    return this.#count('pages', await super.writePages(...request));
   }
 
   override async writeDocuments(...request: Parameters<Search['writeDocuments']>) {
-    return this.#count(await super.writeDocuments(...request));
+    return this.#count('documents', await super.writeDocuments(...request));
   }
 
-  #count<Result extends object>(result: Result): Result {
-    if ('written' in result) this.written += 1;
+  #count<Result extends object>(kind: keyof CountingSearch['written'], result: Result): Result {
+    if ('written' in result) this.written[kind] += 1;
     return result;
   }
 }
@@ -80,6 +85,7 @@ function randomRequest() {
     ...(isRare() ? { max_per_document: 1 + random.below(3) } : {}),
     ...(isRare() ? { include_metadata: true, include_document_metadata: true } : {}),
     ...(isRare() ? { precise_responses: true } : {}),
+    include_content: random.below(2) === 0,
   };
 }
 
@@ -95,10 +101,21 @@ async function changeDocument(fixture: ServiceFixture): Promise<void> {
     return;
   }
   const length = random.below(5) === 0 ? 1_500 : 1 + random.below(40);
-  await addTextDocument(fixture, path, randomText(length), { metadata: { year: String(random.below(3)) } });
+  const metadata = { year: String(random.below(3)) };
+  const isPaged = random.below(3) === 0;
+  const pages = Array.from({ length: 1 + random.below(3) }, () => randomText(1 + random.below(2 * length)));
+  const fields = isPaged ? { metadata, content: { type: 'text-pages', pages } } : { metadata };
+  await addTextDocument(fixture, path, randomText(length), fields);
 }
 
+type Call = Parameters<QueryServices['topSnippets']>[0];
 type Render = (queries: QueryServices) => Promise<{ toBytes(): Buffer }>;
+
+const renders: readonly ((call: Call, request: ReturnType<typeof randomRequest>) => Render)[] = [
+  (call, request) => (queries) => queries.topSnippets(call, request),
+  (call, request) => (queries) => queries.topDocuments(call, request),
+  (call, request) => (queries) => queries.topPages(call, request),
+];
 
 t.test(
   `the engine writes the replies that the services render, byte for byte (seed ${random.seed})`,
@@ -114,10 +131,7 @@ t.test(
       if (round % 100 === 0) await changeDocument(fixture);
       const request = randomRequest();
       const call = { ...serviceCallFor(), baseUrl: baseUrls[random.below(20) === 0 ? random.below(3) : 0]! };
-      const render: Render =
-        random.below(2) === 0
-          ? (queries) => queries.topSnippets(call, request)
-          : (queries) => queries.topDocuments(call, request);
+      const render = renders[random.below(renders.length)]!(call, request);
       const [actual, expected] = [await render(writing), await render(rendering)].map((reply) =>
         reply.toBytes(),
       );
@@ -126,6 +140,7 @@ t.test(
         return;
       }
     }
-    t.ok(search.written > 500, `${search.written} replies were written by the engine`);
+    for (const [kind, count] of Object.entries(search.written))
+      t.ok(count > 20, `the engine wrote ${count} replies of ${kind}`);
   },
 );

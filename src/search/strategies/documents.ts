@@ -12,8 +12,7 @@ import type { SearchComponents } from '../search-components.ts';
 import { depthFor, rerankDepth } from '../search-depth.ts';
 import type { DocumentHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
-import type { WritableReply } from '../write-reply.ts';
-import type { ItemList, ResultStrategy } from './result-strategy.ts';
+import type { ItemList, WritableStrategy } from './result-strategy.ts';
 
 /** A coarse chunk that stands for its document. */
 interface DocumentItem {
@@ -26,10 +25,8 @@ interface DocumentItem {
 const depthMax = 16_384;
 
 /** Documents, each with the score of its best coarse chunk. */
-export const documents: ResultStrategy<DocumentItem, RankedItem<DocumentItem>, DocumentHit> & {
-  readonly writable: WritableReply;
-} = {
-  writable: { unit: 'documents', depthOf: depthForDocuments },
+export const documents: WritableStrategy<DocumentItem, RankedItem<DocumentItem>, DocumentHit> = {
+  firstDepthOf: depthForDocuments,
   findItems: (components, query) =>
     query.request.control.operators === null
       ? findDocuments(components, query)

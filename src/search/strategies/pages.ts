@@ -5,13 +5,14 @@ import { type ChunkList, findConstrainedChunks, hasConstraints } from '../constr
 import { toHitOrigin, toMatchedText } from '../hit-origin.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readBestChunks, usesProximity } from '../proximity-rescoring.ts';
+import type { SearchRequest } from '../query-request.ts';
 import type { RankedItem } from '../rerank.ts';
 import type { SearchComponents } from '../search-components.ts';
 import { depthFor } from '../search-depth.ts';
 import type { PageHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
 import { Quota } from '../selection.ts';
-import { type ResultStrategy, toResultLimits } from './result-strategy.ts';
+import { toResultLimits, type WritableStrategy } from './result-strategy.ts';
 
 /** Maximum depth for pages, whose chunks must be read to know the pages. */
 const depthMax = 4_096;
@@ -19,7 +20,8 @@ const depthMax = 4_096;
 const batchSizeMin = 8;
 
 /** Pages of the best coarse chunks. */
-export const pages: ResultStrategy<ChunkHit, PageHit, PageHit> = {
+export const pages: WritableStrategy<ChunkHit, PageHit, PageHit> = {
+  firstDepthOf: depthForPages,
   findItems: async (components, query) => {
     const { chunkHits, candidates } = hasConstraints(query.request)
       ? await findConstrainedPageChunks(components, query)
@@ -34,13 +36,17 @@ export const pages: ResultStrategy<ChunkHit, PageHit, PageHit> = {
   readHits: async (_components, _query, results) => [...results],
 };
 
+function depthForPages({ k }: SearchRequest): number {
+  return depthFor(k * 2);
+}
+
 /**
  * Returns coarse chunks on at least `k` pages, if that many match: a page with many chunks must not hide
  * all others.
  */
 async function findPageChunks(components: SearchComponents, query: PreparedQuery): Promise<ChunkList> {
   const { k } = query.request;
-  for (let depth = depthFor(k * 2); ; depth *= 4) {
+  for (let depth = depthForPages(query.request); ; depth *= 4) {
     const candidates = await searchShards(components, query, depth);
     const chunkHits = await readPageChunks(components, query, candidates, depth);
     if (countPages(chunkHits) >= k || candidates.length < depth || depth >= depthMax)
@@ -113,7 +119,10 @@ async function toPages(
       const key = `${version.version} ${pageIndex}`;
       const score = entry.score * share;
       if (share === 1) quota.tryAdd(version.version, key);
-      if ((best.get(key)?.score ?? -1) < score) best.set(key, { version, pageIndex, score, origin });
+      const known = best.get(key);
+      const rows = isOnOnePage(entry.item) ? [...(known?.rows ?? []), candidate.row] : (known?.rows ?? []);
+      const isBetter = (known?.score ?? -1) < score;
+      best.set(key, isBetter || !known ? { version, pageIndex, score, origin, rows } : { ...known, rows });
     }
   }
   return [...best.values()].sort((a, b) => b.score - a.score);

@@ -42,6 +42,13 @@ export interface ResultStrategy<Item, Result extends { readonly score: number },
   ) => Promise<Hit[]>;
 }
 
+/** A strategy for results whose reply the engine can write. */
+export interface WritableStrategy<Item, Result extends { readonly score: number }, Hit>
+  extends ResultStrategy<Item, Result, Hit> {
+  /** Returns the depth of the first search of the shards. */
+  readonly firstDepthOf: (request: SearchRequest) => number;
+}
+
 /** The limits of a request, for kinds of results that all of them apply to. */
 export function toResultLimits({ k, control: { maxPerDocument, minScore } }: SearchRequest): ResultLimits {
   return { k, maxPerDocument, minScore };

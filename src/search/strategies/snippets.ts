@@ -8,14 +8,11 @@ import type { SearchComponents } from '../search-components.ts';
 import { depthFor, poolSizeFor } from '../search-depth.ts';
 import type { SnippetHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
-import type { WritableReply } from '../write-reply.ts';
-import { type ItemList, type ResultStrategy, toResultLimits } from './result-strategy.ts';
+import { type ItemList, toResultLimits, type WritableStrategy } from './result-strategy.ts';
 
 /** Coarse chunks of about 2,000 characters. */
-export const snippets: ResultStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetHit> & {
-  readonly writable: WritableReply;
-} = {
-  writable: { unit: 'snippets', depthOf: (request) => depthFor(poolSizeFor(request)) },
+export const snippets: WritableStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetHit> = {
+  firstDepthOf: (request) => depthFor(poolSizeFor(request)),
   findItems: findSnippetChunks,
   textOf: toModelText,
   fusedOf: ({ candidate }) => candidate.fused,
