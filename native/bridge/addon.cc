@@ -135,7 +135,7 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   search->Begin(collection->GetReadSnapshot());
   std::optional<SearchDispatcher::Target> target;
   if (!info[4].IsUndefined()) {
-    target = {ToReplyTarget(info[4], info[5], search->request()), info[5].As<Napi::ArrayBuffer>()};
+    target = {ToReplyTarget(info[4], info[5], info[6], search->request()), info[5].As<Napi::ArrayBuffer>()};
   }
   return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search, target);
 }

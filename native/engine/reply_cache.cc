@@ -24,6 +24,10 @@ auto PositionOf(Pages& pages, const ReplyCache::PageKey& key) {
 }
 
 size_t TextBytes(const DocumentParts& parts) { return parts.prefix.capacity() + parts.suffix.capacity(); }
+size_t FineBytes(const ReplyCache::FineChunks& fine) {
+  return sizeof fine + fine.terms.capacity() + fine.codes.capacity() +
+         fine.spans.capacity() * sizeof(ReplyCache::FineSpan);
+}
 size_t PageBytes(const ReplyCache::Page& page) { return kPageBytes + page.head.capacity() + page.tail.capacity(); }
 
 }  // namespace
@@ -109,6 +113,24 @@ void ReplyCache::PutPage(const ReplyKey& key, Page page) {
   if (document == nullptr || document->FindPage(page.key) != nullptr) return;
   const size_t bytes = PageBytes(page);
   document->pages.insert(PositionOf(document->pages, page.key), std::move(page));
+  Charge(document, bytes);
+}
+
+void ReplyCache::PutFineChunks(const ReplyKey& key, uint32_t chunk, FineChunks fine) {
+  Document* const document = FindCached(key);
+  if (document == nullptr) return;
+  size_t bytes = 0;
+  Row* const row = AddRow(document, chunk, &bytes);
+  const size_t length = row->json.size();
+  const auto isInside = [&](const FineSpan& span) { return span.from <= span.to && span.to <= length; };
+  const bool fits = fine.pathEnd <= length && std::all_of(fine.spans.begin(), fine.spans.end(), isInside);
+  if (fits) {
+    const size_t before = row->fine == nullptr ? 0 : FineBytes(*row->fine);
+    document->bytes -= before;
+    bytes_ -= before;
+    bytes += FineBytes(fine);
+    row->fine = std::make_unique<const FineChunks>(std::move(fine));
+  }
   Charge(document, bytes);
 }
 

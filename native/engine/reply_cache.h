@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,11 +30,26 @@ struct DocumentParts {
 // last considered. Not thread-safe.
 class ReplyCache {
  public:
+  // Place of a fine chunk in its document, and of its text in the JSON of its row.
+  struct FineSpan {
+    uint32_t from, to;                      // bytes of the JSON
+    uint32_t startCodePoint, endCodePoint;  // of the document
+    uint32_t pageStart, pageEnd;
+  };
+  // The fine chunks of a row, to score and to show them.
+  struct FineChunks {
+    uint32_t generation = 0;  // of the vectors
+    uint32_t pathEnd = 0;     // bytes of the JSON of the row up to the path
+    std::string terms;        // block of their terms (native/FORMAT.md)
+    std::string codes;        // 8-bit vectors, concatenated
+    std::vector<FineSpan> spans;
+  };
   static constexpr uint32_t kUnknownPage = UINT32_MAX;
   struct Row {
-    uint32_t chunk = 0;            // index of the row in its document
-    uint32_t page = kUnknownPage;  // the only page of the row
-    std::string json;              // from the opening brace up to the score; empty if unknown
+    uint32_t chunk = 0;                      // index of the row in its document
+    uint32_t page = kUnknownPage;            // the only page of the row
+    std::string json;                        // from the opening brace up to the score; empty if unknown
+    std::unique_ptr<const FineChunks> fine;  // null if unknown
   };
   struct PageKey {
     uint32_t page;
@@ -80,6 +96,8 @@ class ReplyCache {
   void PutRow(const ReplyKey& key, uint32_t chunk, std::string_view json);
   void PutRowPage(const ReplyKey& key, uint32_t chunk, uint32_t page);
   void PutPage(const ReplyKey& key, Page page);
+  // Replaces the fine chunks of a row. Ignores spans outside the JSON of the row, and rows without JSON.
+  void PutFineChunks(const ReplyKey& key, uint32_t chunk, FineChunks fine);
   void Delete(const ReplyKey& key);
   void DeleteCollection(uint64_t collection);
   // Memory of the cache.

@@ -83,17 +83,9 @@ class Output {
 struct ScoreText {
   char characters[kScoreCharactersMax];
   size_t length;
-  explicit ScoreText(float score) : length(WriteScore(score, characters)) {}
+  explicit ScoreText(double score) : length(WriteScore(score, characters)) {}
   std::string_view view() const { return {characters, length}; }
 };
-
-// Returns null if the document is not cached for these options.
-const ReplyCache::Document* FindDocument(ReplyCache* cache, const ReplyOptions& options, const RankedRow& row) {
-  const auto* const document = cache->Find({options.collection, static_cast<uint64_t>(row.version)});
-  const bool applies =
-      document != nullptr && document->parts.baseUrl == options.baseUrl && document->parts.expiresAt > options.now;
-  return applies ? document : nullptr;
-}
 
 void PutDocument(const ReplyCache::Document& document, std::string_view score, bool isFirst, Output* output) {
   output->Put(std::string_view(document.parts.prefix).substr(isFirst ? 1 : 0));
@@ -124,7 +116,19 @@ void PutDocumentResults(const std::vector<const ReplyCache::Document*>& document
   output->Put("]}");
 }
 
+void PutNumber(uint32_t number, Output* output) {
+  char text[10];
+  output->Put({text, static_cast<size_t>(std::to_chars(text, text + sizeof text, number).ptr - text)});
+}
+
 }  // namespace
+
+const ReplyCache::Document* FindDocument(ReplyCache* cache, const ReplyOptions& options, const RankedRow& row) {
+  const auto* const document = cache->Find({options.collection, static_cast<uint64_t>(row.version)});
+  const bool applies =
+      document != nullptr && document->parts.baseUrl == options.baseUrl && document->parts.expiresAt > options.now;
+  return applies ? document : nullptr;
+}
 
 size_t WriteScore(double score, char* to) {
   char* const start = to;
@@ -166,6 +170,35 @@ std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& optio
     output.Put(row->json);
     output.Put(scores.emplace_back(ranked[i].score).view());
     output.Put(i + 1 < ranked.size() ? "}," : "}");
+  }
+  PutDocumentResults(documents, scores, &output);
+  return output.size();
+}
+
+std::optional<size_t> WriteFineSnippets(std::span<const FineResult> results, std::span<uint8_t> to) {
+  std::vector<const ReplyCache::Document*> documents;
+  std::vector<ScoreText> scores;
+  Output output(to);
+  output.Put("{\"results\":[");
+  for (size_t i = 0; i < results.size(); i++) {
+    const auto& [document, row, index, score] = results[i];
+    const ReplyCache::FineSpan& span = row->fine->spans[index];
+    const std::string_view json = row->json;
+    output.Put(json.substr(0, row->fine->pathEnd));
+    output.Put(",\"start_index\":");
+    PutNumber(span.startCodePoint, &output);
+    output.Put(",\"end_index\":");
+    PutNumber(span.endCodePoint, &output);
+    output.Put(",\"page_span\":[");
+    PutNumber(span.pageStart, &output);
+    output.Put(",");
+    PutNumber(span.pageEnd, &output);
+    output.Put("],\"content\":\"");
+    output.Put(json.substr(span.from, span.to - span.from));
+    output.Put("\",\"score\":");
+    output.Put(scores.emplace_back(score).view());
+    output.Put(i + 1 < results.size() ? "}," : "}");
+    documents.push_back(document);
   }
   PutDocumentResults(documents, scores, &output);
   return output.size();

@@ -24,6 +24,18 @@ struct ReplyOptions {
 // Reply of top-snippets; `ranked` are its snippets.
 std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
                                     std::span<uint8_t> to);
+// A fine chunk as a result of top-snippets. The pointers are into the cache.
+struct FineResult {
+  const ReplyCache::Document* document;
+  const ReplyCache::Row* row;  // with fine chunks
+  uint32_t index;              // among the fine chunks of the row
+  double score;
+};
+std::optional<size_t> WriteFineSnippets(std::span<const FineResult> results, std::span<uint8_t> to);
+
+// Returns the document of a row; null if it is not cached for these options.
+const ReplyCache::Document* FindDocument(ReplyCache* cache, const ReplyOptions& options, const RankedRow& row);
+
 // Reply of top-documents; `ranked` are its documents.
 std::optional<size_t> WriteDocuments(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
                                      std::span<uint8_t> to);

@@ -106,6 +106,7 @@ export interface Addon extends NativeText, NativeReplies {
     filter: Uint8Array | null,
     replySpec?: Float64Array,
     replyBuffer?: ArrayBuffer,
+    words?: Uint32Array,
   ): SearchOutcome | undefined;
   /** Registers the callback for the outcome of searches of this thread that their call did not answer. */
   onSearchEnd(onEnd: (ticket: number, outcome: SearchOutcome | Error) => void): void;

@@ -227,7 +227,15 @@ export class CollectionIndex {
         const request = encodeQuery(query, ticket);
         return spec === null || buffer === null
           ? addon.collectionSearch(this.#handle, request, query.vector, bytes)
-          : addon.collectionSearch(this.#handle, request, query.vector, bytes, encodeReplySpec(spec), buffer);
+          : addon.collectionSearch(
+              this.#handle,
+              request,
+              query.vector,
+              bytes,
+              encodeReplySpec(spec),
+              buffer,
+              spec.fine?.words,
+            );
       });
       if (outcome !== undefined) return decodeOutcome(outcome, buffer);
       // Canceling a search that has ended does nothing.

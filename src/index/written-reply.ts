@@ -4,7 +4,7 @@ import { limits } from '../core/limits.ts';
 import { decodeShardReports, type ShardReport } from './search-codec.ts';
 
 /** Kinds of results, in the order of the numbers in native/bridge/replies.h. */
-const replyUnits = ['snippets', 'documents', 'pages', 'pages-with-content'] as const;
+const replyUnits = ['snippets', 'documents', 'pages', 'pages-with-content', 'fine-snippets'] as const;
 export type ReplyUnit = (typeof replyUnits)[number];
 
 /** How a reply is written. */
@@ -19,10 +19,23 @@ export interface ReplySpec {
   readonly baseUrl: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Null unless the results are fine snippets. */
+  readonly fine: FineSpec | null;
+}
+
+/** How fine chunks are scored; see `NativeFineQuery`. */
+export interface FineSpec {
+  /** Number of coarse chunks whose fine chunks are scored. */
+  readonly parents: number;
+  readonly parentWeight: number;
+  readonly neighborWeight: number;
+  /** Generation of the vectors of the collection. */
+  readonly generation: number;
+  readonly words: Uint32Array;
 }
 
 /** Written again by each call: the native library copies the numbers. */
-const specNumbers = new Float64Array(7);
+const specNumbers = new Float64Array(11);
 
 /** Encodes a specification; the result is valid until the next call. */
 export function encodeReplySpec({
@@ -32,6 +45,7 @@ export function encodeReplySpec({
   collection,
   baseUrl,
   now,
+  fine,
 }: ReplySpec): Float64Array {
   specNumbers[0] = replyUnits.indexOf(unit);
   specNumbers[1] = results;
@@ -40,6 +54,10 @@ export function encodeReplySpec({
   specNumbers[4] = collection;
   specNumbers[5] = baseUrl;
   specNumbers[6] = now;
+  specNumbers[7] = fine?.parents ?? 0;
+  specNumbers[8] = fine?.parentWeight ?? 0;
+  specNumbers[9] = fine?.neighborWeight ?? 0;
+  specNumbers[10] = fine?.generation ?? 0;
   return specNumbers;
 }
 

@@ -31,7 +31,7 @@ type GaugeDefinition = readonly [name: string, help: string, read: () => number]
 
 /** Registers metrics of documents, queues, shards and memory. */
 export function registerPipelineMetrics(sources: PipelineMetricSources): void {
-  const { metrics, pools, ingest, indexes, store } = sources;
+  const { metrics, pools, ingest, indexes, store, reader, replyParts, queryEmbedder } = sources;
   metrics.gauges(
     { name: 'quarry_pool_tasks', help: 'Tasks queued or running in a worker pool.', label: 'pool' },
     () => Object.fromEntries(pools.map((pool) => [pool.name, pool.depth])),
@@ -58,11 +58,7 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
       help: 'Bytes of the query caches, limited by QUARRY_QUERY_CACHE_BYTES and QUARRY_QUERY_VECTOR_CACHE_BYTES.',
       label: 'part',
     },
-    () => ({
-      texts: sources.reader.bytes,
-      replies: sources.replyParts.bytes,
-      vectors: sources.queryEmbedder.bytes,
-    }),
+    () => ({ texts: reader.bytes, replies: replyParts.bytes, vectors: queryEmbedder.bytes }),
   );
   metrics.gauges(
     {

@@ -1,5 +1,6 @@
 import { addon } from '../index/addon.ts';
 import type { NativeFineQuery } from '../index/native-text.ts';
+import type { FineSpec } from '../index/written-reply.ts';
 import type { LexicalQuery } from '../text/query.ts';
 import type { Candidate } from './candidates.ts';
 import { readFineChunks } from './chunk-hits.ts';
@@ -73,6 +74,11 @@ export async function scoreFineChunks(
     Float64Array.from(parents, ({ fused }) => fused),
   );
   return new FineChunkRows(parents, rows, bestMax);
+}
+
+/** Returns how the engine scores the fine chunks of `parents` coarse chunks. */
+export function toFineSpec({ lexicalQuery, generation }: PreparedQuery, parents: number): FineSpec {
+  return { parents, ...chunkWeights, generation, words: toFineTerms(lexicalQuery).words };
 }
 
 class FineChunkRows implements FineChunkScores {

@@ -1,9 +1,10 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
 import { addon } from '../index/addon.ts';
-import type { NativePageParts as PageParts } from '../index/native-replies.ts';
+import type { NativeFineParts as FineParts, NativePageParts as PageParts } from '../index/native-replies.ts';
 import type { ReplyUnit } from '../index/written-reply.ts';
+import type { RowLocation } from '../storage/version-reader.ts';
 
-export type { NativePageParts as PageParts } from '../index/native-replies.ts';
+export type { NativeFineParts as FineParts, NativePageParts as PageParts } from '../index/native-replies.ts';
 
 /** Serialized parts of one hit; see `NativeDocumentParts`. */
 export interface HitParts {
@@ -72,6 +73,19 @@ export class ReplyParts {
   /** Adds a page of a document whose parts were put. `rows`: see `PageHit`. */
   putPage({ collection }: ReplyFormat, version: number, page: PageParts, rows: readonly number[]): void {
     addon.replyPagePut(collection, version, page, rows);
+  }
+
+  hasFineChunks(
+    { collection, baseUrl }: ReplyFormat,
+    { version, row }: RowLocation,
+    generation: number,
+  ): boolean {
+    return addon.replyFineChunksHas(collection, version, row, generation, baseUrl);
+  }
+
+  /** Adds the fine chunks of a row whose snippet was put. */
+  putFineChunks({ collection }: ReplyFormat, { version, row }: RowLocation, fine: FineParts): void {
+    addon.replyFineChunksPut(collection, version, row, fine);
   }
 
   /** Removes a version that search no longer returns. */

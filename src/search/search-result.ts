@@ -1,6 +1,7 @@
 import type { IndexHits } from '../index/collection-index.ts';
 import type { WrittenReply } from '../index/written-reply.ts';
 import type { StoredChunk } from '../storage/chunks.ts';
+import type { RowLocation } from '../storage/version-reader.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { WordMatch } from '../text/query.ts';
 import type { Correction } from '../text/spelling-correction.ts';
@@ -66,6 +67,8 @@ export interface WrittenResult extends QueryOutcome {
 export interface SearchResult<H> extends QueryOutcome {
   /** Best first. */
   readonly hits: H[];
+  /** The coarse chunks whose fine chunks were scored; absent if none were. */
+  readonly parents?: readonly RowLocation[];
   /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
   readonly goodMatch: boolean | null;
   readonly control: SearchControl;

@@ -64,6 +64,14 @@ export class Search {
     return this.#write(snippets, request, format);
   }
 
+  /** Same as `searchFineSnippets`, but returns the reply itself if the engine can write it. */
+  writeFineSnippets(
+    request: SearchRequest,
+    format: ReplyFormat,
+  ): Promise<SearchResult<SnippetHit> | WrittenResult> {
+    return this.#write(fineSnippets, request, format);
+  }
+
   /** Same as `searchPages`, but returns the reply itself if the engine can write it. */
   writePages(request: SearchRequest, format: ReplyFormat): Promise<SearchResult<PageHit> | WrittenResult> {
     return this.#write(pages, request, format);
@@ -104,7 +112,7 @@ export class Search {
     // A reply without a model has a warning.
     if (recorder.missing.length > 0) return this.#findResults(strategy, query);
     const found = await recorder.measure('search', () =>
-      searchAndWrite(this.#components, query, strategy.firstDepthOf(request), format),
+      searchAndWrite(this.#components, query, strategy.planReply(query), format),
     );
     return 'hits' in found ? this.#findResults(strategy, { ...query, found }) : toWrittenResult(query, found);
   }
@@ -125,14 +133,14 @@ export class Search {
   ): Promise<SearchResult<H>> {
     const components = this.#components;
     // Searches the shards, fuses the scores, and reads what the next stages need.
-    const { items, rest, candidates } = await strategy.findItems(components, query);
+    const { items, rest, parents = [], candidates } = await strategy.findItems(components, query);
     const reranked = await rerank(components, query, items, strategy);
     const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
     const results = await strategy.toResults(components, query, ranked);
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);
     const measured = await measureRelevance(components, query, hits);
-    return toSearchResult(query, measured, candidates);
+    return { ...toSearchResult(query, measured, candidates), parents };
   }
 }
 

@@ -1,9 +1,15 @@
-import { WrittenReply } from '../index/written-reply.ts';
+import { type FineSpec, WrittenReply } from '../index/written-reply.ts';
 import { callIndex } from './call-index.ts';
 import type { FoundHits, PreparedQuery } from './prepared-query.ts';
 import type { SearchRequest } from './query-request.ts';
 import type { ReplyFormat } from './reply-parts.ts';
 import type { SearchComponents } from './search-components.ts';
+
+/** The first search for a reply, and how its fine chunks are scored (null: it has none). */
+export interface WritePlan {
+  readonly depth: number;
+  readonly fine: FineSpec | null;
+}
 
 /** Maximum number of results of a written reply: the cost of writing it on the main thread. */
 const writtenResultsMax = 128;
@@ -22,7 +28,7 @@ export function isWritable({ k, reranker, isWide, explain, trace = null, control
 export async function searchAndWrite(
   { getIndex }: Pick<SearchComponents, 'getIndex'>,
   { request, vector, generation, lexicalQuery, weights }: PreparedQuery,
-  depth: number,
+  { depth, fine }: WritePlan,
   format: ReplyFormat,
 ): Promise<WrittenReply | FoundHits> {
   const { collection, filter, deadlineMs, caller, k: results, yieldToEventLoop } = request;
@@ -38,7 +44,7 @@ export async function searchAndWrite(
         deadlineMs,
         caller,
       },
-      { results, weights, ...format },
+      { results, weights, fine, ...format },
     ),
   );
   // The engine delivers the results of many searches at once.

@@ -18,13 +18,7 @@ import { parseOperators } from '../search/operators.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
 import type { ReplyFormat, ReplyParts } from '../search/reply-parts.ts';
 import type { Search } from '../search/search.ts';
-import type {
-  DocumentHit,
-  PageHit,
-  QueryOutcome,
-  SnippetHit,
-  WrittenResult,
-} from '../search/search-result.ts';
+import type { QueryOutcome, WrittenResult } from '../search/search-result.ts';
 import { isWritable } from '../search/write-reply.ts';
 import type { Collections } from '../storage/collections.ts';
 import type { Counts } from '../storage/counts.ts';
@@ -42,6 +36,7 @@ import {
   renderSnippets,
 } from './query-replies.ts';
 import { RenderedJson } from './rendered-json.ts';
+import { ReplyCacheWriter } from './reply-cache-writer.ts';
 import { ReplyFragments } from './reply-fragments.ts';
 import type { SlowQueryLog } from './slow-query-log.ts';
 import { parseQueryVector } from './vector-inputs.ts';
@@ -100,10 +95,12 @@ type QueryRequest = Pick<
 export class QueryServices {
   readonly #options: QueryServicesOptions;
   readonly #fragments: ReplyFragments;
+  readonly #cache: ReplyCacheWriter;
 
   constructor(options: QueryServicesOptions) {
     this.#options = options;
     this.#fragments = new ReplyFragments(options.documentUrls);
+    this.#cache = new ReplyCacheWriter({ ...options, fragments: this.#fragments });
   }
 
   async topDocuments(
@@ -125,7 +122,7 @@ export class QueryServices {
     });
     this.#recordUsage(call, search, kind, result);
     if ('written' in result) return toRenderedJson(result);
-    if (format !== null) this.#cacheParts(call, format, result.hits);
+    if (format !== null) this.#cache.putHits(call, format, result.hits);
     return renderDocuments(result, this.#replyOptions(call, search, request.include_metadata));
   }
 
@@ -148,7 +145,7 @@ export class QueryServices {
           : null,
       imageUrl: ({ version, pageIndex }) => documentUrls.pageImageUrl(call.baseUrl, version, pageIndex),
     };
-    if (format !== null) this.#cachePages(call, format, result.hits, options);
+    if (format !== null) this.#cache.putPages(call, format, { hits: result.hits, options });
     return renderPages(result, options);
   }
 
@@ -160,16 +157,23 @@ export class QueryServices {
     const precise = request.precise_responses ?? false;
     const kind = { type: precise ? 'fine' : 'coarse', query: request.query } as const;
     const metadata = request.include_document_metadata;
-    const format = precise ? null : this.#createFormat(call, search, { unit: 'snippets', metadata });
+    const unit = precise ? 'fine-snippets' : 'snippets';
+    const format = this.#createFormat(call, search, { unit, metadata });
     const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
-      if (precise) return engine.searchFineSnippets(searchRequest);
-      return format === null
-        ? engine.searchSnippets(searchRequest)
+      if (format === null)
+        return precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest);
+      return precise
+        ? engine.writeFineSnippets(searchRequest, format)
         : engine.writeSnippets(searchRequest, format);
     });
     this.#recordUsage(call, search, kind, result);
     if ('written' in result) return toRenderedJson(result);
-    if (format !== null) this.#cacheParts(call, format, result.hits);
+    if (format !== null && precise)
+      await this.#cache.putFineChunks(call, format, {
+        collection: search.collection,
+        parents: result.parents ?? [],
+      });
+    else if (format !== null) this.#cache.putHits(call, format, result.hits);
     return renderSnippets(result, {
       ...this.#replyOptions(call, search, request.include_document_metadata),
       areChunks: !precise,
@@ -214,32 +218,6 @@ export class QueryServices {
     if (replyParts === null || metadata === true || !isWritable(search)) return null;
     const { collectionId } = search.collection;
     return replyParts.createFormat({ unit, collectionId, baseUrl: call.baseUrl, now: call.now() });
-  }
-
-  /** Caches the parts of hits, so that the engine can write the next replies with them. */
-  #cacheParts(
-    { baseUrl }: QueryCall,
-    format: ReplyFormat,
-    hits: readonly (DocumentHit | SnippetHit)[],
-  ): void {
-    for (const hit of hits) this.#options.replyParts?.put(format, this.#fragments.ofHit(hit, baseUrl));
-  }
-
-  /** Caches the parts of pages, except of those whose text is not one stored chunk: such texts may be long. */
-  #cachePages(
-    call: QueryCall,
-    format: ReplyFormat,
-    hits: readonly PageHit[],
-    { content: contentOf, imageUrl: imageUrlOf }: PageReplyOptions,
-  ): void {
-    this.#cacheParts(call, format, hits);
-    for (const hit of hits) {
-      const content = contentOf(hit);
-      if (content !== null && !('text' in content)) continue;
-      if (content === null && format.unit === 'pages-with-content') continue;
-      const page = this.#fragments.ofPage(hit, call.baseUrl, { content, imageUrl: imageUrlOf(hit) });
-      this.#options.replyParts?.putPage(format, hit.version.version, page, hit.rows);
-    }
   }
 
   #remainingMs(receivedAt: number): number {

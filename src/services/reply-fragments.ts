@@ -1,7 +1,9 @@
 import type { HitParts, PageParts } from '../search/reply-parts.ts';
 import type { DocumentHit, PageHit, Snippet, SnippetHit } from '../search/search-result.ts';
+import type { RowContent } from '../storage/version-reader.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { DocumentUrls } from './document-urls.ts';
+import type { ChunkJson } from './fine-reply-parts.ts';
 
 /** Serialized parts of a document that replies repeat; immutable bytes. */
 export interface DocumentFragment {
@@ -64,6 +66,21 @@ export class ReplyFragments {
     const { prefix, suffix } = this.ofDocument(hit.version, baseUrl);
     const row = 'snippet' in hit ? { number: hit.row, json: this.ofChunk(hit.version, hit.snippet) } : null;
     return { version, prefix, suffix, expiresAt, row };
+  }
+
+  /** Returns the parts of a row from which the engine writes replies, and its chunk with its JSON. */
+  ofRow(
+    { version, chunk }: RowContent,
+    row: number,
+    baseUrl: string,
+  ): { parts: HitParts; chunkJson: ChunkJson } {
+    const { prefix, suffix, pathJson } = this.ofDocument(version, baseUrl);
+    const json = this.ofChunk(version, chunk);
+    const { expiresAt } = version;
+    const parts = { version: version.version, prefix, suffix, expiresAt, row: { number: row, json } };
+    const pathEnd = Buffer.byteLength(`{"path":${pathJson}`);
+    const textStart = Buffer.byteLength(renderBeforeContent(pathJson, chunk)) + 1;
+    return { parts, chunkJson: { chunk, json, pathEnd, textStart } };
   }
 
   /** Returns the parts of a page as a result; `content` and `imageUrl` as in the reply. */

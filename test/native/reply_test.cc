@@ -124,6 +124,31 @@ TEST("a reply of pages needs the page of each row") {
   CHECK(cache.bytes() == 0);
 }
 
+TEST("a fine snippet is a part of the JSON of its row") {
+  ReplyCache cache;
+  cache.SetBytesMax(10000);
+  cache.PutDocument({7, 1}, Parts("a"));
+  const std::string json = "{\"path\":\"a\",\"content\":\"one two\",\"score\":";
+  const auto text = static_cast<uint32_t>(json.find("one"));
+  const ReplyCache::FineChunks fine{
+      3, 11, "terms", "codes", {{text, text + 3, 5, 8, 0, 1}, {text + 4, text + 7, 9, 12, 1, 3}}};
+  cache.PutFineChunks({7, 1}, 0, fine);
+  CHECK(cache.Find({7, 1})->FindRow(0)->fine == nullptr);
+  cache.PutRow({7, 1}, 0, json);
+  cache.PutFineChunks({7, 1}, 0, {3, 11, "", "", {{0, 1000, 0, 0, 0, 0}}});
+  CHECK(cache.Find({7, 1})->FindRow(0)->fine == nullptr);
+  cache.PutFineChunks({7, 1}, 0, fine);
+  cache.PutFineChunks({7, 1}, 0, fine);
+  const ReplyCache::Document* const document = cache.Find({7, 1});
+  const FineResult result{document, document->FindRow(0), 1, 0.1};
+  std::vector<uint8_t> buffer(300);
+  CHECK(Written(WriteFineSnippets(std::vector{result}, buffer), buffer) ==
+        "{\"results\":[{\"path\":\"a\",\"start_index\":9,\"end_index\":12,\"page_span\":[1,3],\"content\":\"two\","
+        "\"score\":0.1}],\"document_results\":[{\"path\":\"a\",\"score\":0.1,\"metadata\":null}]}");
+  cache.Delete({7, 1});
+  CHECK(cache.bytes() == 0);
+}
+
 TEST("the cache of reply parts keeps its bound and what was used") {
   ReplyCache cache;
   cache.PutDocument({1, 1}, Parts("a"));

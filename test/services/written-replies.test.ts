@@ -17,10 +17,14 @@ const random = createTestRandom();
 /** Counts the replies that the engine has written. */
 class CountingSearch extends Search {
   /** By kind of result. */
-  readonly written = { snippets: 0, documents: 0, pages: 0 };
+  readonly written = { snippets: 0, fineSnippets: 0, documents: 0, pages: 0 };
 
   override async writeSnippets(...request: Parameters<Search['writeSnippets']>) {
     return this.#count('snippets', await super.writeSnippets(...request));
+  }
+
+  override async writeFineSnippets(...request: Parameters<Search['writeFineSnippets']>) {
+    return this.#count('fineSnippets', await super.writeFineSnippets(...request));
   }
 
   override async writePages(...request: Parameters<Search['writePages']>) {
@@ -113,6 +117,7 @@ type Render = (queries: QueryServices) => Promise<{ toBytes(): Buffer }>;
 
 const renders: readonly ((call: Call, request: ReturnType<typeof randomRequest>) => Render)[] = [
   (call, request) => (queries) => queries.topSnippets(call, request),
+  (call, request) => (queries) => queries.topSnippets(call, { ...request, precise_responses: true }),
   (call, request) => (queries) => queries.topDocuments(call, request),
   (call, request) => (queries) => queries.topPages(call, request),
 ];
@@ -127,7 +132,7 @@ t.test(
     const { queries: writing } = createQueryServices({ ...first, search }, urls);
     const { queries: rendering } = createQueryServices({ ...first, search }, urls, { replyParts: null });
     for (let round = 0; round < 40; round += 1) await changeDocument(fixture);
-    for (let round = 0; round < 3_000; round += 1) {
+    for (let round = 0; round < 2_000; round += 1) {
       if (round % 100 === 0) await changeDocument(fixture);
       const request = randomRequest();
       const call = { ...serviceCallFor(), baseUrl: baseUrls[random.below(20) === 0 ? random.below(3) : 0]! };
@@ -141,6 +146,6 @@ t.test(
       }
     }
     for (const [kind, count] of Object.entries(search.written))
-      t.ok(count > 20, `the engine wrote ${count} replies of ${kind}`);
+      t.ok(count > 5, `the engine wrote ${count} replies of ${kind}`);
   },
 );

@@ -134,7 +134,7 @@ async function openStorage({
   space = unlimitedSpace,
 }: ServerComponentsOptions) {
   const reads = { versions: new Versions(store), contents: new Contents(store) };
-  const replyParts = new ReplyParts(100_000);
+  const replyParts = new ReplyParts(200_000);
   const reader = new VersionReader({
     ...reads,
     dependent: replyParts,

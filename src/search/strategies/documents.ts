@@ -26,7 +26,7 @@ const depthMax = 16_384;
 
 /** Documents, each with the score of its best coarse chunk. */
 export const documents: WritableStrategy<DocumentItem, RankedItem<DocumentItem>, DocumentHit> = {
-  firstDepthOf: depthForDocuments,
+  planReply: ({ request }) => ({ depth: depthForDocuments(request), fine: null }),
   findItems: (components, query) =>
     query.request.control.operators === null
       ? findDocuments(components, query)

@@ -1,3 +1,5 @@
+import type { StoredChunk } from '../../storage/chunks.ts';
+import type { VersionRecord } from '../../storage/versions.ts';
 import { type ChunkHit, readChunks } from '../chunk-hits.ts';
 import {
   findConstrainedChunks,
@@ -6,7 +8,7 @@ import {
   oversamplingMax,
   toTextPredicate,
 } from '../constrained-chunks.ts';
-import { type ScoredFineChunk, scoreFineChunks } from '../fine-chunks.ts';
+import { type ScoredFineChunk, scoreFineChunks, toFineSpec } from '../fine-chunks.ts';
 import { toHitOrigin } from '../hit-origin.ts';
 import { findPage } from '../page-lookup.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
@@ -17,7 +19,7 @@ import { depthFor, poolSizeFor } from '../search-depth.ts';
 import type { SnippetHit } from '../search-result.ts';
 import { searchShards } from '../search-shards.ts';
 import { limitResults } from '../selection.ts';
-import { type ItemList, type ResultStrategy, toResultLimits } from './result-strategy.ts';
+import { type ItemList, toResultLimits, type WritableStrategy } from './result-strategy.ts';
 
 /**
  * Number of coarse chunks whose fine chunks are scored: at least `parentsMin`, or one per
@@ -32,7 +34,11 @@ interface FineChunkHit extends ScoredFineChunk {
 }
 
 /** Fine chunks of about 200 characters: the children of the best coarse chunks. */
-export const fineSnippets: ResultStrategy<FineChunkHit, RankedItem<FineChunkHit>, SnippetHit> = {
+export const fineSnippets: WritableStrategy<FineChunkHit, RankedItem<FineChunkHit>, SnippetHit> = {
+  planReply: (query) => {
+    const { parentsWanted, depth } = parentLimits(query.request.k);
+    return { depth, fine: toFineSpec(query, parentsWanted) };
+  },
   findItems: findBestFineChunks,
   textOf: textWithNeighbors,
   fusedOf: ({ score }) => score,
@@ -70,7 +76,7 @@ async function findFineChunks(
   const best = scores.best(poolSize);
   // Only the texts of the best are needed.
   const chunkHits = await readChunks(components, query, [...new Set(best.map(({ candidate }) => candidate))]);
-  return { items: withParents(best, chunkHits), candidates };
+  return { items: withParents(best, chunkHits), parents, candidates };
 }
 
 async function findConstrainedFineChunks(
@@ -143,12 +149,7 @@ function toHit(
   const { version, chunk } = parent;
   const text = toFineText(result.item);
   const { startCodePoint: start, endCodePoint: end } = chunk.children[index]!;
-  let { pageStart, pageEnd } = chunk;
-  if (pageEnd - pageStart > 1) {
-    const pageStarts = reader.readLayout(version)?.pageStarts ?? new Uint32Array(1);
-    pageStart = findPage(pageStarts, start);
-    pageEnd = findPage(pageStarts, end - 1) + 1;
-  }
+  const { pageStart, pageEnd } = findFinePages(reader, version, chunk, index);
   // The proximity of a fine chunk is that of its coarse chunk.
   const { proximity } = candidate;
   const scores = { lexical, similarity, ...(proximity === undefined ? {} : { proximity }) };
@@ -157,4 +158,20 @@ function toHit(
   const origin = toHitOrigin(query, result, scores, { text, language, modelText });
   const snippet = { text, start, end, pageStart, pageEnd };
   return { version, score: result.score, origin, snippet, row: candidate.row };
+}
+
+/** Returns the first page of a fine chunk, and the page after its last. */
+export function findFinePages(
+  reader: Pick<SearchComponents['reader'], 'readLayout'>,
+  version: VersionRecord,
+  { pageStart, pageEnd, children }: StoredChunk,
+  index: number,
+): Pick<StoredChunk, 'pageStart' | 'pageEnd'> {
+  if (pageEnd - pageStart === 1) return { pageStart, pageEnd };
+  const { startCodePoint, endCodePoint } = children[index]!;
+  const pageStarts = reader.readLayout(version)?.pageStarts ?? new Uint32Array(1);
+  return {
+    pageStart: findPage(pageStarts, startCodePoint),
+    pageEnd: findPage(pageStarts, endCodePoint - 1) + 1,
+  };
 }

@@ -21,7 +21,7 @@ const batchSizeMin = 8;
 
 /** Pages of the best coarse chunks. */
 export const pages: WritableStrategy<ChunkHit, PageHit, PageHit> = {
-  firstDepthOf: depthForPages,
+  planReply: ({ request }) => ({ depth: depthForPages(request), fine: null }),
   findItems: async (components, query) => {
     const { chunkHits, candidates } = hasConstraints(query.request)
       ? await findConstrainedPageChunks(components, query)

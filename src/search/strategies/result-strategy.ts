@@ -1,9 +1,11 @@
 import type { IndexHits } from '../../index/collection-index.ts';
+import type { Candidate } from '../candidates.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import type { SearchRequest } from '../query-request.ts';
 import type { RankedItem, RerankAccess } from '../rerank.ts';
 import type { SearchComponents } from '../search-components.ts';
 import type { ResultLimits } from '../selection.ts';
+import type { WritePlan } from '../write-reply.ts';
 
 /** Items that enter the final stage of a query. */
 export interface ItemList<Item> {
@@ -11,6 +13,8 @@ export interface ItemList<Item> {
   readonly items: readonly Item[];
   /** Items that follow the others; no reranker reads them. */
   readonly rest?: readonly Item[];
+  /** The coarse chunks whose fine chunks were scored; absent if none were. */
+  readonly parents?: readonly Candidate[];
   /** Creates the reports of the shards on access. */
   readonly candidates: Pick<IndexHits, 'shards'>;
 }
@@ -45,8 +49,7 @@ export interface ResultStrategy<Item, Result extends { readonly score: number },
 /** A strategy for results whose reply the engine can write. */
 export interface WritableStrategy<Item, Result extends { readonly score: number }, Hit>
   extends ResultStrategy<Item, Result, Hit> {
-  /** Returns the depth of the first search of the shards. */
-  readonly firstDepthOf: (request: SearchRequest) => number;
+  readonly planReply: (query: PreparedQuery) => WritePlan;
 }
 
 /** The limits of a request, for kinds of results that all of them apply to. */

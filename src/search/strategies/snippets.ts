@@ -12,7 +12,7 @@ import { type ItemList, toResultLimits, type WritableStrategy } from './result-s
 
 /** Coarse chunks of about 2,000 characters. */
 export const snippets: WritableStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetHit> = {
-  firstDepthOf: (request) => depthFor(poolSizeFor(request)),
+  planReply: ({ request }) => ({ depth: depthFor(poolSizeFor(request)), fine: null }),
   findItems: findSnippetChunks,
   textOf: toModelText,
   fusedOf: ({ candidate }) => candidate.fused,
