@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
 import { S3Emulator } from '../support/s3-emulator.ts';
+import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { createFolder, runForJson, runQuarry, startRestored } from './backup-commands.ts';
 import { CheckedApiClient } from './checked-api-client.ts';

@@ -3,8 +3,8 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import t, { type Test } from 'tap';
 import { runQuarry } from '../cli/quarry.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
@@ -112,7 +112,10 @@ await t.test('records of Chroma', async (t) => {
   t.match(await api.info('chroma', 'r9', true), { content: 'gneiss of pit 9', metadata: { pit: '9' } });
   const unused = `http://127.0.0.1:${await freePort()}`;
   const absent = await quarry('import', unused, '--from', 'chroma', '--collection', 'x');
-  t.match(absent, { code: 3, err: /Chroma at http:\/\/127\.0\.0\.1:\d+\/\S+ does not answer: .*ECONNREFUSED/ });
+  t.match(absent, {
+    code: 3,
+    err: /Chroma at http:\/\/127\.0\.0\.1:\d+\/\S+ does not answer: .*ECONNREFUSED/,
+  });
 });
 
 await t.test('saved replies, with pages in any order', async (t) => {

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { operatorKey } from './server.ts';
 

@@ -1,9 +1,9 @@
-import t from 'tap';
 import { Search } from '../../src/search/search.ts';
 import { DocumentUrls } from '../../src/services/document-urls.ts';
 import type { QueryServices } from '../../src/services/queries.ts';
 import { letterVectors, tokenSecret } from '../simulate/server-components.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import t from '../support/tap.ts';
 import {
   addTextDocument,
   createQueryServices,
