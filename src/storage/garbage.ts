@@ -3,7 +3,7 @@ import { deleteBlobReference } from './blob-references.ts';
 import type { Blobs } from './blobs.ts';
 import { Contents } from './content.ts';
 import { tables, u53 } from './keys.ts';
-import type { Store, WriteOperation } from './store.ts';
+import { ExpectationFailedError, type Store, type WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 import { Versions } from './versions.ts';
 
@@ -36,15 +36,18 @@ export function putGarbage(item: Garbage, now: number): WriteOperation {
   return garbageTable.put([now + limits.garbageDelayMs, item.version], item);
 }
 
+/** See `guardContent`. */
+export interface ContentGuard {
+  readonly begin: WriteOperation;
+  readonly complete: readonly WriteOperation[];
+}
+
 /**
  * Content that is being written in pieces before its document exists. The first operation is for a write before the
  * first piece, and deletes the content at `dueAt` (milliseconds since the epoch); the others are for the write that
  * completes the document, which fails after that time.
  */
-export function guardContent(
-  item: Garbage,
-  dueAt: number,
-): { readonly begin: WriteOperation; readonly complete: readonly WriteOperation[] } {
+export function guardContent(item: Garbage, dueAt: number): ContentGuard {
   const key = [dueAt, item.version] as const;
   return {
     begin: garbageTable.put(key, item),
@@ -68,10 +71,19 @@ export async function collectGarbage(
   const versions = new Versions(store);
   const due = garbageTable.range(store, [], { lt: garbageTable.keyOf(now + 1) });
   await forEachConcurrently(due, signal, async ({ key, value }) => {
-    const last = [versions.delete(value.collectionId, value.version), garbageTable.delete(key)];
-    if (value.content === null) await store.write(last, { mayUseReserve: true });
-    else await deleteContent({ store, blobs }, value.content, last);
-    done += 1;
+    const last = [
+      garbageTable.expect(key, (known) => known !== undefined, 'the guarded document is not complete'),
+      versions.delete(value.collectionId, value.version),
+      garbageTable.delete(key),
+    ];
+    try {
+      if (value.content === null) await store.write(last, { mayUseReserve: true });
+      else await deleteContent({ store, blobs }, value.content, last);
+      done += 1;
+    } catch (error) {
+      // A late write completed the document after the item was read; see `guardContent`.
+      if (!(error instanceof ExpectationFailedError)) throw error;
+    }
   });
   return done;
 }
