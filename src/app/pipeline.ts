@@ -9,6 +9,7 @@ import { readProcessMemoryBytes } from '../core/process-memory.ts';
 import { type ChunkEmbedder, createVectorRenewal, StoredVectors } from '../index/stored-vectors.ts';
 import { VersionPublisher } from '../index/version-publisher.ts';
 import { ChunkBatches } from '../ingest/chunk-batches.ts';
+import { DirectIndexer, type DirectIndexerOptions } from '../ingest/direct-indexer.ts';
 import { DocumentCopier } from '../ingest/document-copier.ts';
 import type { DocumentEvent } from '../ingest/document-event.ts';
 import { DocumentTransitions } from '../ingest/document-transitions.ts';
@@ -135,7 +136,13 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
     mayLogContent,
     parallel: ingestParallelism(settings),
   });
-  const writers = createWriters(ingest);
+  const writers = createWriters({
+    ingest,
+    steps,
+    logger,
+    tracer,
+    groupsMax: directGroupsPerThread * settings.chunkThreads,
+  });
   const { queueDocumentsMax } = settings;
   const admission = new IngestAdmission({ space, queue: ingest, queueDocumentsMax, memory });
   const modelChanges = createModelChanges(dependencies, shared, () => admission.checkCapacity());
@@ -160,6 +167,13 @@ function createQueryEmbedder(
   });
 }
 
+/** Groups of directly indexed documents per chunk thread: while one is chunked, another is written. */
+const directGroupsPerThread = 2;
+
+interface DirectIndexing extends Pick<DirectIndexerOptions, 'steps' | 'logger' | 'tracer' | 'groupsMax'> {
+  readonly ingest: Ingest;
+}
+
 /** Components that change records of documents. They share one publisher and one lock per path. */
 function createDocumentChanges(storage: Storage) {
   const { store, sequence, changes, live, indexes, meter } = storage;
@@ -181,7 +195,7 @@ function createDocumentChanges(storage: Storage) {
     count,
     backgroundScheduler,
   });
-  const createWriters = (ingest: Ingest) => {
+  const createWriters = ({ ingest, ...direct }: DirectIndexing) => {
     const options = {
       documents,
       collections,
@@ -197,8 +211,11 @@ function createDocumentChanges(storage: Storage) {
       backgroundScheduler,
       onJob: (job: Job) => ingest.enqueue(job),
     };
+    const { content } = transitions;
+    const hasCapacity = () => ingest.hasCapacity();
     const writer = new DocumentWriter({
       ...options,
+      direct: new DirectIndexer({ ...options, ...direct, store, content, hasCapacity }),
       onAbandoned: (record) => ingest.abandon(record),
     });
     return { writer, copier: new DocumentCopier({ ...options, store }) };

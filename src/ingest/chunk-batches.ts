@@ -18,6 +18,7 @@ interface QueuedChunkTask {
   /** UTF-16 units of the pages. */
   readonly units: number;
   readonly isIsolated: boolean;
+  readonly keepsPages: boolean;
   readonly signal: AbortSignal;
   readonly resolve: (result: TimedChunkResult) => void;
   readonly reject: (error: unknown) => void;
@@ -28,6 +29,8 @@ export interface ChunkTaskOptions {
   readonly signal: AbortSignal;
   /** For a document that failed before: it may have crashed its worker. */
   readonly isIsolated: boolean;
+  /** The caller needs the pages afterwards: they are copied to the worker. */
+  readonly keepsPages?: boolean;
 }
 
 /** Tasks per thread of the pool: one that runs and one queued, so that the thread does not wait for the next. */
@@ -55,12 +58,15 @@ export class ChunkBatches {
    * Rejects as the pool does, or with the error of chunking this document; the other documents of its batch
    * are not affected.
    */
-  run(task: ChunkTask, { signal, isIsolated }: ChunkTaskOptions): Promise<TimedChunkResult> {
+  run(
+    task: ChunkTask,
+    { signal, isIsolated, keepsPages = false }: ChunkTaskOptions,
+  ): Promise<TimedChunkResult> {
     const units = isPacked(task.pages)
       ? task.pages.block.byteLength
       : task.pages.reduce((sum, page) => sum + page.length, 0);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ task, units, isIsolated, signal, resolve, reject });
+      this.#queue.push({ task, units, isIsolated, keepsPages, signal, resolve, reject });
       this.#scheduledFlush ??= setImmediate(() => {
         this.#scheduledFlush = null;
         this.#dispatch();
@@ -104,7 +110,7 @@ export class ChunkBatches {
   /** Never rejects. */
   async #processBatch(batch: readonly QueuedChunkTask[]): Promise<void> {
     try {
-      const outcomes = await this.#run(batch.map(({ task }) => task));
+      const outcomes = await this.#run(batch);
       batch.forEach(({ resolve, reject }, i) => {
         const outcome = assertDefined(outcomes[i], 'every document of a batch has an outcome');
         if ('error' in outcome) reject(outcome.error);
@@ -135,8 +141,9 @@ export class ChunkBatches {
   }
 
   /** Transfers the pages of a document that is alone in its batch; others may be needed for a second attempt. */
-  #run(tasks: readonly ChunkTask[]): Promise<readonly ChunkOutcome[]> {
-    const transferList = tasks.length === 1 ? buffersOf(tasks[0]!.pages) : [];
+  #run(batch: readonly QueuedChunkTask[]): Promise<readonly ChunkOutcome[]> {
+    const tasks = batch.map(({ task }) => task);
+    const transferList = batch.length === 1 && !batch[0]!.keepsPages ? buffersOf(tasks[0]!.pages) : [];
     return this.#pool.run<readonly ChunkOutcome[]>({ tasks } satisfies ChunkBatch, { transferList });
   }
 }

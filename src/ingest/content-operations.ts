@@ -24,11 +24,14 @@ export interface ChunkedContent {
   readonly timeTakenMs: number;
 }
 
-/** A chunked document and its current record. */
-export interface ChunkedDocument {
-  readonly job: Job;
+/** The current record of a document, and its chunks. */
+export interface ChunkedRecord {
   readonly record: DocumentRecord;
   readonly content: ChunkedContent;
+}
+
+export interface ChunkedDocument extends ChunkedRecord {
+  readonly job: Job;
 }
 
 export interface ContentOperationsOptions {
@@ -53,7 +56,7 @@ export class ContentOperations {
    * write. The last entry marks the content as complete.
    */
   *put(
-    { documentId }: Job,
+    { documentId }: Pick<Job, 'documentId'>,
     { chunks, codes, fineTerms, layout, block }: ChunkedContent,
   ): Generator<WriteOperation[]> {
     const { contents } = this.#options;
@@ -77,10 +80,10 @@ export class ContentOperations {
   }
 
   /** Updates the languages of the collection and the usage for the chunks of documents. */
-  note(collection: Collection, documents: readonly ChunkedDocument[]): WriteOperation[] {
+  note(collection: Collection, documents: readonly ChunkedRecord[]): WriteOperation[] {
     if (documents.length === 0) return [];
     const { organizationId, collectionId } = collection;
-    const sum = (amountOf: (document: ChunkedDocument) => number) =>
+    const sum = (amountOf: (document: ChunkedRecord) => number) =>
       documents.reduce((total, document) => total + amountOf(document), 0);
     return [
       ...this.#addLanguages(

@@ -8,7 +8,6 @@ import type { Collection, Collections } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
 import type { DocumentError, DocumentRecord, Documents } from '../storage/documents.ts';
-import { putGarbage } from '../storage/garbage.ts';
 import { deleteJob, type Job, putJob } from '../storage/jobs.ts';
 import type { ParsedHead } from '../storage/parsed-pages.ts';
 import { type FreeSpaceCheck, operationsBytes, type Store, type WriteOperation } from '../storage/store.ts';
@@ -20,6 +19,7 @@ import {
   toIndexed,
 } from './content-operations.ts';
 import type { DocumentEvent } from './document-event.ts';
+import { retireLive } from './document-write-operations.ts';
 import { pathKey } from './document-writer.ts';
 
 /**
@@ -68,11 +68,12 @@ const writeBytesTarget = 4_000_000;
  */
 export class DocumentTransitions {
   readonly #options: DocumentTransitionsOptions;
-  readonly #content: ContentOperations;
+  /** Shared by all components that store chunks, because it knows the languages that are being stored. */
+  readonly content: ContentOperations;
 
   constructor(options: DocumentTransitionsOptions) {
     this.#options = options;
-    this.#content = new ContentOperations(options);
+    this.content = new ContentOperations(options);
   }
 
   /** Returns the record of the document of a job. */
@@ -135,18 +136,18 @@ export class DocumentTransitions {
 
   /** Stores the chunks and their vectors and deletes the parsed pages. Returns the next job. */
   async storeChunked(job: Job, content: ChunkedContent): Promise<Job> {
-    const rest = await this.#writeInPieces(job, this.#content.put(job, content));
+    const rest = await this.#writeInPieces(job, this.content.put(job, content));
     const next: Job = { ...job, step: 'index', attempts: 0, notBefore: 0 };
     const deleted = await collectInBackground(
       this.#options.backgroundScheduler,
-      this.#content.deleteParsed(job, content),
+      this.content.deleteParsed(job, content),
     );
     await this.#advance(job, (record) => ({
       record,
       operations: [
         ...rest,
         ...deleted,
-        ...this.#content.note(this.#requireCollection(job), [{ job, record, content }]),
+        ...this.content.note(this.#requireCollection(job), [{ record, content }]),
         putJob(next),
       ],
     }));
@@ -165,7 +166,7 @@ export class DocumentTransitions {
     for (const { job, content } of documents) {
       const pause = yieldToEventLoop();
       if (pause !== null) await pause;
-      for (const entry of this.#content.put(job, content)) operations.push(...entry);
+      for (const entry of this.content.put(job, content)) operations.push(...entry);
     }
     await store.write(operations, { mayUseReserve: true, mayExceedQueue: true });
   }
@@ -203,14 +204,14 @@ export class DocumentTransitions {
             bytes: indexed.record.indexedBytes - record.indexedBytes,
           }),
           indexed.operation,
-          ...(content === null ? [] : this.#content.deleteParsed(job, content)),
-          ...this.#retireLive(record),
+          ...(content === null ? [] : this.content.deleteParsed(job, content)),
+          ...retireLive(record, this.#options),
         );
       }
       operations.push(
-        ...this.#content.note(
+        ...this.content.note(
           collection,
-          current.flatMap(({ job, record, content }) => (content === null ? [] : { job, record, content })),
+          current.flatMap(({ record, content }) => (content === null ? [] : { record, content })),
         ),
       );
       if (changes.length > 0)
@@ -235,7 +236,7 @@ export class DocumentTransitions {
       return {
         record: { ...record, status, error, live: null, liveDocumentId: null, indexedBytes: 0, numPages },
         change: { collectionId: job.collectionId, shard, add: null, remove: live },
-        operations: [deleteJob(job.version), ...this.#retireLive(record)],
+        operations: [deleteJob(job.version), ...retireLive(record, this.#options)],
       };
     });
   }
@@ -250,27 +251,6 @@ export class DocumentTransitions {
 
   *#pageEntries({ documentId }: Job, pages: Texts): Generator<WriteOperation[]> {
     for (const put of this.#options.contents.parsed.putPages(documentId, pages)) yield [put];
-  }
-
-  /** Retires the live version; running queries may still read it for a while. */
-  #retireLive(record: DocumentRecord): WriteOperation[] {
-    const { versions, documents, clock } = this.#options;
-    const { collectionId, live, liveDocumentId, documentId } = record;
-    if (live === null || live === record.version) return [];
-    const old = versions.get(collectionId, live);
-    const isReplaced = liveDocumentId !== null && liveDocumentId !== documentId;
-    return [
-      ...(isReplaced ? [documents.deleteId(liveDocumentId)] : []),
-      putGarbage(
-        {
-          collectionId,
-          version: live,
-          content:
-            isReplaced && old !== undefined ? { documentId: liveDocumentId, rawHash: old.rawHash } : null,
-        },
-        clock.now(),
-      ),
-    ];
   }
 
   /**

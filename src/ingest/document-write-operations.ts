@@ -22,6 +22,8 @@ export interface NewDocument {
   readonly path: string;
   readonly metadata: Metadata;
   readonly overwrite: boolean;
+  /** Whether the request adds several documents. */
+  readonly isBatched?: boolean;
   /** Milliseconds since the epoch; absent: never. */
   readonly expiresAt?: number;
   readonly contentKind: ContentKind;
@@ -81,14 +83,23 @@ export class DocumentWriteOperations {
     path: string,
     existing: DocumentRecord | undefined,
   ): WriteOperation[] {
-    const { documents, collections } = this.#options;
-    const { collectionId } = collection;
+    const { collections } = this.#options;
     return [
-      collections.expectExists(collectionId),
-      existing === undefined
-        ? documents.expectAbsent(collectionId, path)
-        : documents.expectVersion(collectionId, path, existing.version),
+      collections.expectExists(collection.collectionId),
+      this.expectPathUnchanged(collection, path, existing),
     ];
+  }
+
+  /** Makes the write fail when the document of this path changes. */
+  expectPathUnchanged(
+    { collectionId }: Collection,
+    path: string,
+    existing: DocumentRecord | undefined,
+  ): WriteOperation {
+    const { documents } = this.#options;
+    return existing === undefined
+      ? documents.expectAbsent(collectionId, path)
+      : documents.expectVersion(collectionId, path, existing.version);
   }
 
   /** Returns the record of a new version. */
@@ -142,17 +153,7 @@ export class DocumentWriteOperations {
       ...file,
       ...pages,
       ...(input.vectors ?? []).map((vector, i) => contents.parsed.putSuppliedVector(documentId, i, vector)),
-      contents.parsed.putHead(documentId, {
-        kind: input.contentKind,
-        contentType: input.contentType,
-        pageCount: pages.length,
-        unordered: input.contentKind === 'text-pages-unordered',
-        headings: true,
-        title: null,
-        language: null,
-        warnings: [],
-        ...input.parsed?.head,
-      }),
+      contents.parsed.putHead(documentId, createParsedHead(input)),
     ];
   }
 
@@ -222,6 +223,43 @@ export class DocumentWriteOperations {
       pages: record.numPages ?? 0,
     });
   }
+}
+
+/** Retires the live version of a document whose new version replaces it; running queries may still read it. */
+export function retireLive(
+  { collectionId, version, live, liveDocumentId, documentId }: DocumentRecord,
+  { versions, documents, clock }: Pick<DocumentWriteOperationsOptions, 'versions' | 'documents' | 'clock'>,
+): WriteOperation[] {
+  if (live === null || live === version) return [];
+  const old = versions.get(collectionId, live);
+  const isReplaced = liveDocumentId !== null && liveDocumentId !== documentId;
+  return [
+    ...(isReplaced ? [documents.deleteId(liveDocumentId)] : []),
+    putGarbage(
+      {
+        collectionId,
+        version: live,
+        content:
+          isReplaced && old !== undefined ? { documentId: liveDocumentId, rawHash: old.rawHash } : null,
+      },
+      clock.now(),
+    ),
+  ];
+}
+
+/** Returns the result of the parse step for a document whose pages are supplied. */
+export function createParsedHead({ contentKind, contentType, pages, parsed }: NewDocument): ParsedHead {
+  return {
+    kind: contentKind,
+    contentType,
+    pageCount: pages === null ? 0 : countTexts(pages),
+    unordered: contentKind === 'text-pages-unordered',
+    headings: true,
+    title: null,
+    language: null,
+    warnings: [],
+    ...parsed?.head,
+  };
 }
 
 /** Returns the job that processes a version, beginning with `step`. */

@@ -9,6 +9,7 @@ import { isExpired } from '../storage/expirations.ts';
 import { type Job, putJob } from '../storage/jobs.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
 import { ExpectationFailedError, type WriteOperation } from '../storage/store.ts';
+import type { DirectIndexer } from './direct-indexer.ts';
 import {
   createJob,
   DocumentWriteOperations,
@@ -20,6 +21,8 @@ export interface DocumentWriterOptions extends DocumentWriteOperationsOptions {
   readonly versionPublisher: VersionPublisher;
   /** All changes of one path run under the lock `pathKey`. */
   readonly locks: KeyedMutex;
+  /** Indexes small texts without the queue; absent: all documents are queued. */
+  readonly direct?: Pick<DirectIndexer, 'add'>;
   /** Called with a job that is durable. */
   readonly onJob: (job: Job) => void;
   /** Called with a record whose version is no longer needed; work on it may stop. */
@@ -113,7 +116,9 @@ export class DocumentWriter {
       });
       let isWritten = false;
       try {
-        const added = await this.#write(collection, input, existing);
+        const added =
+          (await this.#indexDirectly(collection, input, existing)) ??
+          (await this.#queue(collection, input, existing));
         isWritten = true;
         return isHidden ? { ...added, created: true } : added;
       } finally {
@@ -122,7 +127,19 @@ export class DocumentWriter {
     });
   }
 
-  async #write(
+  /** Returns null, with nothing changed, if the document must be queued. */
+  async #indexDirectly(
+    collection: Collection,
+    input: NewDocument,
+    existing: DocumentRecord | undefined,
+  ): Promise<AddDocumentResult | null> {
+    const record = (await this.#options.direct?.add({ collection, input, existing })) ?? null;
+    if (record === null) return null;
+    if (existing !== undefined) this.#options.onAbandoned(existing);
+    return { created: existing === undefined, version: record.version, status: record.status };
+  }
+
+  async #queue(
     collection: Collection,
     input: NewDocument,
     existing: DocumentRecord | undefined,

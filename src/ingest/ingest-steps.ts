@@ -116,12 +116,12 @@ export class IngestSteps {
   }
 
   /** Whether all derived content of a document fits into one write and is computed in one go. */
-  isSmall({ textBytes, numPages }: DocumentRecord): boolean {
+  isSmall({ textBytes, numPages }: Pick<DocumentRecord, 'textBytes' | 'numPages'>): boolean {
     return textBytes <= limits.smallTextBytesMax && numPages !== null && numPages <= limits.smallTextPagesMax;
   }
 
   /** Whether a document is small, and chunked and embedded by one call of a worker. */
-  fitsBatch(record: DocumentRecord): boolean {
+  fitsBatch(record: Pick<DocumentRecord, 'collectionId' | 'textBytes' | 'numPages'>): boolean {
     return this.isSmall(record) && this.#options.getModel(record.collectionId).embedChunks === 'in-worker';
   }
 
@@ -150,12 +150,32 @@ export class IngestSteps {
     const parsed = contents.parsed.readDocuments(
       documents.map(({ record: { documentId, numPages } }) => ({ documentId, pageCount: numPages ?? 0 })),
     );
-    const chunking = documents.map(async ({ record, signal }, i) => {
-      const found = parsed[i];
-      return found === undefined ? null : this.#chunkParsed(record, { ...found, model, signal, trace: null });
-    });
-    const outcomes = await Promise.allSettled(chunking);
-    return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : null));
+    return allChunked(
+      documents.map(async ({ record, signal }, i) => {
+        const found = parsed[i];
+        return found === undefined
+          ? null
+          : this.#chunkParsed(record, { ...found, model, signal, trace: null });
+      }),
+    );
+  }
+
+  /** Same for texts of one collection that are not stored yet. */
+  chunkTexts(
+    documents: readonly {
+      readonly record: DocumentRecord;
+      readonly head: ParsedHead;
+      readonly pages: Texts;
+      readonly signal: AbortSignal;
+    }[],
+  ): Promise<(ChunkedContent | null)[]> {
+    const { record } = assertDefined(documents[0], 'at least one document is chunked');
+    const model = this.#options.getModel(record.collectionId);
+    return allChunked(
+      documents.map((document) =>
+        this.#chunkParsed(document.record, { ...document, model, trace: null, keepsPages: true }),
+      ),
+    );
   }
 
   async #chunkParsed(
@@ -166,12 +186,14 @@ export class IngestSteps {
       model,
       signal,
       trace,
+      keepsPages = false,
     }: {
       readonly head: ParsedHead;
       readonly pages: Texts;
       readonly model: DocumentModel;
       readonly signal: AbortSignal;
       readonly trace: Trace | null;
+      readonly keepsPages?: boolean;
     },
   ): Promise<ChunkedContent> {
     const { chunker, clock } = this.#options;
@@ -196,7 +218,8 @@ export class IngestSteps {
     try {
       signal.throwIfAborted();
       const chunkStartedAt = clock.monotonic();
-      const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated: record.attempts > 0 });
+      const isIsolated = record.attempts > 0;
+      const { result: chunked, ms } = await chunker.run(task, { signal, isIsolated, keepsPages });
       // The workers embed with the built-in models while they chunk.
       const isEmbedded = model.embedChunks === 'in-worker';
       trace?.addSpan('chunk', chunkStartedAt, { 'quarry.embeds': isEmbedded });
@@ -280,6 +303,14 @@ export class IngestSteps {
   unstage(record: DocumentRecord): void {
     this.#options.indexes.changes.unstage(record);
   }
+}
+
+/** Returns null for a document whose chunking failed. */
+async function allChunked(
+  chunking: readonly Promise<ChunkedContent | null>[],
+): Promise<(ChunkedContent | null)[]> {
+  const outcomes = await Promise.allSettled(chunking);
+  return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : null));
 }
 
 /** Returns the chunks of a worker result to be embedded. */

@@ -128,6 +128,11 @@ export class Ingest {
     return this.#options.memory.isReached ? this.#lanes.index.queue.waiting : 0;
   }
 
+  /** Whether a document can be indexed at once: none waits for it, and the memory is not used up. */
+  hasCapacity(): boolean {
+    return !this.#closed && this.#lanes.index.queue.waiting === 0 && !this.#options.memory.isReached;
+  }
+
   /** Returns the parse progress of a version; null when it is not being parsed. */
   findParsing(version: number): ParsingDocument | null {
     return this.#runner.findParsing(version);

@@ -1,5 +1,4 @@
 import { AppError } from '../core/app-error.ts';
-import { assertDefined } from '../core/assert.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { waitForAll } from '../core/async/wait-for-all.ts';
 import type { Clock } from '../core/clock.ts';
@@ -14,6 +13,7 @@ import { ExpectationFailedError } from '../storage/store.ts';
 import type { RootSpan, Tracer } from '../tracing/tracer.ts';
 import type { ChunkedContent } from './content-operations.ts';
 import { AbandonedError, type DocumentTransitions } from './document-transitions.ts';
+import { describeBatch } from './ingest-spans.ts';
 import type { IngestSteps, StepFailure } from './ingest-steps.ts';
 import { SmallDocuments } from './small-documents.ts';
 
@@ -141,7 +141,8 @@ export class JobRunner {
     const trace = this.#options.tracer?.startJob() ?? null;
     const indexed = await this.#smallDocuments.index(batch, trace);
     for (const { job } of batch) this.#running.delete(job.version);
-    trace?.end(describeBatch(batch, indexed.size));
+    // A document that is not indexed runs separately, which reports its error.
+    trace?.end(describeBatch(batch[0]!.job, { documents: batch.length, indexed: indexed.size }));
     return Promise.all(
       batch.map(async ({ job }) => (indexed.has(job.version) || this.#closed ? null : this.run(job, null))),
     );
@@ -306,22 +307,6 @@ export class JobRunner {
       return error instanceof AbandonedError;
     }
   }
-}
-
-/** A document that is not indexed runs separately, which reports its error. */
-function describeBatch(batch: readonly { readonly job: Job }[], indexed: number): RootSpan {
-  const { job } = assertDefined(batch[0], 'a batch has at least one document');
-  return {
-    name: 'ingest batch',
-    kind: 'internal',
-    isError: false,
-    attributes: {
-      'quarry.organization_id': job.organizationId,
-      'quarry.collection_id': job.collectionId,
-      'quarry.documents': batch.length,
-      'quarry.documents_indexed': indexed,
-    },
-  };
 }
 
 /** The path of the document is not recorded. */

@@ -93,7 +93,7 @@ const terminalStatuses: readonly DocumentRecord['status'][] = [
 const supersededMessage = 'The document was overwritten or deleted before it was indexed.';
 
 /** Fields of every kind of document. */
-type DocumentFields = Pick<NewDocument, 'path' | 'metadata' | 'overwrite' | 'expiresAt'>;
+type DocumentFields = Pick<NewDocument, 'path' | 'metadata' | 'overwrite' | 'isBatched' | 'expiresAt'>;
 
 /** Document as received, or as prepared by a worker. */
 type DocumentInput = Omit<AddDocumentRequest, keyof VectorFields> & VectorFields;
@@ -108,7 +108,7 @@ export class DocumentUploadServices {
 
   async addDocument(call: DocumentCall, request: DocumentInput): Promise<ServiceReply<AddDocumentResponse>> {
     const access = accessCollection(this.#options.collections, call, request.collection_name);
-    const added = await this.#add(access, request);
+    const added = await this.#add(access, request, { isBatched: false });
     const body = request.wait
       ? await this.#withWaitLimit(call, (signal) =>
           this.#waitUntilIndexed(access.collection, request.path, added, signal),
@@ -182,6 +182,7 @@ export class DocumentUploadServices {
   async #add(
     access: CollectionAccess,
     request: Omit<DocumentInput, 'collection_name' | 'wait'>,
+    { isBatched }: Required<Pick<NewDocument, 'isBatched'>>,
   ): Promise<AddDocumentResult> {
     const { path, content } = request;
     const { collection } = access;
@@ -189,6 +190,7 @@ export class DocumentUploadServices {
       path,
       metadata: request.metadata ?? {},
       overwrite: request.overwrite ?? false,
+      isBatched,
       ...this.#expiryOf(collection, request.expires_at),
     };
     this.#checkWritable(access, common.metadata);
@@ -232,7 +234,7 @@ export class DocumentUploadServices {
     try {
       const { organizationId } = access.collection;
       const document = toBatchDocument(item, this.#options.metadataBytesMax(organizationId));
-      const added = await this.#add(access, document);
+      const added = await this.#add(access, document, { isBatched: true });
       const status = added.created ? 201 : 200;
       if (signal === null) return { path, status };
       const { index_status } = await this.#waitUntilIndexed(access.collection, document.path, added, signal);

@@ -12,6 +12,7 @@ import { type Logger, silentLogger } from '../../src/core/logger.ts';
 import { Indexes } from '../../src/index/indexes.ts';
 import { type ChunkEmbedder, createVectorRenewal, StoredVectors } from '../../src/index/stored-vectors.ts';
 import { VersionPublisher } from '../../src/index/version-publisher.ts';
+import { DirectIndexer } from '../../src/ingest/direct-indexer.ts';
 import { DocumentTransitions } from '../../src/ingest/document-transitions.ts';
 import { DocumentWriter } from '../../src/ingest/document-writer.ts';
 import { Ingest } from '../../src/ingest/ingest.ts';
@@ -176,10 +177,12 @@ async function openIngest(context: ComponentContext) {
     backgroundScheduler: parts.scheduler,
     count: () => [],
   };
+  const transitions = new DocumentTransitions(shared);
+  const steps = createIngestSteps(context);
   const ingest = await Ingest.open({
     store,
-    transitions: new DocumentTransitions(shared),
-    steps: createIngestSteps(context),
+    transitions,
+    steps,
     memory,
     clock,
     backgroundScheduler: parts.scheduler,
@@ -187,8 +190,18 @@ async function openIngest(context: ComponentContext) {
     mayLogContent,
     parallel: { parse: 2, index: 2, indexBytes },
   });
+  const direct = new DirectIndexer({
+    ...shared,
+    steps,
+    logger,
+    tracer: null,
+    content: transitions.content,
+    groupsMax: 2,
+    hasCapacity: () => ingest.hasCapacity(),
+  });
   const writer = new DocumentWriter({
     ...shared,
+    direct,
     onJob: (job) => ingest.enqueue(job),
     onAbandoned: (record) => ingest.abandon(record),
   });

@@ -181,6 +181,7 @@ export class Simulation {
       const pages = [whole];
       const { version } = await writer.add(collection, {
         ...common,
+        isBatched: this.#random.below(2) === 0,
         contentKind,
         contentType: 'text/plain',
         rawHash,
