@@ -333,11 +333,11 @@ export const limits = {
   smallTextBytesMax: 65_536,
   smallTextPagesMax: 64,
   /** A batch of small documents that are indexed together is complete with this much text or this many documents. */
-  indexBatchBytesMax: 131_072,
+  indexBatchBytesMax: 262_144,
   indexBatchDocumentsMax: 16,
   /** Maximum text and number of documents sent to a chunk worker in one batch. */
-  chunkBatchUnitsMax: 65_536,
-  chunkBatchDocumentsMax: 8,
+  chunkBatchUnitsMax: 131_072,
+  chunkBatchDocumentsMax: 32,
 
   // lexical analysis
   termUnitsMax: 128,
