@@ -1,6 +1,6 @@
 import { AppError } from '../../core/app-error.ts';
 import type { ImportSource } from './import-source.ts';
-import { type FieldMapping, type Row, readField, readText } from './row-fields.ts';
+import { type FieldMapping, type ImportRow, readField, readText } from './row-fields.ts';
 import { groupRows, type NumberedRow, toVectorItem } from './row-sources.ts';
 import { ServiceClient } from './service-client.ts';
 
@@ -20,7 +20,7 @@ export interface Point {
   readonly vector: unknown;
   /** Text that the store keeps apart from the fields; undefined if it does not. */
   readonly text: string | undefined;
-  readonly fields: Row;
+  readonly fields: ImportRow;
 }
 
 /** Points per request. */
@@ -32,7 +32,7 @@ type PointId = string | number;
 
 interface QdrantPoint {
   readonly id: PointId;
-  readonly payload: Row | null;
+  readonly payload: ImportRow | null;
   readonly vector: unknown;
 }
 
@@ -73,14 +73,14 @@ export async function openQdrantSource(options: PointSourceOptions): Promise<Imp
 /** A collection may have several vectors per point: the mapping names one, otherwise it is the first. */
 function chooseVector(vector: unknown, mapping: FieldMapping): unknown {
   if (typeof vector !== 'object' || vector === null || Array.isArray(vector)) return vector;
-  const named = vector as Row;
+  const named = vector as ImportRow;
   return mapping.vector === undefined ? Object.values(named)[0] : named[mapping.vector];
 }
 
 interface ChromaRecords {
   readonly ids: readonly string[];
   readonly documents: readonly (string | null)[] | null;
-  readonly metadatas: readonly (Row | null)[] | null;
+  readonly metadatas: readonly (ImportRow | null)[] | null;
   readonly embeddings: readonly (readonly number[])[] | null;
 }
 

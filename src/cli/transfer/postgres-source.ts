@@ -2,7 +2,7 @@ import pg from 'pg';
 import { AppError } from '../../core/app-error.ts';
 import type { ImportSource } from './import-source.ts';
 import { openPoints, type Point, type PointSourceOptions } from './point-sources.ts';
-import { type Row, readText } from './row-fields.ts';
+import { type ImportRow, readText } from './row-fields.ts';
 
 const rowsPerFetch = 1_000;
 /** Columns that libraries use. */
@@ -28,7 +28,7 @@ async function* readTable(options: PointSourceOptions, table: string): AsyncGene
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await client.query(`DECLARE points NO SCROLL CURSOR FOR SELECT * FROM ${table}`);
     for (;;) {
-      const { rows } = await client.query<Row>(`FETCH ${rowsPerFetch} FROM points`);
+      const { rows } = await client.query<ImportRow>(`FETCH ${rowsPerFetch} FROM points`);
       for (const row of rows) yield toPoint(row, options);
       if (rows.length < rowsPerFetch) return;
     }
@@ -39,7 +39,7 @@ async function* readTable(options: PointSourceOptions, table: string): AsyncGene
   }
 }
 
-function toPoint(row: Row, { mapping }: PointSourceOptions): Point {
+function toPoint(row: ImportRow, { mapping }: PointSourceOptions): Point {
   const idColumn = mapping.id ?? 'id';
   const id = readText(row, idColumn, {});
   if (id === undefined)
@@ -51,7 +51,7 @@ function toPoint(row: Row, { mapping }: PointSourceOptions): Point {
   const metadataColumn = metadataColumns.find((name) => isObject(row[name]));
   const left = [idColumn, vectorColumn, mapping.metadata === undefined ? metadataColumn : undefined];
   const rest = Object.entries(row).filter(([name]) => !left.includes(name));
-  const metadata = metadataColumn === undefined ? {} : (row[metadataColumn] as Row);
+  const metadata = metadataColumn === undefined ? {} : (row[metadataColumn] as ImportRow);
   return {
     id,
     vector: vectorColumn === undefined ? undefined : parseVector(row[vectorColumn]),

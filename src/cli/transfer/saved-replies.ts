@@ -1,6 +1,6 @@
 import { readFileSize, readJsonLines } from '../import-lines.ts';
 import type { ImportItem, ImportSource, SkippedItem } from './import-source.ts';
-import { hashPages, type Row, toMetadata } from './row-fields.ts';
+import { hashPages, type ImportRow, toMetadata } from './row-fields.ts';
 
 /** A document whose pages are not complete yet. */
 interface SavedDocument {
@@ -46,16 +46,16 @@ export async function openSavedReplies(file: string, sourceCollection: string | 
 }
 
 /** Returns the documents and pages of a line. */
-function entriesOf({ documents, document, page, ...value }: Row): readonly Row[] {
+function entriesOf({ documents, document, page, ...value }: ImportRow): readonly ImportRow[] {
   const entries = Array.isArray(documents) ? documents : [document ?? page ?? value];
-  return (entries as Row[]).filter((entry) => typeof entry?.path === 'string');
+  return (entries as ImportRow[]).filter((entry) => typeof entry?.path === 'string');
 }
 
 /** Adds a document or page to what is known; returns the document when it is complete. */
 function collect(
   waiting: Map<string, SavedDocument>,
   path: string,
-  entry: Row,
+  entry: ImportRow,
   skip: (item: SkippedItem) => void,
 ): ImportItem | null {
   const saved = waiting.get(path) ?? { metadata: {}, pageCount: undefined, status: '', pages: new Map() };
@@ -80,7 +80,7 @@ function toItem(path: string, { metadata, pages }: SavedDocument): ImportItem {
   const texts = [...pages].sort(([a], [b]) => a - b).map(([, text]) => text);
   const content =
     texts.length === 1 ? { type: 'text', text: texts[0]! } : { type: 'text-pages', pages: texts };
-  const document = { path, metadata: toMetadata((metadata ?? {}) as Row), content };
+  const document = { path, metadata: toMetadata((metadata ?? {}) as ImportRow), content };
   const units = JSON.stringify(document).length;
   return { origin: 'the file', path, document, sha256: hashPages(texts), file: null, units };
 }
