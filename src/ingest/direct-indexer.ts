@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { assertDefined } from '../core/assert.ts';
 import { waitForAll } from '../core/async/wait-for-all.ts';
 import { limits } from '../core/limits.ts';
@@ -154,6 +155,7 @@ export class DirectIndexer {
   async #index(group: readonly PendingDocument[]): Promise<ReadonlyMap<DirectDocument, DocumentRecord>> {
     const controller = new AbortController();
     const { signal } = controller;
+    setMaxListeners(0, signal); // each document listens
     // The workers may be busy with a long document. The addition must not wait for it, as the queue can.
     const timer = setTimeout(() => controller.abort(new Error('chunking takes long')), chunkMsMax);
     const aborted = new Promise<never>((_, reject) => {

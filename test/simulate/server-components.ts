@@ -165,7 +165,7 @@ async function openStorage({
 
 async function openIngest(context: ComponentContext) {
   const { options, parts, indexes } = context;
-  const { store, clock, random, space = unlimitedSpace, indexBytes = limits.indexingBytesMax } = options;
+  const { clock, random, space = unlimitedSpace, indexBytes = limits.indexingBytesMax } = options;
   const { memory = { isReached: false }, logger = silentLogger, mayLogContent = () => true } = options;
   const shared = {
     ...parts,
@@ -180,12 +180,10 @@ async function openIngest(context: ComponentContext) {
   const transitions = new DocumentTransitions(shared);
   const steps = createIngestSteps(context);
   const ingest = await Ingest.open({
-    store,
+    ...shared,
     transitions,
     steps,
     memory,
-    clock,
-    backgroundScheduler: parts.scheduler,
     logger,
     mayLogContent,
     parallel: { parse: 2, index: 2, indexBytes },
