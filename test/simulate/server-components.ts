@@ -176,22 +176,19 @@ async function openIngest(context: ComponentContext) {
     space,
     backgroundScheduler: parts.scheduler,
     count: () => [],
+    steps: createIngestSteps(context),
+    logger,
   };
   const transitions = new DocumentTransitions(shared);
-  const steps = createIngestSteps(context);
   const ingest = await Ingest.open({
     ...shared,
     transitions,
-    steps,
     memory,
-    logger,
     mayLogContent,
     parallel: { parse: 2, index: 2, indexBytes },
   });
   const direct = new DirectIndexer({
     ...shared,
-    steps,
-    logger,
     tracer: null,
     content: transitions.content,
     groupsMax: 2,
