@@ -7,15 +7,15 @@ import { decodeReply, type IndexHits } from './search-codec.ts';
 import { putBackReplyBuffer, WrittenReply } from './written-reply.ts';
 
 /** The hits, or the reply if it was written. */
-export type SearchResult = IndexHits | WrittenReply;
+export type IndexSearchResult = IndexHits | WrittenReply;
 
 class RunningSearch {
   readonly owner: object;
   readonly ticket: number;
   /** Receives the reply; null if the search returns hits. */
   readonly replyBuffer: ArrayBuffer | null;
-  readonly result: Promise<SearchResult>;
-  resolve!: (result: SearchResult) => void;
+  readonly result: Promise<IndexSearchResult>;
+  resolve!: (result: IndexSearchResult) => void;
   reject!: (error: unknown) => void;
 
   constructor(owner: object, ticket: number, replyBuffer: ArrayBuffer | null) {
@@ -41,7 +41,7 @@ addon.onSearchEnd((ticket, outcome) => {
 });
 
 /** Returns the result of a search. Must be called before the next search. */
-export function decodeOutcome(outcome: SearchOutcome, replyBuffer: ArrayBuffer | null): SearchResult {
+export function decodeOutcome(outcome: SearchOutcome, replyBuffer: ArrayBuffer | null): IndexSearchResult {
   if (outcome === true) return new WrittenReply(assertDefined(replyBuffer, 'a reply has a buffer'));
   if (replyBuffer !== null) putBackReplyBuffer(replyBuffer);
   return decodeReply(outcome);
@@ -64,7 +64,7 @@ export function trackSearch(
   ticket: number,
   owner: object,
   replyBuffer: ArrayBuffer | null,
-): Promise<SearchResult> {
+): Promise<IndexSearchResult> {
   const search = new RunningSearch(owner, ticket, replyBuffer);
   running.set(ticket, search);
   return search.result;

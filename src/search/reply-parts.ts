@@ -40,6 +40,10 @@ interface FormatOptions {
 /** Number of base URLs that keep their number. The URL may come from a header, so any number of them occur. */
 const baseUrlsMax = 64;
 
+/** Share of its memory from which the cache counts as full. */
+const fullShare = 0.95;
+const fullCacheReplies = 16;
+
 let lastCollection = 0;
 
 /**
@@ -51,8 +55,11 @@ export class ReplyParts {
   readonly #collections = new Map<string, number>();
   readonly #baseUrls = new BoundedCache<number>(baseUrlsMax);
   #lastBaseUrl = 0;
+  readonly #bytesMax: number;
+  #replies = 0;
 
   constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
     addon.useReplyCacheBytesMax(bytesMax);
   }
 
@@ -63,6 +70,15 @@ export class ReplyParts {
 
   createFormat({ unit, collectionId, baseUrl, now }: FormatOptions): ReplyFormat {
     return { unit, collection: this.#numberOf(collectionId), baseUrl: this.#numberOfUrl(baseUrl), now };
+  }
+
+  /**
+   * Whether to cache the parts of a reply that could not be written. If the cache is full, the documents of most queries do
+   * not fit, so only every `fullCacheReplies`th reply is cached: enough to keep the documents that queries share.
+   */
+  admitsReply(): boolean {
+    this.#replies += 1;
+    return this.bytes < fullShare * this.#bytesMax || this.#replies % fullCacheReplies === 0;
   }
 
   put({ collection, baseUrl }: ReplyFormat, { version, prefix, suffix, expiresAt, row }: HitParts): void {

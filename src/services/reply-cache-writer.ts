@@ -32,23 +32,25 @@ export class ReplyCacheWriter {
     hits: readonly (DocumentHit | SnippetHit)[],
   ): void {
     const { replyParts, fragments } = this.#options;
-    for (const hit of hits) replyParts?.put(format, fragments.ofHit(hit, baseUrl));
+    if (replyParts?.admitsReply() !== true) return;
+    for (const hit of hits) replyParts.put(format, fragments.ofHit(hit, baseUrl));
   }
 
   /** Pages whose text is not one stored chunk are left out: such texts may be long. */
   putPages(
-    call: Pick<ServiceCall, 'baseUrl'>,
+    { baseUrl }: Pick<ServiceCall, 'baseUrl'>,
     format: ReplyFormat,
     { hits, options }: { readonly hits: readonly PageHit[]; readonly options: PageReplyOptions },
   ): void {
     const { replyParts, fragments } = this.#options;
-    this.putHits(call, format, hits);
+    if (replyParts?.admitsReply() !== true) return;
     for (const hit of hits) {
+      replyParts.put(format, fragments.ofHit(hit, baseUrl));
       const content = options.content(hit);
       if (content !== null && !('text' in content)) continue;
       if (content === null && format.unit === 'pages-with-content') continue;
-      const page = fragments.ofPage(hit, call.baseUrl, { content, imageUrl: options.imageUrl(hit) });
-      replyParts?.putPage(format, hit.version.version, page, hit.rows);
+      const page = fragments.ofPage(hit, baseUrl, { content, imageUrl: options.imageUrl(hit) });
+      replyParts.putPage(format, hit.version.version, page, hit.rows);
     }
   }
 
@@ -59,7 +61,7 @@ export class ReplyCacheWriter {
     { collection, parents }: { readonly collection: Collection; readonly parents: readonly RowLocation[] },
   ): Promise<void> {
     const { replyParts, reader, fragments } = this.#options;
-    if (replyParts === null) return;
+    if (replyParts?.admitsReply() !== true) return;
     const generation = getGeneration(collection);
     const missing = parents.filter((parent) => !replyParts.hasFineChunks(format, parent, generation));
     for (let start = 0; start < missing.length; start += fineBatchSize) {
