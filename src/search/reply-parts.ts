@@ -81,6 +81,14 @@ export class ReplyParts {
     return this.bytes < fullShare * this.#bytesMax || this.#replies % fullCacheReplies === 0;
   }
 
+  /**
+   * Whether to cache the fine chunks of a precise query that has read them. Each query needs those of 32 coarse chunks, so in
+   * a collection that does not fit, most replies could not be written: only half of the memory is filled by them.
+   */
+  admitsFineChunks(): boolean {
+    return this.bytes < this.#bytesMax / 2;
+  }
+
   put({ collection, baseUrl }: ReplyFormat, { version, prefix, suffix, expiresAt, row }: HitParts): void {
     const document = { prefix, suffix, baseUrl, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY };
     addon.replyPartsPut(collection, version, document, row?.number ?? null, row?.json ?? null);

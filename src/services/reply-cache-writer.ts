@@ -61,7 +61,7 @@ export class ReplyCacheWriter {
     { collection, parents }: { readonly collection: Collection; readonly parents: readonly RowLocation[] },
   ): Promise<void> {
     const { replyParts, reader, fragments } = this.#options;
-    if (replyParts?.admitsReply() !== true) return;
+    if (replyParts?.admitsFineChunks() !== true) return;
     const generation = getGeneration(collection);
     const missing = parents.filter((parent) => !replyParts.hasFineChunks(format, parent, generation));
     for (let start = 0; start < missing.length; start += fineBatchSize) {
