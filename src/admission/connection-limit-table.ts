@@ -17,6 +17,13 @@ const connectionRows: readonly EffectRow[] = [
     enforcedIn: 'http/server-node.ts headerMsMax',
   },
   {
+    limit: 'Idle connections',
+    bounds: 'Time between the end of a reply and the next request',
+    value: `${formatSeconds(limits.keepAliveMsMax)}; 10 s with uWebSockets.js`,
+    effect: 'the connection is closed',
+    enforcedIn: 'http/server-node.ts keepAliveMsMax',
+  },
+  {
     limit: 'Pipelined requests',
     bounds: 'Concurrent requests of one connection; one at a time with uWebSockets.js',
     value: formatNumber(limits.pipelinedRequestsMax),

@@ -57,6 +57,8 @@ export class UwsExchange implements Exchange {
   /** Null when the response is invalid: aborted or ended. */
   #response: UwsResponse | null;
   #isDisconnected = false;
+  /** Whether the library has reported the last byte of the body, or the end of an empty one. */
+  #hasBodyEnded = false;
   /** Runs while the connection must be kept alive; see `#startKeepAlive`. */
   #keepAliveTimer: NodeJS.Timeout | null = null;
   /** Resolves the wait of a pending write; null when none is pending. */
@@ -84,6 +86,7 @@ export class UwsExchange implements Exchange {
       if (this.body.isDiscarding) this.body.throttleDiscard(chunk.byteLength);
       else this.body.push(chunkBuffers.copy(chunk));
       if (!isLast) return;
+      this.#hasBodyEnded = true;
       if (this.body.isPaused && !this.body.isDiscarding) this.#startKeepAlive();
       this.body.finish();
     });
@@ -115,11 +118,13 @@ export class UwsExchange implements Exchange {
     else this.#disconnectListeners.push(listener);
   }
 
-  async reply(reply: Reply): Promise<boolean> {
+  async reply(fullReply: Reply): Promise<boolean> {
     if (activeExchange !== null && activeExchange !== this) await new Promise(setImmediate);
+    const isBodyFinished = await this.#awaitBodyEnd();
     this.#stopKeepAlive();
     const response = this.#response;
     if (!response) return false;
+    const reply = isBodyFinished ? fullReply : { ...fullReply, close: true };
     const { body } = reply;
     if (reply.headersOnly) {
       this.#endHeadersOnly(response, reply);
@@ -137,6 +142,17 @@ export class UwsExchange implements Exchange {
       reply,
       body instanceof RenderedJson ? copyToShortReplyBuffer(body) : body,
     );
+  }
+
+  /**
+   * Waits for the end of a short body, and returns whether it has arrived. The library stops the idle timeout of
+   * a connection at the last byte of a body, and starts it again only at a later reply: after an earlier one, an
+   * idle connection would stay open for ever. The end of an empty body follows in the same turn of the event loop.
+   */
+  async #awaitBodyEnd(): Promise<boolean> {
+    if (!this.#hasBodyEnded) await new Promise(setImmediate);
+    if (!this.body.isFinished && !shouldLinger(this.body)) await this.body.linger(this.#bounds.lingerMsMax);
+    return this.body.isFinished;
   }
 
   /**

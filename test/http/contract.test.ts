@@ -45,6 +45,31 @@ serverContract('a client that does not finish its headers is disconnected', asyn
 });
 
 serverContract(
+  'an idle connection is closed, however early its reply was',
+  async ({ t, kind, open, connect }) => {
+    if (kind === 'node') {
+      t.pass('Node.js closes idle connections after `limits.keepAliveMsMax`');
+      return;
+    }
+    const server = await open();
+    const denied = { authorization: 'Bearer wrong', 'content-length': '2' };
+    const probe = await connect(server);
+    const split = await connect(server);
+    const stalled = await connect(server);
+    probe.sendHead('GET', '/healthz');
+    split.sendHead('POST', addPath, denied);
+    stalled.sendHead('POST', addPath, denied);
+    await sleep(20);
+    split.send('{}');
+    t.equal((await probe.readReply()).status, 200);
+    t.equal((await split.readReply()).status, 401);
+    t.equal((await stalled.readReply()).status, 401);
+    // The library closes them after 10 s.
+    await Promise.all([probe, split, stalled].map((client) => client.waitForEnd()));
+  },
+);
+
+serverContract(
   'one connection serves many requests, including rejected ones with unread bodies',
   async ({ t, open, connect }) => {
     const client = await connect(await open());
