@@ -25,6 +25,11 @@ function problems(values: Partial<SettingSources>): string[] {
   return [];
 }
 
+t.test('by default, an organization on the tier free can store 10,000 documents and 1 GB', async (t) => {
+  const { settings } = loadSettings(sources());
+  t.match(settings, { freeDocumentsMax: 10_000, freeStorageBytesMax: 1_000_000_000 });
+});
+
 t.test('without any setting the documented defaults apply', async (t) => {
   const { settings, origins, file } = loadSettings(sources());
   t.match(settings, {
