@@ -10,7 +10,7 @@ export interface ClientInfo {
    */
   readonly cookie: (name: CookieName) => string | undefined;
   /**
-   * Returns the current session of this browser, also on a cross-site request, so that it is ended when a new
+   * Returns the current session of this browser, even on a cross-site request, so that it is ended when a new
    * session replaces it.
    */
   readonly sessionToReplace: (name: 'session' | 'admin') => string | undefined;

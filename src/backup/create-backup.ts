@@ -58,7 +58,7 @@ const hashBytes = 32;
 
 /**
  * Creates a backup of one snapshot of the store, with the files that it references. Objects that the target
- * has already, also from an interrupted backup, are not written again. The manifest is written last: until
+ * has already, even from an interrupted backup, are not written again. The manifest is written last: until
  * then, the target has only the earlier backups. The caller holds the lock of the target.
  */
 export async function createBackup(options: CreateBackupOptions): Promise<Manifest> {

@@ -26,7 +26,7 @@ const listMax = 100;
  * Deletes the Stripe customers of deleted organizations, including their cards. A customer is kept until the
  * invoice of the last usage is paid, at most 30 days. A customer with live subscriptions to other products of
  * the same Stripe account is not deleted, because Stripe would end those subscriptions. Failed deletions stay
- * recorded and are retried, also after a restart.
+ * recorded and are retried, even after a restart.
  */
 export class OrphanedCustomers {
   readonly #options: OrphanedCustomersOptions;

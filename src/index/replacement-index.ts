@@ -102,7 +102,7 @@ export class ReplacementIndex {
     return this.#pendingChanges.get(version)?.isLive === false;
   }
 
-  /** Begins a snapshot that covers every change so far, also in shards without rows. */
+  /** Begins a snapshot that covers every change so far, even in shards without rows. */
   snapshot(): Promise<unknown> {
     const { index, sequence } = this.#options;
     for (const { shard } of index.shards) index.commit({ sequence: sequence.next(), shard });

@@ -24,7 +24,7 @@ export async function writeFileSynced(path: string, parts: AsyncIterable<Uint8Ar
   }
 }
 
-/** Replaces a small file atomically: a reader, also after a crash, sees either the old or the new content. */
+/** Replaces a small file atomically: a reader sees, even after a crash, either the old or the new content. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   const handle = await open(temporary, 'w', 0o600);

@@ -119,7 +119,7 @@ export class IndexBlocks {
   }
 
   /**
-   * Returns the block with the vectors of exactly this generation; undefined if there are none, also if they
+   * Returns the block with the vectors of exactly this generation; undefined if there are none, or if they
    * are deleted meanwhile.
    */
   async readBlock(documentId: string, generation = 0): Promise<IndexBlock | undefined> {

@@ -162,7 +162,7 @@ export class JobQueue {
   }
 }
 
-/** A binary heap by version: the oldest first, also when a job is offered again with its next step. */
+/** A binary heap by version: the oldest first, even when a job is offered again with its next step. */
 class OrganizationQueue {
   readonly organizationId: string;
   readonly #heap: Job[] = [];

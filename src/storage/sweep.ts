@@ -10,7 +10,7 @@ import { Versions } from './versions.ts';
 
 /**
  * Deletes all keys of collections whose deletion was acknowledged at least `garbageDelayMs` before `now`
- * (milliseconds since the epoch), in bounded writes. May be interrupted at any point, also by a crash; the
+ * (milliseconds since the epoch), in bounded writes. May be interrupted at any point, even by a crash; the
  * next call continues, because the tombstone is deleted last. Resolves to the ids of the completely deleted
  * collections.
  */

@@ -103,7 +103,7 @@ export class PageAssembler {
 const dotLeaders = / ?(?:[.\u2024\u2026] ?){5,}/g;
 const hyphenatedWordEnd = /(?:\p{L}[-\u2010]|[\ufffe\u00ad])$/u;
 
-/** Appends a line, and joins a word hyphenated at the end of the previous line, also across columns. */
+/** Appends a line, and joins a word hyphenated at the end of the previous line, even across columns. */
 function appendLine(text: string, { text: line, afterGap, cells }: TextLine): string {
   if (text === '' || text.endsWith('\n\n')) return text + line;
   if (!cells && hyphenatedWordEnd.test(text) && /^\p{Ll}/u.test(line)) return text.slice(0, -1) + line;

@@ -41,7 +41,7 @@ export class AttemptTimer {
     return this.#totalMs;
   }
 
-  /** Restarts the time without progress, also after a pause. */
+  /** Restarts the time without progress, even after a pause. */
   restartIdle(): void {
     this.#count();
     this.#idleMs = 0;

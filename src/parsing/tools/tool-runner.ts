@@ -84,7 +84,7 @@ export class ToolRunner {
     return this.#options.tools;
   }
 
-  /** Creates a folder for `use` and deletes it afterwards, also on failure. */
+  /** Creates a folder for `use` and deletes it afterwards, even on failure. */
   async withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(this.#options.folder, this.#options.createUniqueName());
     try {

@@ -298,7 +298,7 @@ function toServerReply(reply: ToolReply): ToolServerReply {
   return { reply, release: noRelease };
 }
 
-/** Moves a file, also across file systems, because the folders of programs may lie on another one. */
+/** Moves a file, even across file systems, because the folders of programs may lie on another one. */
 async function moveFile(result: string, file: string): Promise<void> {
   try {
     await rename(result, file);

@@ -28,7 +28,7 @@ export interface BulkDialogProps {
   readonly isAll: boolean;
   readonly pages: () => AsyncIterable<readonly DocumentRow[]>;
   readonly onClose: () => void;
-  /** Called after the documents were changed, also if only some of them were. */
+  /** Called after the documents were changed, even if only some of them were. */
   readonly onChanged: () => void;
 }
 

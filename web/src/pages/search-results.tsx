@@ -60,7 +60,7 @@ export function SearchResults({ found: replies, isStale }: SearchResultsProps) {
   );
 }
 
-/** Every query has nearest texts, also one without an answer in the collection. */
+/** Every query has nearest texts, even if the collection contains no answer. */
 function MatchNote({ found }: { readonly found: SearchReplyBody }) {
   if (found.explanation?.good_match === false)
     return (

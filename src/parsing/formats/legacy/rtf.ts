@@ -59,7 +59,7 @@ interface Group {
   isHidden: boolean;
 }
 
-/** Whether the file starts with `{\rtf`, also after a byte order mark or spaces. */
+/** Whether the file starts with `{\rtf`, even after a byte order mark or spaces. */
 export function isRtf(file: SourceFile): boolean {
   return file.matches(/^7b5c727466/) || /^\s*\{\\rtf/.test(file.head ?? '');
 }
