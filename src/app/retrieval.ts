@@ -44,14 +44,7 @@ export async function openRetrieval(
   resources: ResourceStack,
   { data, organizations, egress, logger, metrics, tracer }: RetrievalDependencies,
 ) {
-  const isOrganizationDeleted = (id: string) => organizations.find(id) === undefined;
-  const storage = await buildStorage(settings, data, { isOrganizationDeleted, logger });
-  storage.meter.start();
-  resources.add(() => storage.meter.close());
-  resources.add(() => storage.indexes.close());
-  const { derivedFiles, tools } = await openTools(settings, data, logger);
-  resources.add(() => tools.toolServer.close());
-  const pools = openPools(settings, resources, { tools, logger });
+  // First, because it rejects wrong names of models, which need none of the other components.
   const mayLogContent = () => organizations.mayLogContent;
   const modelEvents = new EventEmitter<{ recovered: [model: string] }>();
   const catalog = await openModelCatalog(settings, data, logger, {
@@ -60,6 +53,14 @@ export async function openRetrieval(
     mayLogReply: mayLogContent,
     onRecovered: (model) => modelEvents.emit('recovered', model),
   });
+  const isOrganizationDeleted = (id: string) => organizations.find(id) === undefined;
+  const storage = await buildStorage(settings, data, { isOrganizationDeleted, logger });
+  storage.meter.start();
+  resources.add(() => storage.meter.close());
+  resources.add(() => storage.indexes.close());
+  const { derivedFiles, tools } = await openTools(settings, data, logger);
+  resources.add(() => tools.toolServer.close());
+  const pools = openPools(settings, resources, { tools, logger });
   const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   resources.add(() => embedder.close());
   const reranker = await openBuiltInReranker(sharedReranker);
