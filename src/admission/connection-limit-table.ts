@@ -25,8 +25,8 @@ const connectionRows: readonly EffectRow[] = [
   },
   {
     limit: 'Pipelined requests',
-    bounds: 'Concurrent requests of one connection; one at a time with uWebSockets.js',
-    value: formatNumber(limits.pipelinedRequestsMax),
+    bounds: 'Concurrent requests of one connection',
+    value: `${formatNumber(limits.pipelinedRequestsMax)}; 1 with uWebSockets.js`,
     effect: 'the connection is closed',
     enforcedIn: 'http/server-node.ts pipelinedRequestsMax',
   },
