@@ -141,8 +141,10 @@ const countRows: readonly LimitRow[] = [
   },
   {
     limit: 'Restriction of an API key',
-    bounds: 'Collections, and bytes of the filter as compact JSON',
-    value: `${formatNumber(limits.keyCollectionsMax)} and ${formatNumber(limits.keyFilterBytesMax)}`,
+    bounds: 'Collections, bytes of the filter as compact JSON, and origins of web pages',
+    value: [limits.keyCollectionsMax, limits.keyFilterBytesMax, limits.keyOriginsMax]
+      .map(formatNumber)
+      .join(', '),
     enforcedIn: 'accounts/api-key-registry.ts keyFilterBytesMax',
     status: 400,
     header: null,

@@ -133,6 +133,15 @@ const requestRows: readonly LimitRow[] = [
     share: perRequest,
   },
   {
+    limit: 'Large bodies waiting',
+    bounds: 'Requests of an organization that wait for a worker, from 131,072 bytes on',
+    value: formatNumber(limits.largeBodiesWaitingMax),
+    enforcedIn: 'app/request-handler.ts largeBodiesWaitingMax',
+    status: 429,
+    header: 'waiting-large-requests',
+    share: 'own queue; round robin between organizations',
+  },
+  {
     limit: 'Minimum rate of a body',
     bounds: `Bytes per second over ${formatSeconds(limits.bodyRateWindowMs)}, after the first ${formatNumber(limits.bodyRateBytesMin)} bytes`,
     value: formatNumber(limits.bodyBytesPerSecondMin),
@@ -349,6 +358,15 @@ const queryRows: readonly LimitRow[] = [
     status: 429,
     header: 'waiting-model-calls',
     share: 'own queue; round robin between organizations',
+  },
+  {
+    limit: 'Bytes of waiting slow calls',
+    bounds: 'Charged bytes of calls in the queue of slow calls',
+    value: formatNumber(limits.slowWaitingBytesMax),
+    enforcedIn: 'admission/slow-call-queue.ts waitingBytesMax',
+    status: 429,
+    header: 'slow-queue',
+    share: 'dynamic: half for one organization, a third each for two, and so on',
   },
   {
     limit: 'Slow model calls',

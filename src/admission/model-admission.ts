@@ -137,7 +137,8 @@ export class ModelAdmission {
         waitMsMax,
         signal: call.signal,
       });
-      if (permit.outcome !== 'started') throw slowQueueTimeoutError();
+      if (permit.outcome !== 'started')
+        throw permit.outcome === 'full' ? slowQueueFullError() : slowQueueTimeoutError();
       started = true;
       return {
         mode: 'slow',
@@ -167,6 +168,14 @@ export class ModelAdmission {
       cancel();
     }
   }
+}
+
+function slowQueueFullError(): AppError {
+  return new AppError(
+    'rate_limited',
+    'Your organization has too many bytes in the queue of calls with latency "slow". Wait for replies before you send more.',
+    { retryAfterMs: limits.bucketRefillMs, headers: { 'x-quarry-limit': 'slow-queue' } },
+  );
 }
 
 /** Returns a 429 for slow work that got no thread in time; unrelated to the limits of the organization. */

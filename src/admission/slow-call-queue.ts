@@ -1,12 +1,13 @@
 import { assert } from '../core/assert.ts';
 import { FairQueue } from '../core/async/fair-queue.ts';
+import { SharedBudget } from './shared-budget.ts';
 import type { Timer } from './timer.ts';
 
 export interface SlowCallQueueOptions {
   readonly timer: Timer;
   /** Maximum number of concurrent slow calls; the model pools prefer fast work. */
   readonly runningMax: number;
-  /** Maximum charged bytes of waiting calls, a proxy for the memory that their requests hold. */
+  /** Maximum charged bytes of all waiting calls, a proxy for the memory that their requests hold. */
   readonly waitingBytesMax: number;
 }
 
@@ -21,8 +22,8 @@ export interface SlowCall {
 }
 
 /**
- * `started`: run now and call `release` once. `full`: too much is waiting already. `late`: no slot became
- * free in time.
+ * `started`: run now and call `release` once. `full`: the organization has its share of waiting bytes already.
+ * `late`: no slot became free in time.
  */
 export type SlowCallOutcome =
   | { readonly outcome: 'started'; readonly release: () => void }
@@ -40,12 +41,13 @@ export class SlowCallQueue {
   readonly #options: SlowCallQueueOptions;
   readonly #queue = new FairQueue<Waiter>();
   #running = 0;
-  #waitingBytes = 0;
+  readonly #waitingBytes: SharedBudget;
   #waitingCalls = 0;
 
   constructor(options: SlowCallQueueOptions) {
     assert(options.runningMax > 0, 'runningMax is positive');
     this.#options = options;
+    this.#waitingBytes = new SharedBudget(options.waitingBytesMax);
   }
 
   /** Number of waiting slow calls. */
@@ -62,13 +64,13 @@ export class SlowCallQueue {
     call.signal.throwIfAborted();
     const mayStart = call.notBeforeMs <= 0 && this.#running < this.#options.runningMax;
     if (mayStart) return this.#start();
-    if (this.#waitingBytes + call.chargedBytes > this.#options.waitingBytesMax) return { outcome: 'full' };
-    this.#waitingBytes += call.chargedBytes;
+    const { organizationId, chargedBytes } = call;
+    if (!this.#waitingBytes.tryAcquire(organizationId, chargedBytes)) return { outcome: 'full' };
     this.#waitingCalls += 1;
     try {
       return await this.#wait(call);
     } finally {
-      this.#waitingBytes -= call.chargedBytes;
+      this.#waitingBytes.release(organizationId, chargedBytes);
       this.#waitingCalls -= 1;
     }
   }

@@ -171,12 +171,22 @@ t.test('the memory of waiting calls is bounded', async (t) => {
   const { admission, call } = build(unlimited, { running: 1, waitingBytes: 100 });
   const slow = (bytes: number) => admission.admit(call(bytes, { latency: 'slow' }));
   const running = await slow(1_000_000);
-  const waiting = slow(60);
-  t.match(await refusalOf(slow(41)), { status: 429 });
-  const other = slow(40);
+  const waiting = slow(30);
+  t.match(await refusalOf(slow(21)), { status: 429 });
+  const other = slow(20);
   running.release();
   t.equal(await stateOf(waiting), 'slow');
   t.equal(await stateOf(other), 'waiting');
+});
+
+t.test('slow calls of one organization leave waiting bytes for those of others', async (t) => {
+  const { admission, call } = build(unlimited, { running: 1, waitingBytes: 100 });
+  const slow = (organizationId: string) => admission.admit(call(10, { latency: 'slow', organizationId }));
+  await slow('busy');
+  const waiting = Array.from({ length: 5 }, () => slow('busy'));
+  t.match(await refusalOf(slow('busy')), { status: 429, message: /^Your organization has too many bytes/ });
+  waiting.push(slow('guest'));
+  for (const each of waiting) t.equal(await stateOf(each), 'waiting');
 });
 
 t.test('a caller that disconnects while waiting releases its place and bytes', async (t) => {
