@@ -81,17 +81,9 @@ async function openApp(
   resources: ResourceStack,
   inheritedSocket: InheritedSocket | null,
 ): Promise<App> {
-  const isSuccessor = inheritedSocket?.isFromPredecessor === true;
-  const base = await openBase(settings, resources, isSuccessor);
-  const { logger, metrics, plans, egress, certificates, tracer, data, backups } = base;
-  const components = buildAccountComponents(settings, data, {
-    tiers: mergePlanLimits(settings, plans),
-    egress,
-    logger,
-  });
-  registerClosers(resources, components);
-  const { organizations } = components;
-  const inputs = { data, organizations, egress, logger, metrics, tracer };
+  const base = await openBase(settings, resources, inheritedSocket);
+  const { logger, metrics, plans, egress, certificates, tracer, data, backups, components } = base;
+  const inputs = { data, organizations: components.organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
   const installation: Installation = { url: '', organizationId: '' };
@@ -129,12 +121,8 @@ async function openApp(
     payments: payments.state,
     waitsForStart: inheritedSocket !== null,
   });
-  const listening = await openListeners(settings, resources, {
-    requestHandler,
-    certificates,
-    inheritedSocket,
-    logger,
-  });
+  const listenerInputs = { requestHandler, certificates, inheritedSocket, logger };
+  const listening = await openListeners(settings, resources, listenerInputs);
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
   const { organizationId, newKey } = await bootstrap(settings, components);
   warnAboutInsecureSettings(settings, logger);
@@ -159,8 +147,13 @@ async function openApp(
   };
 }
 
-/** Opens the components that depend on the settings only, and the data directory. */
-async function openBase(settings: Settings, resources: ResourceStack, isSuccessor: boolean) {
+/** Opens the components that depend on the settings only, the data directory, and the accounts in it. */
+async function openBase(
+  settings: Settings,
+  resources: ResourceStack,
+  inheritedSocket: InheritedSocket | null,
+) {
+  const isSuccessor = inheritedSocket?.isFromPredecessor === true;
   const logger = createLogger(settings.logLevel, settings.logFormat);
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
@@ -170,7 +163,13 @@ async function openBase(settings: Settings, resources: ResourceStack, isSuccesso
   const openDirectory = () => openData(settings, resources, logger);
   const data = await (isSuccessor ? openAfterPredecessor(openDirectory) : openDirectory());
   const backups = openBackups(settings, resources, { data, logger, metrics });
-  return { logger, metrics, plans, egress, certificates, tracer, data, backups };
+  const components = buildAccountComponents(settings, data, {
+    tiers: mergePlanLimits(settings, plans),
+    egress,
+    logger,
+  });
+  registerClosers(resources, components);
+  return { logger, metrics, plans, egress, certificates, tracer, data, backups, components };
 }
 
 function bootstrap(settings: Settings, { organizations, keys }: AccountComponents) {

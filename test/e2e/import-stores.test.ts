@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
@@ -28,14 +28,15 @@ interface StoreRequest {
 
 /** Starts a server that answers with the results of `answer`; null: 404. Returns its URL. */
 async function startStore(t: Test, answer: (request: StoreRequest) => unknown): Promise<string> {
-  const store = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     let text = '';
     for await (const part of request) text += String(part);
     const { url = '', headers } = request;
     const reply = answer({ path: url, body: text === '' ? null : JSON.parse(text), headers });
     response.writeHead(reply === null ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(reply ?? { status: { error: 'Not found' } }));
-  });
+  };
+  const store = createServer((request, response) => void serve(request, response));
   await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
   t.teardown(() => store.close());
   return `http://127.0.0.1:${(store.address() as AddressInfo).port}`;

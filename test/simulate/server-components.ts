@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { ChunkTask } from '../../src/chunking/chunk-task.ts';
@@ -45,6 +45,7 @@ import { VersionReader } from '../../src/storage/version-reader.ts';
 import { Versions } from '../../src/storage/versions.ts';
 import type { Language } from '../../src/text/languages.ts';
 import { analyzeChunks, encodeFineTerms } from '../../src/text/terms.ts';
+import { copyFolder } from './copy-folder.ts';
 
 /** Vector dimensions of the model of new collections. */
 const dimensions = 8;
@@ -298,20 +299,6 @@ function collectionActions(
       modelChanges.refresh(collectionId);
     },
   };
-}
-
-/** Copies a folder; files that the process deletes meanwhile may be missing. */
-function copyFolder(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    try {
-      if (entry.isDirectory()) copyFolder(source, target);
-      else copyFileSync(source, target);
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
-    }
-  }
 }
 
 /** Reply of the parse worker to a canceled task. */

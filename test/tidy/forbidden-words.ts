@@ -47,7 +47,12 @@ export const forbiddenWords: readonly ForbiddenWord[] = [
   // Index and engine
   { word: '(shelf|shelves|shelve|shelved)', instead: 'index entry', allowedIn: sampleTexts },
   { word: '(switchboard|switchboards)', instead: 'version publisher' },
-  { word: '(successors?)', instead: 'replacement index, replacement' },
+  // A process that takes over from another one is a successor.
+  {
+    word: '(successors?)',
+    instead: 'replacement index, replacement',
+    allowedIn: /^(src\/(app|main|config|http)[/.].*|test\/e2e\/.*|docs\/operate\/.*)$/,
+  },
   { word: '(disown|disowned|disowns)', instead: 'discard' },
   { word: '(grave|graves|buried|buries)', instead: 'tombstone, mark deleted' },
   { word: '(births?|deaths?)', instead: 'created, deleted (epoch)', allowedIn: sampleTexts },

@@ -47,7 +47,9 @@ export async function compareImport(
     const byWords = embedding_model === 'own' ? { query, weights: lexicalOnly } : { query };
     const search = vector === null ? byWords : { query: '', query_vector: vector };
     const { results } = await api.call<{ results: readonly { path: string }[] }>('queries/top-documents', {
-      ...{ ...request, ...search, k: resultsMax },
+      ...request,
+      ...search,
+      k: resultsMax,
     });
     if (results.some((result) => result.path === path)) found += 1;
   }

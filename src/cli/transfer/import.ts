@@ -94,7 +94,10 @@ async function openSource(
   const openPoints = pointSources[String(options.from)];
   if (openPoints !== undefined) {
     const points = {
-      ...{ url: source, collection: sourceCollection ?? String(options.collection), mapping, signal },
+      url: source,
+      collection: sourceCollection ?? String(options.collection),
+      mapping,
+      signal,
       key: options.sourceKey === undefined ? null : String(options.sourceKey),
       withVectors: options.model === undefined || options.model === 'own',
     };

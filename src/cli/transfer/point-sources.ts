@@ -15,7 +15,7 @@ export interface PointSourceOptions {
 }
 
 /** An entry of a vector store. */
-export interface Point {
+export interface SourcePoint {
   readonly id: string;
   readonly vector: unknown;
   /** Text that the store keeps apart from the fields; undefined if it does not. */
@@ -47,7 +47,7 @@ export async function openQdrantSource(options: PointSourceOptions): Promise<Imp
   const client = new ServiceClient({ ...options, system: 'Qdrant', headers });
   const path = `/collections/${encodeURIComponent(collection)}/points`;
   const counted = await client.post<{ result: { count: number } }>(`${path}/count`, { exact: true });
-  async function* points(): AsyncGenerator<Point, void, void> {
+  async function* points(): AsyncGenerator<SourcePoint, void, void> {
     let offset: PointId | null = null;
     do {
       const request: object = {
@@ -93,7 +93,7 @@ export async function openChromaSource(options: PointSourceOptions): Promise<Imp
   const { id } = await client.get<{ id: string }>(`${base}/${encodeURIComponent(collection)}`);
   const total = await client.get<number>(`${base}/${id}/count`);
   const include = ['documents', 'metadatas', ...(options.withVectors ? ['embeddings'] : [])];
-  async function* points(): AsyncGenerator<Point, void, void> {
+  async function* points(): AsyncGenerator<SourcePoint, void, void> {
     for (let offset = 0; ; offset += pageSize) {
       const request = { limit: pageSize, offset, include };
       const records = await client.post<ChromaRecords>(`${base}/${id}/get`, request);
@@ -114,7 +114,7 @@ export async function openChromaSource(options: PointSourceOptions): Promise<Imp
 export async function openPoints(
   { collection, mapping, withVectors }: PointSourceOptions,
   total: number,
-  points: () => AsyncGenerator<Point, void, void>,
+  points: () => AsyncGenerator<SourcePoint, void, void>,
 ): Promise<ImportSource> {
   const dimensions = withVectors ? await findDimensions(points()) : null;
   if (withVectors && total > 0 && dimensions === null)
@@ -124,7 +124,8 @@ export async function openPoints(
     );
   return {
     // Points are not documents: several of them can be the pages of one.
-    ...{ total: mapping.path === undefined ? total : null, isSorted: false },
+    total: mapping.path === undefined ? total : null,
+    isSorted: false,
     settings: dimensions === null ? null : { num_shards: 1, embedding_model: 'own', dimensions },
     async *items(skip) {
       for await (const { path, rows } of groupRows(toRows(points(), mapping), ({ row }) => String(row.path)))
@@ -133,14 +134,14 @@ export async function openPoints(
   };
 }
 
-async function findDimensions(points: AsyncGenerator<Point, void, void>): Promise<number | null> {
+async function findDimensions(points: AsyncGenerator<SourcePoint, void, void>): Promise<number | null> {
   for await (const { vector } of points) if (Array.isArray(vector)) return vector.length;
   return null;
 }
 
 /** Converts points to rows with the usual names of fields. */
 async function* toRows(
-  points: AsyncGenerator<Point, void, void>,
+  points: AsyncGenerator<SourcePoint, void, void>,
   mapping: FieldMapping,
 ): AsyncGenerator<NumberedRow, void, void> {
   for await (const { id, vector, text, fields } of points) {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { AppError } from '../../core/app-error.ts';
 import type { ImportSource } from './import-source.ts';
-import { openPoints, type Point, type PointSourceOptions } from './point-sources.ts';
+import { openPoints, type PointSourceOptions, type SourcePoint } from './point-sources.ts';
 import { type ImportRow, readText } from './row-fields.ts';
 
 const rowsPerFetch = 1_000;
@@ -22,7 +22,10 @@ export async function openPostgresSource(options: PointSourceOptions): Promise<I
   return await openPoints(options, total, () => readTable(options, table));
 }
 
-async function* readTable(options: PointSourceOptions, table: string): AsyncGenerator<Point, void, void> {
+async function* readTable(
+  options: PointSourceOptions,
+  table: string,
+): AsyncGenerator<SourcePoint, void, void> {
   const client = await connect(options);
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -39,7 +42,7 @@ async function* readTable(options: PointSourceOptions, table: string): AsyncGene
   }
 }
 
-function toPoint(row: ImportRow, { mapping }: PointSourceOptions): Point {
+function toPoint(row: ImportRow, { mapping }: PointSourceOptions): SourcePoint {
   const idColumn = mapping.id ?? 'id';
   const id = readText(row, idColumn, {});
   if (id === undefined)

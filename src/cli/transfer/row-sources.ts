@@ -158,7 +158,9 @@ export function* toVectorItem(
   if (path === undefined || pages.length === 0) return;
   const content = { type: 'text-pages', pages };
   const document = {
-    ...{ path, metadata: metadataOf(row, mapping), content },
+    path,
+    metadata: metadataOf(row, mapping),
+    content,
     ...(withVectors ? { vectors } : {}),
   };
   yield {

@@ -96,7 +96,8 @@ class ImportRun {
     );
     const rejected = new Set(this.#sender.rejected.map(({ path }) => path));
     return {
-      ...{ added, unchanged: this.#unchanged },
+      added,
+      unchanged: this.#unchanged,
       samples: this.#samples.filter(({ path }) => !rejected.has(path)),
       skipped: [...this.#skipped, ...this.#sender.rejected],
     };

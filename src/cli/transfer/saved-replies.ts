@@ -19,7 +19,9 @@ interface SavedDocument {
 export async function openSavedReplies(file: string, sourceCollection: string | null): Promise<ImportSource> {
   await readFileSize(file);
   return {
-    ...{ total: null, isSorted: false, settings: null },
+    total: null,
+    isSorted: false,
+    settings: null,
     async *items(skip) {
       const waiting = new Map<string, SavedDocument>();
       for await (const { number, value } of readJsonLines(file)) {
