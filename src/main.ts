@@ -2,12 +2,12 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type App, startApp } from './app/app.ts';
+import type { ReplacementProcess } from './app/replacement-process.ts';
 import { apiVersion } from './app/request-handler.ts';
 import { RestartRequests } from './app/restart-requests.ts';
 import { createServiceNotifier, type ServiceNotifier } from './app/service-notifier.ts';
 import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
-import type { Successor } from './app/successor.ts';
 import type { Settings } from './config/schema.ts';
 import { isStartedByNpm, readInheritedSocket } from './config/settings.ts';
 import { systemClock } from './core/clock.ts';
@@ -47,21 +47,21 @@ async function serve(
     signal: ending.signal,
     warn: (message) => process.stderr.write(`${message}\n`),
   });
-  let successor: Successor | null = null;
+  let replacement: ReplacementProcess | null = null;
   try {
     const ready = app.loaded.then(() => {
       printStartupMessage(app, settings);
       notifier?.ready();
     });
     await Promise.race([ready, stopped, replaced]);
-    successor = await Promise.race([stopped, replaced]);
-    if (successor === null) ending.abort();
+    replacement = await Promise.race([stopped, replaced]);
+    if (replacement === null) ending.abort();
     else app.shareSocket();
     notifier?.stopping();
     process.stdout.write(`${stoppingLine(app.countRunningRequests(), settings)}\n`);
   } finally {
     await app.close();
-    successor?.release();
+    replacement?.release();
   }
 }
 

@@ -31,7 +31,7 @@ import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
-import { openAfterPredecessor } from './successor.ts';
+import { openAfterPredecessor } from './replacement-process.ts';
 import { openTracer } from './tracing.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
@@ -153,7 +153,7 @@ async function openBase(
   resources: ResourceStack,
   inheritedSocket: InheritedSocket | null,
 ) {
-  const isSuccessor = inheritedSocket?.isFromPredecessor === true;
+  const isReplacement = inheritedSocket?.isFromPredecessor === true;
   const logger = createLogger(settings.logLevel, settings.logFormat);
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
@@ -161,7 +161,7 @@ async function openBase(
   const certificates = await openCertificates(settings, { clock, logger, metrics });
   const tracer = openTracer(settings, resources, { egress, logger, metrics });
   const openDirectory = () => openData(settings, resources, logger);
-  const data = await (isSuccessor ? openAfterPredecessor(openDirectory) : openDirectory());
+  const data = await (isReplacement ? openAfterPredecessor(openDirectory) : openDirectory());
   const backups = openBackups(settings, resources, { data, logger, metrics });
   const components = buildAccountComponents(settings, data, {
     tiers: mergePlanLimits(settings, plans),

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/schema.ts';
 import type { InheritedSocket } from '../config/settings.ts';
+import { AppError } from '../core/app-error.ts';
 import type { Logger } from '../core/logger.ts';
 import type { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { defaultBounds, type HttpListener, startHttpListener } from '../http/listen.ts';
@@ -51,6 +52,15 @@ export async function openListeners(
   });
   resources.add(() => listening.close(drainSeconds * 1_000));
   return listening;
+}
+
+/** Errors: `invalid` if the HTTP server in the settings cannot use an inherited socket. */
+export function checkInheritedSocket({ http }: Settings, inheritedSocket: InheritedSocket | null): void {
+  if (inheritedSocket === null || http !== 'uws') return;
+  throw new AppError(
+    'invalid',
+    'uWebSockets.js cannot use the socket of another process. Set QUARRY_HTTP to auto or node.',
+  );
 }
 
 /** Splits `host:port`; an IPv6 address is in brackets. */

@@ -1,4 +1,4 @@
-import { Successor } from './successor.ts';
+import { ReplacementProcess } from './replacement-process.ts';
 
 export interface RestartOptions {
   readonly port: number;
@@ -18,14 +18,14 @@ export class RestartRequests {
   }
 
   /** Resolves when a new process is prepared. If one cannot start, this process continues and waits for the next request. */
-  wait(options: RestartOptions): Promise<Successor> {
+  wait(options: RestartOptions): Promise<ReplacementProcess> {
     return new Promise((resolve) => {
       let isStarting = false;
       const start = async () => {
         isStarting = true;
-        const successor = await startSuccessor(options);
-        isStarting = successor !== null;
-        if (successor !== null) resolve(successor);
+        const replacement = await startReplacement(options);
+        isStarting = replacement !== null;
+        if (replacement !== null) resolve(replacement);
       };
       this.#onRequest = () => {
         if (options.isManaged) options.warn('SIGUSR2 is ignored: restart the service with its manager.');
@@ -36,9 +36,9 @@ export class RestartRequests {
 }
 
 /** Returns null if the new process cannot start. */
-async function startSuccessor({ port, signal, warn }: RestartOptions): Promise<Successor | null> {
+async function startReplacement({ port, signal, warn }: RestartOptions): Promise<ReplacementProcess | null> {
   try {
-    return await Successor.start(port, signal);
+    return await ReplacementProcess.start(port, signal);
   } catch (error) {
     if (!signal.aborted) warn(`Restart failed: ${(error as Error).message}. This process continues.`);
     return null;

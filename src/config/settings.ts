@@ -116,7 +116,7 @@ export function readInheritedSocket(): InheritedSocket | null {
  * Returns the environment of a process that replaces this one and gets its listening socket as the first descriptor.
  * npm ends with this process, so that the new one does not belong to it.
  */
-export function successorEnvironment(): NodeJS.ProcessEnv {
+export function replacementEnvironment(): NodeJS.ProcessEnv {
   const { LISTEN_PID: _pid, npm_lifecycle_event: _script, ...variables } = process.env;
   return { ...variables, LISTEN_FDS: '1', LISTEN_FDNAMES: predecessorName };
 }

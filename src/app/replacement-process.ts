@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { successorEnvironment } from '../config/settings.ts';
+import { replacementEnvironment } from '../config/settings.ts';
 import { findListeningDescriptor } from '../http/listening-socket.ts';
 import { StoreLockedError } from '../storage/rocksdb.ts';
 
@@ -8,13 +8,13 @@ import { StoreLockedError } from '../storage/rocksdb.ts';
  * Replacement of this process by a new one (SIGUSR2). The new process gets the listening socket, so that connections
  * wait in its queue while no process accepts them:
  *
- *     predecessor                        successor
+ *     predecessor                        replacement
  *     starts it with the socket     ->
  *                                   <-   is prepared: all checks before the data directory is opened have passed
  *     finishes requests, closes the
  *     data directory, disconnects   ->   opens the data directory and accepts connections
  */
-export class Successor {
+export class ReplacementProcess {
   readonly #child: ChildProcess;
 
   private constructor(child: ChildProcess) {
@@ -22,10 +22,10 @@ export class Successor {
   }
 
   /** Resolves when the new process is prepared. Errors: Error if it ends before. `signal` ends it. */
-  static async start(port: number, signal: AbortSignal): Promise<Successor> {
+  static async start(port: number, signal: AbortSignal): Promise<ReplacementProcess> {
     const descriptor = await findListeningDescriptor(port);
     const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
-      env: successorEnvironment(),
+      env: replacementEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', descriptor, 'ipc'],
       // Ctrl-C in the terminal of this process is not meant for the new one.
       detached: true,
@@ -36,7 +36,7 @@ export class Successor {
       child.once('error', reject);
       child.once('exit', (code, by) => reject(new Error(`the new process ended with ${code ?? by}`)));
     });
-    return new Successor(child);
+    return new ReplacementProcess(child);
   }
 
   /** Called when the data directory is closed. */
