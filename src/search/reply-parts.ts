@@ -73,8 +73,8 @@ export class ReplyParts {
   }
 
   /**
-   * Whether to cache the parts of a reply that could not be written. If the cache is full, the documents of most queries do
-   * not fit, so only every `fullCacheReplies`th reply is cached: enough to keep the documents that queries share.
+   * Whether to cache the parts of a reply that could not be written. If the cache is full, the documents of most queries
+   * do not fit, so only every `fullCacheReplies`th reply is cached: enough to keep the documents that queries share.
    */
   admitsReply(): boolean {
     this.#replies += 1;
@@ -82,7 +82,7 @@ export class ReplyParts {
   }
 
   /**
-   * Whether to cache the fine chunks of a precise query that has read them. Each query needs those of 32 coarse chunks, so in
+   * Whether to cache the fine chunks of a precise query. Each query needs those of 32 coarse chunks, so in
    * a collection that does not fit, most replies could not be written: only half of the memory is filled by them.
    */
   admitsFineChunks(): boolean {
