@@ -4,7 +4,7 @@ import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
 import type { InheritedSocket } from '../config/settings.ts';
-import { AppError } from '../core/app-error.ts';
+import { LogTail } from '../core/log-tail.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -19,7 +19,8 @@ import { accountMaintenanceTasks, buildAccounts } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
-import { openListeners } from './listeners.ts';
+import type { Installation } from './installation.ts';
+import { checkInheritedSocket, openListeners } from './listeners.ts';
 import { LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
 import { openMetrics, registerMetrics } from './metrics.ts';
@@ -59,7 +60,7 @@ export interface App {
 
 /** Builds every module, listens, and begins to load collections; requests get 503 until loading is done. */
 export async function startApp(settings: Settings, inheritedSocket: InheritedSocket | null): Promise<App> {
-  if (inheritedSocket !== null && settings.http === 'uws') throw inheritedSocketError();
+  checkInheritedSocket(settings, inheritedSocket);
   const resources = new ResourceStack();
   try {
     return await openApp(settings, resources, inheritedSocket);
@@ -67,13 +68,6 @@ export async function startApp(settings: Settings, inheritedSocket: InheritedSoc
     await resources.close();
     throw error;
   }
-}
-
-function inheritedSocketError(): AppError {
-  return new AppError(
-    'invalid',
-    'uWebSockets.js cannot use the socket of another process. Set QUARRY_HTTP to auto or node.',
-  );
 }
 
 async function openApp(
@@ -86,7 +80,7 @@ async function openApp(
   const inputs = { data, organizations: components.organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
-  const installation: Installation = { url: '', organizationId: '' };
+  const installation: Installation = { url: '', organizationId: '', logTail: base.logTail };
   const slowQueries = openSlowQueryLog(settings, { logger, metrics });
   const accountModules = await openAccountModules(settings, resources, {
     data,
@@ -154,7 +148,8 @@ async function openBase(
   inheritedSocket: InheritedSocket | null,
 ) {
   const isReplacement = inheritedSocket?.isFromPredecessor === true;
-  const logger = createLogger(settings.logLevel, settings.logFormat);
+  const logTail = new LogTail();
+  const logger = createLogger(settings.logLevel, settings.logFormat, logTail);
   const metrics = openMetrics(resources);
   const plans = loadPlans(settings.plansFile);
   const egress = openGuardedEgress(settings, logger);
@@ -169,17 +164,11 @@ async function openBase(
     logger,
   });
   registerClosers(resources, components);
-  return { logger, metrics, plans, egress, certificates, tracer, data, backups, components };
+  return { logTail, logger, metrics, plans, egress, certificates, tracer, data, backups, components };
 }
 
 function bootstrap(settings: Settings, { organizations, keys }: AccountComponents) {
   return bootstrapInstallation({ organizations, keys, random, operatorKey: settings.apiKey });
-}
-
-/** Known when the server listens. */
-interface Installation {
-  url: string;
-  organizationId: string;
 }
 
 interface AccountModuleDependencies {
@@ -245,6 +234,7 @@ async function openAccountModules(
     images,
     derivedFiles,
     slowQueries: dependencies.slowQueries,
+    installation,
   });
   const storageOf = createStorageUsageReader(quotas, pipeline);
   const accounts = buildAccounts(settings, {

@@ -43,6 +43,7 @@ import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
 import { type Backups, createBackupService } from './backups.ts';
+import { createInstallationService, type Installation } from './installation.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
 import { createStorageUsageReader } from './quotas.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
@@ -71,6 +72,7 @@ interface ServiceDependencies {
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
   readonly slowQueries: SlowQueryLog | null;
+  readonly installation: Installation;
 }
 
 export function createCollectionServices({
@@ -188,6 +190,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     users: createUserService(dependencies),
     backups: createBackupService(dependencies.backups, data),
     inspection: createInspection(dependencies),
+    installation: createInstallationService(dependencies.installation),
     usage: new UsageService({ meter, ledger, collections }),
   };
 }

@@ -17,6 +17,7 @@ import { exitCodeMeanings } from './exit-codes.ts';
 import { ingestCommand } from './ingest.ts';
 import { keyCommands } from './keys.ts';
 import { configCommand, serveCommand, versionCommand, versionLine } from './local-commands.ts';
+import { logsCommand } from './logs.ts';
 import { mcpCommand } from './mcp.ts';
 import { modelCommands } from './models.ts';
 import { openCommand } from './open.ts';
@@ -60,6 +61,7 @@ export const commands: readonly CommandSpec[] = [
   ...billingCommands,
   usageCommand,
   doctorCommand,
+  logsCommand,
   upgradeCommand,
   ...signInCommands,
   configCommand,

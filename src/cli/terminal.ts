@@ -17,6 +17,8 @@ export interface Terminal {
   note(text: string): void;
   /** Overwrites the current line of standard error. Only if `isInteractive`. */
   redrawLine(text: string): void;
+  /** Whether people read standard output, not a file or a program. */
+  readonly isOutputTerminal: boolean;
   /** Columns of standard output, at least 40; 80 if unknown. */
   readonly columns: number;
   /** Whether standard error is a terminal, so that a line may be overwritten. */
@@ -45,6 +47,7 @@ export function processTerminal(variables: ColorVariables): Terminal {
     },
     note: (text) => void process.stderr.write(escapeControls(text)),
     redrawLine: (text) => void process.stderr.write(`\r\x1b[K${escapeControls(text)}`),
+    isOutputTerminal,
     columns: Math.max(40, process.stdout.columns ?? 80),
     isInteractive: process.stderr.isTTY === true,
     async confirm(question) {

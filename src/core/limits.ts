@@ -11,7 +11,6 @@ export const limits = {
   metadataBytesMax: 65_535,
   metadataBytesRaisedMax: 131_072,
   metadataNameBytesMax: 256,
-
   aliasesPerOrganizationMax: 1_000,
   aliasChangesMax: 64,
   /** Bounds of one call that copies documents of a collection. */
@@ -207,6 +206,8 @@ export const limits = {
   mailAttemptMsMax: 60_000,
   mailCloseMsMax: 5_000,
   auditPageMax: 1_000,
+  logTailBytesMax: 1_048_576,
+  logPageMax: 1_000,
   auditSweepMs: 3_600_000,
   deniedAuditEntriesPerMinuteMax: 600,
   accountSweepMs: 3_600_000,

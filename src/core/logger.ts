@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { LogFormat, LogLevel } from './log-levels.ts';
 import { formatLogLine } from './log-line.ts';
+import type { LogTail } from './log-tail.ts';
 
 /**
  * Structured logger: one line of JSON per event. Lines about `zdr` organizations must not contain text; their
@@ -17,16 +18,23 @@ export interface Logger {
 
 /**
  * Creates a logger that writes to standard error, so that standard output stays free for the output of a
- * command. With the format `auto`, a terminal shows warnings and errors as one line of text each.
+ * command. With the format `auto`, a terminal shows warnings and errors as one line of text each. `tail`
+ * receives all lines as JSON.
  */
-export function createLogger(level: LogLevel, format: LogFormat = 'json'): Logger {
+export function createLogger(
+  level: LogLevel,
+  format: LogFormat = 'json',
+  tail: Pick<LogTail, 'write'> | null = null,
+): Logger {
   const destination = pino.destination(2);
   // A server whose terminal or log reader is gone continues and stops cleanly.
   destination.on('error', () => undefined);
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (format === 'json' || process.stderr.isTTY !== true) return pino(options, destination);
-  const write = (line: string) => void destination.write(`${formatLogLine(line)}\n`);
-  return pino({ ...options, level: level === 'info' ? 'warn' : level }, { write });
+  const isText = format === 'auto' && process.stderr.isTTY === true;
+  const writeText = (line: string) => void destination.write(`${formatLogLine(line)}\n`);
+  const shownLevel = isText && level === 'info' ? 'warn' : level;
+  const shown = { level: shownLevel, stream: isText ? { write: writeText } : destination };
+  return pino(options, pino.multistream(tail === null ? [shown] : [{ level, stream: tail }, shown]));
 }
 
 export const silentLogger: Logger = createLogger('silent');

@@ -12,6 +12,7 @@ import type { DocumentUploadServices } from '../services/document-uploads.ts';
 import type { DocumentServices } from '../services/documents.ts';
 import type { FileServices } from '../services/files.ts';
 import type { Inspection } from '../services/inspection.ts';
+import type { InstallationService } from '../services/installation.ts';
 import type { ModelService } from '../services/models.ts';
 import type { OpenAiServices } from '../services/openai.ts';
 import type { ParserServices } from '../services/parsers.ts';
@@ -50,5 +51,6 @@ export interface Services {
   readonly inspection: PublicMethods<Inspection>;
   readonly users: PublicMethods<UserService>;
   readonly backups: PublicMethods<BackupService>;
+  readonly installation: PublicMethods<InstallationService>;
   readonly usage: PublicMethods<UsageService>;
 }

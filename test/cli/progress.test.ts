@@ -24,6 +24,7 @@ t.test('a line on a terminal is redrawn every second without news, until the end
   const clock = { monotonic: () => nowMs } as unknown as Clock;
   const terminal = {
     isInteractive: true,
+    isOutputTerminal: false,
     redrawLine: (text: string) => void written.push(text),
   } as unknown as Terminal;
   const ticks: (() => void)[] = [];

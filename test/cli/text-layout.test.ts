@@ -81,6 +81,7 @@ function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: 
     redrawLine: (text: string) => void lines.push(`redrawn: ${text}`),
     columns: 80,
     isInteractive,
+    isOutputTerminal: false,
     confirm: async () => null,
     readSecret: async () => '',
   };

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { GetLogLinesResponse } from './installation-replies.ts';
 import { DateTime, Nullable, OneOf, Uuid } from './reply-types.ts';
 import {
   CloneCollectionResponse,
@@ -265,6 +266,7 @@ const replyShapes = {
   'admin/update-organization': DefaultResponse,
   'admin/update-api-key': DefaultResponse,
   'admin/delete-organization': DefaultResponse,
+  'admin/get-log-lines': GetLogLinesResponse,
   'usage/documents': Type.Array(DocumentUsageResponse),
   'usage/queries': Type.Array(QueryUsageResponse),
   'usage/models/reranker': Type.Array(RerankUsageResponse),

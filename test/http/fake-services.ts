@@ -28,6 +28,7 @@ import type { Principal } from '../../src/schemas/principal.ts';
 import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
 import { fakeClientServices } from './fake-client-services.ts';
+import { fakeInstallation } from './fake-installation-services.ts';
 import { serverBounds, settings } from './test-settings.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
@@ -365,6 +366,7 @@ function groupServices(operations: FakeServices): Services {
     cohere: operations,
     admin: operations,
     inspection: operations,
+    installation: fakeInstallation,
     users: operations,
     backups: operations,
     usage: { documents, queries, reranker, embed, modelsCounters, counters },

@@ -5,6 +5,7 @@ import { backupRoutes } from './backups.ts';
 import { billingRoutes } from './billing.ts';
 import { collectionRoutes } from './collections.ts';
 import { documentRoutes } from './documents.ts';
+import { installationRoutes } from './installation.ts';
 import { marketplaceRoutes } from './marketplaces.ts';
 import { mcpRoutes } from './mcp.ts';
 import { memberRoutes } from './members.ts';
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
   ...mcpRoutes,
   ...administrationRoutes,
   ...backupRoutes,
+  ...installationRoutes,
   ...usageRoutes,
   ...signInRoutes,
   ...userRoutes,

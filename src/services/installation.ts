@@ -1,0 +1,40 @@
+import type { LogPage, LogTail } from '../core/log-tail.ts';
+import type { GetLogLinesRequest, GetLogLinesResponse } from '../schemas/installation.ts';
+import type { AdministratorCall } from './admin.ts';
+
+export interface InstallationServiceOptions {
+  readonly logTail: Pick<LogTail, 'readLast' | 'readFrom'>;
+  /** Identifies this start of the server: letters and digits. */
+  readonly startId: string;
+}
+
+const logLinesDefault = 100;
+
+/** Operations of `/v1/admin/*` about the whole installation. */
+export class InstallationService {
+  readonly #options: InstallationServiceOptions;
+
+  constructor(options: InstallationServiceOptions) {
+    this.#options = options;
+  }
+
+  async getLogLines(_call: AdministratorCall, request: GetLogLinesRequest): Promise<GetLogLinesResponse> {
+    const { startId } = this.#options;
+    const { lines, next, isTruncated } = this.#readLog(request);
+    return {
+      lines: lines.map((line) => ({ ...line, fields: { ...line.fields } })),
+      next_cursor: `${startId}-${next}`,
+      is_truncated: isTruncated,
+    };
+  }
+
+  /** A cursor of an earlier start continues with the first line of this one. */
+  #readLog({ level = null, text, cursor, limit }: GetLogLinesRequest): LogPage {
+    const { logTail, startId } = this.#options;
+    const filter = { level, text: text ? text.toLowerCase() : null };
+    const linesMax = limit ?? logLinesDefault;
+    if (typeof cursor !== 'string') return logTail.readLast(filter, linesMax);
+    const [cursorStart, position] = cursor.split('-');
+    return logTail.readFrom(cursorStart === startId ? Number(position) : 0, filter, linesMax);
+  }
+}
