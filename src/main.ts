@@ -9,19 +9,19 @@ import { createServiceNotifier, type ServiceNotifier } from './app/service-notif
 import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
 import type { Settings } from './config/schema.ts';
-import { isStartedByNpm, readInheritedSocket } from './config/settings.ts';
+import { isStartedByNpm, type LoadedSettings, readInheritedSocket } from './config/settings.ts';
 import { systemClock } from './core/clock.ts';
 import { formatCount } from './core/format.ts';
 
 /** Runs the server until it is asked to stop, then closes it. */
-export async function main(settings: Settings): Promise<void> {
+export async function main(loaded: LoadedSettings): Promise<void> {
   disablePretenuring();
   ignoreClosedOutput();
   const stopRequests = new StopRequests(systemClock, isStartedByNpm());
   const restartRequests = new RestartRequests();
   const notifier = createServiceNotifier();
   try {
-    await serve(settings, { stopRequests, restartRequests, notifier });
+    await serve(loaded, { stopRequests, restartRequests, notifier });
   } finally {
     notifier?.close();
   }
@@ -35,10 +35,11 @@ interface ProcessEvents {
 }
 
 async function serve(
-  settings: Settings,
+  loaded: LoadedSettings,
   { stopRequests, restartRequests, notifier }: ProcessEvents,
 ): Promise<void> {
-  const app = await startApp(settings, readInheritedSocket());
+  const { settings } = loaded;
+  const app = await startApp(loaded, readInheritedSocket());
   const ending = new AbortController();
   const stopped = stopRequests.wait().then(() => null);
   const replaced = restartRequests.wait({

@@ -3,7 +3,7 @@ import { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
-import type { InheritedSocket } from '../config/settings.ts';
+import type { InheritedSocket, LoadedSettings } from '../config/settings.ts';
 import { LogTail } from '../core/log-tail.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
@@ -19,20 +19,25 @@ import { accountMaintenanceTasks, buildAccounts } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
-import type { Installation } from './installation.ts';
+import { createInstallation, type Installation } from './installation.ts';
 import { checkInheritedSocket, openListeners } from './listeners.ts';
 import { LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
 import { openMetrics, registerMetrics } from './metrics.ts';
 import { buildQuotas, createStorageUsageReader } from './quotas.ts';
-import { buildRequestHandler, localUrl, warnAboutInsecureSettings } from './request-handler.ts';
+import { openAfterPredecessor } from './replacement-process.ts';
+import {
+  buildReadiness,
+  buildRequestHandler,
+  localUrl,
+  warnAboutInsecureSettings,
+} from './request-handler.ts';
 import { ResourceStack } from './resource-stack.ts';
 import { openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
-import { openAfterPredecessor } from './replacement-process.ts';
 import { openTracer } from './tracing.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
@@ -59,11 +64,14 @@ export interface App {
 }
 
 /** Builds every module, listens, and begins to load collections; requests get 503 until loading is done. */
-export async function startApp(settings: Settings, inheritedSocket: InheritedSocket | null): Promise<App> {
-  checkInheritedSocket(settings, inheritedSocket);
+export async function startApp(
+  loaded: LoadedSettings,
+  inheritedSocket: InheritedSocket | null,
+): Promise<App> {
+  checkInheritedSocket(loaded.settings, inheritedSocket);
   const resources = new ResourceStack();
   try {
-    return await openApp(settings, resources, inheritedSocket);
+    return await openApp(loaded, resources, inheritedSocket);
   } catch (error) {
     await resources.close();
     throw error;
@@ -71,34 +79,26 @@ export async function startApp(settings: Settings, inheritedSocket: InheritedSoc
 }
 
 async function openApp(
-  settings: Settings,
+  loaded: LoadedSettings,
   resources: ResourceStack,
   inheritedSocket: InheritedSocket | null,
 ): Promise<App> {
+  const { settings } = loaded;
   const base = await openBase(settings, resources, inheritedSocket);
-  const { logger, metrics, plans, egress, certificates, tracer, data, backups, components } = base;
+  const { logger, metrics, egress, certificates, tracer, data, backups, components } = base;
   const inputs = { data, organizations: components.organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
-  const installation: Installation = { url: '', organizationId: '', logTail: base.logTail };
+  const installation = createInstallation(loaded, base.logTail);
   const slowQueries = openSlowQueryLog(settings, { logger, metrics });
-  const accountModules = await openAccountModules(settings, resources, {
-    data,
-    backups,
-    components,
-    retrieval,
-    plans,
-    egress,
-    logger,
-    installation,
-    slowQueries,
-  });
+  const moduleDependencies = { ...base, components, retrieval, installation, slowQueries };
+  const accountModules = await openAccountModules(settings, resources, moduleDependencies);
   const { services, accounts, quotas, payments } = accountModules;
   registerMetrics(settings, metrics, { space: data.space, retrieval });
   const progress = new LoadProgress();
+  const readiness = buildReadiness({ ...base, tools, pipeline, progress, payments: payments.state });
   const requestHandler = buildRequestHandler(settings, {
-    data,
-    backups,
+    ...base,
     tools,
     components,
     services,
@@ -107,12 +107,7 @@ async function openApp(
     pools,
     quotas,
     progress,
-    egress,
-    metrics,
-    logger,
-    certificates,
-    tracer,
-    payments: payments.state,
+    readiness,
     waitsForStart: inheritedSocket !== null,
   });
   const listenerInputs = { requestHandler, certificates, inheritedSocket, logger };
@@ -124,7 +119,9 @@ async function openApp(
   installation.organizationId = organizationId;
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   backups.shipper?.start();
-  const loaded = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
+  installation.httpServer = listening.kind;
+  installation.readiness = readiness;
+  const loading = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
     startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure, logger }),
   );
   return {
@@ -133,7 +130,7 @@ async function openApp(
     organizationId,
     newKey,
     signInUrl: accounts.signIn.createOperatorLink().url,
-    loaded,
+    loaded: loading,
     countCollections: () => progress.total,
     countRunningRequests: () => listening.runningRequests,
     shareSocket: () => listening.shareSocket(),

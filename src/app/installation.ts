@@ -1,14 +1,96 @@
+import { describeSettings, settingSections } from '../config/describe.ts';
+import { findSetting } from '../config/schema.ts';
+import type { LoadedSettings } from '../config/settings.ts';
 import type { LogTail } from '../core/log-tail.ts';
+import { readProcessMemoryBytes } from '../core/process-memory.ts';
+import { version } from '../core/version.ts';
+import type { Readiness } from '../http/pages.ts';
+import type { GetSettingsResponse, SettingInfo } from '../schemas/installation.ts';
 import { InstallationService } from '../services/installation.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
+import { diagnose } from './diagnostics/diagnose.ts';
+import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
 
-/** The running server; URL and organization are known when it listens. */
+/** The running server. */
 export interface Installation {
+  readonly loadedSettings: LoadedSettings;
+  readonly logTail: LogTail;
+  readonly startedAt: number;
+  /** The following are known when the server listens. */
   url: string;
   organizationId: string;
-  readonly logTail: LogTail;
+  httpServer: string;
+  readiness: () => Readiness;
 }
 
-export function createInstallationService({ logTail }: Installation): InstallationService {
-  return new InstallationService({ logTail, startId: clock.now().toString(36) });
+export function createInstallation(loadedSettings: LoadedSettings, logTail: LogTail): Installation {
+  return {
+    loadedSettings,
+    logTail,
+    startedAt: clock.now(),
+    url: '',
+    organizationId: '',
+    httpServer: '',
+    readiness: () => ({ ready: false, components: {} }),
+  };
+}
+
+interface InstallationDependencies {
+  readonly data: DataDirectory;
+  readonly pipeline: Pipeline;
+}
+
+export function createInstallationService(
+  installation: Installation,
+  { data, pipeline }: InstallationDependencies,
+): InstallationService {
+  const { loadedSettings, logTail, startedAt } = installation;
+  const { settings } = loadedSettings;
+  return new InstallationService({
+    logTail,
+    startId: startedAt.toString(36),
+    diagnose: (signal) => diagnose({ settings, isDeep: false, signal }),
+    describeServer: () => ({
+      components: Object.entries(installation.readiness().components).map(
+        ([component, { ready, detail = '' }]) => ({ component, is_ready: ready, detail }),
+      ),
+      version,
+      node_version: process.versions.node,
+      http_server: installation.httpServer,
+      started_at: new Date(startedAt).toISOString(),
+      memory_used_bytes: readProcessMemoryBytes(),
+      memory_max_bytes: settings.memoryBytesMax,
+      disk_free_bytes: data.space.freeBytes,
+      disk_reserve_bytes: settings.diskReserveBytes,
+      waiting_documents: pipeline.ingest.depth,
+    }),
+    settings: describeServerSettings(loadedSettings),
+  });
+}
+
+/** Describes the settings of a server for its administrator, without the values of secrets. */
+export function describeServerSettings(loaded: LoadedSettings): GetSettingsResponse {
+  const settings: SettingInfo[] = [];
+  let section = '';
+  for (const { name, variable, value, source, meaning, unit, default: fallback } of describeSettings(
+    loaded,
+  )) {
+    section = settingSections[name] ?? section;
+    // Settings of commands have no effect on a server.
+    if (section === settingSections.url) break;
+    const isSecret = findSetting(name).secret === true;
+    settings.push({
+      variable,
+      section,
+      meaning,
+      value: isSecret ? null : (value as SettingInfo['value']),
+      unit,
+      is_secret: isSecret,
+      is_set: value !== null,
+      source,
+      default: (fallback ?? null) as SettingInfo['default'],
+    });
+  }
+  return { settings, file: loaded.file };
 }

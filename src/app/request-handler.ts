@@ -16,6 +16,7 @@ import type { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { Dashboard, readBuiltFiles } from '../http/dashboard.ts';
 import { LargeBodyReader } from '../http/large-body-reader.ts';
 import { isLoopback } from '../http/origin.ts';
+import type { Readiness } from '../http/pages.ts';
 import { RequestHandler } from '../http/request-handler.ts';
 import type { DeniedAccess } from '../http/request-handler-options.ts';
 import type { AccountServices } from '../http/routes/account-route.ts';
@@ -68,17 +69,39 @@ interface RequestHandlerDependencies {
   readonly egress: Egress;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  readonly payments: () => PaymentsReadiness | null;
   readonly certificates: CertificateMonitor | null;
   readonly tracer: Tracer | null;
+  readonly readiness: () => Readiness;
+}
+
+interface ReadinessDependencies
+  extends Pick<
+    RequestHandlerDependencies,
+    'data' | 'backups' | 'tools' | 'pipeline' | 'progress' | 'egress' | 'certificates'
+  > {
+  readonly payments: () => PaymentsReadiness | null;
+}
+
+/** Returns a function that describes what `/readyz` shows. */
+export function buildReadiness(dependencies: ReadinessDependencies): () => Readiness {
+  const { data, tools, egress, pipeline, progress } = dependencies;
+  return () =>
+    describeReadiness(progress.isDone, {
+      data,
+      tools,
+      egress,
+      catalog: pipeline.catalog,
+      payments: dependencies.payments(),
+      backups: describeBackups(dependencies.backups),
+      tls: describeCertificate(dependencies.certificates),
+    });
 }
 
 export function buildRequestHandler(
   settings: Settings,
   dependencies: RequestHandlerDependencies,
 ): RequestHandler {
-  const { data, tools, components, services, accounts, pipeline, quotas, progress, egress, metrics, logger } =
-    dependencies;
+  const { components, services, accounts, pipeline, quotas, progress, metrics, logger } = dependencies;
   const { organizations } = components;
   const { adminKey, adminPasswordHash } = settings;
   return new RequestHandler({
@@ -111,18 +134,7 @@ export function buildRequestHandler(
         : `The server is loading collections (${progress.loaded} of ${progress.total} ready). Try again shortly.`,
     started: dependencies.waitsForStart ? progress.done : null,
     dashboard: openDashboard(logger),
-    readiness: () => {
-      const { catalog } = pipeline;
-      return describeReadiness(progress.isDone, {
-        data,
-        tools,
-        egress,
-        catalog,
-        payments: dependencies.payments(),
-        backups: describeBackups(dependencies.backups),
-        tls: describeCertificate(dependencies.certificates),
-      });
-    },
+    readiness: dependencies.readiness,
     metrics,
     tracer: dependencies.tracer,
     settings: requestHandlerSettings(settings),

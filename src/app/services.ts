@@ -190,7 +190,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     users: createUserService(dependencies),
     backups: createBackupService(dependencies.backups, data),
     inspection: createInspection(dependencies),
-    installation: createInstallationService(dependencies.installation),
+    installation: createInstallationService(dependencies.installation, dependencies),
     usage: new UsageService({ meter, ledger, collections }),
   };
 }

@@ -20,7 +20,7 @@ export const serveCommand: CommandSpec = {
   ],
   async run(context) {
     const { main } = await import('../main.ts');
-    await main(context.loaded.settings);
+    await main(context.loaded);
     return exitCodes.done;
   },
 };

@@ -17,6 +17,18 @@ export interface SettingDescription {
   readonly default: unknown;
 }
 
+/** Titles of sections by their first setting, in schema order. */
+export const settingSections: Readonly<Partial<Record<SettingName, string>>> = {
+  port: 'Server, accounts and mail',
+  data: 'Data, memory and queries',
+  parseThreads: 'Threads, search and parsing',
+  reranker: 'Models',
+  freeBytesPerMinuteFast: 'Tiers',
+  stripeSecretKey: 'Payments',
+  awsMarketplace: 'Marketplaces',
+  url: 'Command line',
+};
+
 /** Describes all settings in schema order. */
 export function describeSettings(loaded: LoadedSettings): SettingDescription[] {
   return settingNames.map((name) => {

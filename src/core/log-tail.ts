@@ -19,7 +19,7 @@ export interface LogLineFilter {
   readonly text: string | null;
 }
 
-export interface LogPage {
+export interface LogTailPage {
   /** Oldest first. */
   readonly lines: readonly LogEntry[];
   /** Position after the last line that was examined. */
@@ -67,7 +67,7 @@ export class LogTail {
   }
 
   /** Returns the last `limit` matching lines. */
-  readLast(filter: LogLineFilter, limit: number): LogPage {
+  readLast(filter: LogLineFilter, limit: number): LogTailPage {
     const lines: LogEntry[] = [];
     for (let i = this.#lines.length - 1; i >= this.#dropped && lines.length < limit; i -= 1) {
       const line = matchLine(this.#lines[i]!, filter);
@@ -77,7 +77,7 @@ export class LogTail {
   }
 
   /** Returns the first `limit` matching lines from a position on. */
-  readFrom(position: number, filter: LogLineFilter, limit: number): LogPage {
+  readFrom(position: number, filter: LogLineFilter, limit: number): LogTailPage {
     const first = this.#base + this.#dropped;
     const lines: LogEntry[] = [];
     let next = Math.min(Math.max(position, first), this.#end);

@@ -51,7 +51,12 @@ export const pageFields = {
 export const ListOrganizationsRequest = Component(
   'ListOrganizationsRequest',
   'Page of the list of organizations.',
-  pageFields,
+  {
+    ...pageFields,
+    include_storage: Type.Optional(
+      Nullable(Type.Boolean(), { description: 'Whether to return the storage of each organization.' }),
+    ),
+  },
 );
 export type ListOrganizationsRequest = Static<typeof ListOrganizationsRequest>;
 
@@ -62,6 +67,7 @@ const OrganizationListItem = Component('ListedOrganization', 'An organization in
   created_at: Timestamp('Creation time.'),
   zdr: Type.Boolean({ description: 'Zero data retention.' }),
   overridden: Type.Boolean({ description: 'Whether it has overrides.' }),
+  storage: Type.Optional(OrganizationStorage),
 });
 
 export const ListOrganizationsResponse = Component(

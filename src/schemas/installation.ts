@@ -44,3 +44,60 @@ export const GetLogLinesResponse = Component('GetLogLinesResponse', 'Lines of th
   }),
 });
 export type GetLogLinesResponse = Static<typeof GetLogLinesResponse>;
+
+const HealthState = OneOf(['ok', 'warning', 'failed'], { title: 'HealthState' });
+
+const HealthCheck = Component('HealthCheck', 'Result of one check of the machine or the data directory.', {
+  check: Type.String({ examples: ['disk'] }),
+  state: OneOf(['ok', 'warning', 'failed', 'skipped']),
+  detail: Type.String({ description: 'What was found.' }),
+  advice: Nullable(Type.String(), { description: 'What to do; null if nothing is to be done.' }),
+});
+export type HealthCheck = Static<typeof HealthCheck>;
+
+const HealthComponent = Component('HealthComponent', 'Component of the running server.', {
+  component: Type.String({ examples: ['models'] }),
+  is_ready: Type.Boolean(),
+  detail: Type.String(),
+});
+
+export const GetHealthResponse = Component('GetHealthResponse', 'Health of the installation.', {
+  state: HealthState,
+  checks: Type.Array(HealthCheck, { description: 'The checks of `quarry doctor`.' }),
+  components: Type.Array(HealthComponent, { description: 'The components of `/readyz`.' }),
+  version: Type.String({ description: 'Version of Quarry.' }),
+  node_version: Type.String({ description: 'Version of Node.js.' }),
+  http_server: Type.String({ description: '`uws` or `node`.' }),
+  started_at: Timestamp('Start of the server.'),
+  memory_used_bytes: Type.Integer({ description: 'Memory of the server that no file backs.' }),
+  memory_max_bytes: Type.Integer({ description: 'Value of `QUARRY_MEMORY_BYTES_MAX`.' }),
+  disk_free_bytes: Type.Integer({ description: 'Free bytes of the disk with the data directory.' }),
+  disk_reserve_bytes: Type.Integer({
+    description: 'Value of `QUARRY_DISK_RESERVE_BYTES`; with less free space, writes are rejected.',
+  }),
+  waiting_documents: Type.Integer({ description: 'Documents waiting for parsing and indexing.' }),
+});
+export type GetHealthResponse = Static<typeof GetHealthResponse>;
+
+const SettingValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+
+const SettingInfo = Component('SettingInfo', 'A setting of the server.', {
+  variable: Type.String({ examples: ['QUARRY_PORT'] }),
+  section: Type.String(),
+  meaning: Type.String(),
+  value: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()], {
+    description: 'The value in force; null if it is not set or secret.',
+  }),
+  unit: Nullable(Type.String()),
+  is_secret: Type.Boolean({ description: 'Whether the value is never returned.' }),
+  is_set: Type.Boolean({ description: 'Whether there is a value.' }),
+  source: OneOf(['default', 'variable', 'flag', 'file'], { description: 'Where the value comes from.' }),
+  default: Type.Union([SettingValue], { description: 'The default, or how it is derived.' }),
+});
+export type SettingInfo = Static<typeof SettingInfo>;
+
+export const GetSettingsResponse = Component('GetSettingsResponse', 'Settings of the running server.', {
+  settings: Type.Array(SettingInfo),
+  file: Nullable(Type.String(), { description: 'Path of the settings file; null without one.' }),
+});
+export type GetSettingsResponse = Static<typeof GetSettingsResponse>;

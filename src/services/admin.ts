@@ -96,7 +96,7 @@ export class AdminService {
 
   async listOrganizations(
     _call: AdministratorCall,
-    { after, limit }: ListOrganizationsRequest,
+    { after, limit, include_storage }: ListOrganizationsRequest,
   ): Promise<ListOrganizationsResponse> {
     const pageSize = limit ?? pageSizeDefault;
     const page = await this.#organizations.listAfter(
@@ -104,17 +104,21 @@ export class AdminService {
       pageSize,
     );
     const last = page.at(-1);
+    const organizations: ListOrganizationsResponse['organizations'] = [];
+    for (const { organizationId, name, tier, createdAt, zdr, overrides, deletedAt } of page) {
+      if (deletedAt !== undefined) continue;
+      organizations.push({
+        organization_id: organizationId,
+        name,
+        subscription_tier: tier,
+        created_at: new Date(createdAt).toISOString(),
+        zdr,
+        overridden: Object.values(toWireOverrides(overrides)).some((override) => override !== null),
+        ...(include_storage === true ? { storage: await this.#storageOf(organizationId) } : {}),
+      });
+    }
     return {
-      organizations: page
-        .filter(({ deletedAt }) => deletedAt === undefined)
-        .map(({ organizationId, name, tier, createdAt, zdr, overrides }) => ({
-          organization_id: organizationId,
-          name,
-          subscription_tier: tier,
-          created_at: new Date(createdAt).toISOString(),
-          zdr,
-          overridden: Object.values(toWireOverrides(overrides)).some((override) => override !== null),
-        })),
+      organizations,
       next_after: last === undefined || page.length < pageSize ? null : last.organizationId,
     };
   }

@@ -91,6 +91,8 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'delete-own-user': [401, 401, 401, 401, 200],
   'create-backup': [401, 403, 403, 200, 403],
   'get-backup-status': [401, 403, 403, 200, 403],
+  'get-health': [401, 403, 403, 200, 403],
+  'get-settings': [401, 403, 403, 200, 403],
   'get-log-lines': [401, 403, 403, 200, 403],
   'list-users': [401, 403, 403, 200, 403],
   'end-user-sessions': [401, 403, 403, 200, 403],

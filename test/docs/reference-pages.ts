@@ -1,23 +1,12 @@
 import type { CommandSpec, OptionSpec } from '../../src/cli/command.ts';
 import { exitCodeMeanings } from '../../src/cli/exit-codes.ts';
 import { commandGroups, commands } from '../../src/cli/program.ts';
+import { settingSections } from '../../src/config/describe.ts';
 import { findSetting, type SettingName, settingNames, variableName } from '../../src/config/schema.ts';
 import { describeAllowedValues } from '../../src/config/value.ts';
 import type { Format } from '../../src/parsing/formats/format.ts';
 import { formats } from '../../src/parsing/formats/registry.ts';
 import type { PageImageAvailability } from '../../src/parsing/process/parse-task.ts';
-
-/** Sections of the configuration page, by their first setting. */
-const sections: Readonly<Partial<Record<SettingName, string>>> = {
-  port: 'Server, accounts and mail',
-  data: 'Data, memory and queries',
-  parseThreads: 'Threads, search and parsing',
-  reranker: 'Models',
-  freeBytesPerMinuteFast: 'Tiers',
-  stripeSecretKey: 'Payments',
-  awsMarketplace: 'Marketplaces',
-  url: 'Command line',
-};
 
 const generated =
   '<!-- Generated from the code. Run `DOCS_PAGES=write node dist/test/docs/reference-pages.test.js` to update it. -->';
@@ -35,7 +24,7 @@ export function configurationPage(): string {
     '`quarry config` shows the values in force.',
   ];
   for (const name of settingNames) {
-    const section = sections[name];
+    const section = settingSections[name];
     if (section !== undefined)
       lines.push('', `## ${section}`, '', '| Variable | Default | Allowed | Meaning |', '|---|---|---|---|');
     const { meaning } = findSetting(name);

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
+import { useSections } from './dashboard-administration.ts';
 import { administratorPasswordHash, password } from './dashboard-pages.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 import { freePort } from './free-port.ts';
@@ -69,6 +70,7 @@ export async function administratorScenario(t: Test, browser: Browser): Promise<
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.waitFor({ state: 'detached' });
   await organizations.getByText('Teams').waitFor();
+  await useSections(t, page, server);
   await inspectInAllThemes(t, page, 'administrator-alone');
   await page.getByRole('link', { name: 'Go to dashboard' }).click();
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();

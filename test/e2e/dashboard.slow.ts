@@ -33,7 +33,7 @@ const scenarios = {
   'a user installs the Vercel integration and links it to an organization': marketplaceScenario,
   'a user signs in with an identity provider; an unverified address is rejected with a reason':
     providerScenario,
-  'the administrator signs in with the password, edits an organization and signs out': administratorScenario,
+  'the administrator signs in with the password, uses each section and signs out': administratorScenario,
   'an invited user joins with a password on a server without mail, changes and replaces it': passwordScenario,
   'two-factor authentication is set up, required at the next sign-in, and turned off': secondFactorScenario,
   'a failed upload is retried, and an upload replaces an existing document': uploadScenario,

@@ -57,3 +57,35 @@ t.test('the log contains no secrets, and no text with zero data retention', asyn
   t.notMatch(text, 'hidden walrus');
   for (const secret of [operatorKey, adminKey]) t.notMatch(text, secret);
 });
+
+t.test('the health names the checks, the components and the versions', async (t) => {
+  const health = await administrator.call('admin/get-health');
+  const checks = Object.fromEntries(health.checks.map((check) => [check.check, check]));
+  t.match(checks['data directory'], { state: 'ok', detail: server.data });
+  t.match(checks.backups, { state: 'warning', advice: /QUARRY_BACKUP_TARGET|Set it to a folder/ });
+  t.equal(health.components.find(({ component }) => component === 'collections')?.detail, 'loaded');
+  t.equal(health.state, health.checks.some(({ state }) => state === 'failed') ? 'failed' : 'warning');
+  t.equal(health.node_version, process.versions.node);
+  t.ok(health.memory_used_bytes > 1e6 && health.disk_free_bytes > 0);
+  t.ok(Date.parse(health.started_at) <= Date.now());
+});
+
+t.test('the settings name their source, and secrets only as set', async (t) => {
+  const { settings, file } = await administrator.call('admin/get-settings');
+  t.equal(file, null);
+  const find = (variable: string) => settings.find((setting) => setting.variable === variable);
+  t.match(find('QUARRY_SLOW_QUERY_MS'), { value: 1, source: 'variable', unit: 'milliseconds', default: 0 });
+  t.match(find('QUARRY_HOST'), { value: '127.0.0.1', source: 'default', section: /Server/ });
+  t.match(find('QUARRY_ADMIN_KEY'), { value: null, is_secret: true, is_set: true, source: 'variable' });
+  t.match(find('QUARRY_MAIL_URL'), { value: null, is_secret: true, is_set: false, source: 'default' });
+  t.equal(find('QUARRY_URL'), undefined, 'settings of commands are not shown');
+  t.notMatch(JSON.stringify(settings), adminKey.slice(0, 4));
+});
+
+t.test('the list of organizations contains their storage on request', async (t) => {
+  const plain = await administrator.call('admin/list-organizations');
+  t.notOk('storage' in plain.organizations[0]!);
+  const { organizations } = await administrator.call('admin/list-organizations', { include_storage: true });
+  t.match(organizations, [{ storage: { documents: 2, ingest_documents: 0 } }]);
+  t.ok((organizations[0]?.storage?.bytes ?? 0) > 20);
+});

@@ -1,6 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { GetLogLinesResponse } from './installation-replies.ts';
+import {
+  GetHealthResponse,
+  GetLogLinesResponse,
+  GetSettingsResponse,
+  ListOrganizationsResponse,
+} from './installation-replies.ts';
 import { DateTime, Nullable, OneOf, Uuid } from './reply-types.ts';
 import {
   CloneCollectionResponse,
@@ -266,6 +271,9 @@ const replyShapes = {
   'admin/update-organization': DefaultResponse,
   'admin/update-api-key': DefaultResponse,
   'admin/delete-organization': DefaultResponse,
+  'admin/list-organizations': ListOrganizationsResponse,
+  'admin/get-health': GetHealthResponse,
+  'admin/get-settings': GetSettingsResponse,
   'admin/get-log-lines': GetLogLinesResponse,
   'usage/documents': Type.Array(DocumentUsageResponse),
   'usage/queries': Type.Array(QueryUsageResponse),

@@ -228,6 +228,8 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   'inspect-organization': { expected: administratorAccess(200), buildInput: inOrganization() },
   'create-backup': { expected: administratorAccess(400), buildInput: withBody() },
   'get-backup-status': { expected: administratorAccess(200), buildInput: withBody() },
+  'get-health': { expected: administratorAccess(200), buildInput: withBody() },
+  'get-settings': { expected: administratorAccess(200), buildInput: withBody() },
   'get-log-lines': { expected: administratorAccess(200), buildInput: withBody() },
   'list-users': { expected: administratorAccess(200), buildInput: withBody() },
   'end-user-sessions': { expected: administratorAccess(200), buildInput: ofUser, prepare: freshUser },

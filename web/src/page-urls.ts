@@ -41,6 +41,10 @@ export function querySearchUrl(query: string): string {
   return `${pageUrl('search', {})}#${new URLSearchParams({ q: query })}`;
 }
 
+export function administrationUrl(section?: string): string {
+  return pageUrl('admin', { section });
+}
+
 export function searchUrl(collection: string): string {
   return pageUrl('search', { collection });
 }

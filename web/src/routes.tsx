@@ -186,6 +186,10 @@ export const routes: readonly DashboardRoute[] = [
       group: 'Server',
       isShown: () => isAdministratorSignedIn.value,
     },
-    component: lazyPage(() => import('./pages/team/admin.tsx').then(({ AdminPage }) => AdminPage)),
+    component: lazyPage(() =>
+      import('./pages/administration/administration.tsx').then(
+        ({ AdministrationPage }) => AdministrationPage,
+      ),
+    ),
   },
 ];

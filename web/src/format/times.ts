@@ -10,6 +10,12 @@ const utcMonthFormat = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
 });
 const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const exactTimeFormat = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
 const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' });
 
 const steps = [
@@ -18,6 +24,11 @@ const steps = [
   { unit: 'hour', ms: 3_600_000, until: 86_400_000 },
   { unit: 'day', ms: 86_400_000, until: 30 * 86_400_000 },
 ] as const;
+
+/** Formats the time of day with milliseconds. */
+export function formatExactTime(timestamp: string): string {
+  return exactTimeFormat.format(new Date(timestamp));
+}
 
 /** Formats date and time. */
 export function formatDateTime(timestamp: string | number): string {

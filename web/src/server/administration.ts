@@ -1,5 +1,6 @@
 import type * as admin from '../../../src/schemas/admin.ts';
 import type { BackupStatusResponse } from '../../../src/schemas/backups.ts';
+import type * as installation from '../../../src/schemas/installation.ts';
 import type { PasswordLinkResponse } from '../../../src/schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
@@ -32,7 +33,7 @@ export async function adminListOrganizations(signal: AbortSignal): Promise<Organ
   do {
     const page: admin.ListOrganizationsResponse = await post(
       'list-organizations',
-      { after, limit: 1_000 },
+      { after, limit: 1_000, include_storage: true },
       signal,
     );
     found.push(...page.organizations);
@@ -98,6 +99,21 @@ export async function adminFindUsers(searchText: string, signal: AbortSignal): P
 
 export function adminApplyUserAction(userId: string, action: AdminUserAction): Promise<DefaultResponse> {
   return post(action, { user_id: userId });
+}
+
+export function adminGetHealth(signal: AbortSignal): Promise<installation.GetHealthResponse> {
+  return post('get-health', {}, signal);
+}
+
+export function adminGetSettings(signal: AbortSignal): Promise<installation.GetSettingsResponse> {
+  return post('get-settings', {}, signal);
+}
+
+export function adminGetLogLines(
+  request: installation.GetLogLinesRequest,
+  signal: AbortSignal,
+): Promise<installation.GetLogLinesResponse> {
+  return post('get-log-lines', request, signal);
 }
 
 export function signOutAdministrator(): Promise<unknown> {

@@ -17,7 +17,7 @@ import {
 } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
-import { tierName, tiers } from './tiers.ts';
+import { tierName, tiers } from '../team/tiers.ts';
 
 type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;
 
@@ -48,14 +48,14 @@ const overrides: readonly (readonly [
   ['override_max_metadata_bytes', 'Metadata bytes per document', () => null],
 ];
 
-interface AdminOrganizationProps {
+interface OrganizationDialogProps {
   readonly id: string;
   readonly onClose: () => void;
   readonly onChanged: () => void;
 }
 
 /** Dialog in which the administrator edits one organization. */
-export function AdminOrganization({ id, onClose, onChanged }: AdminOrganizationProps) {
+export function OrganizationDialog({ id, onClose, onChanged }: OrganizationDialogProps) {
   const details = useLoad((abort) => adminGetOrganization(id, abort), [id]);
   const [isConfirming, setConfirming] = useState(false);
   const found = details.data;

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { UserListItem } from '../../../../src/schemas/users.ts';
-import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { LoadError } from '../../components/error-message.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Card } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SearchField } from '../../components/search-field.tsx';
@@ -17,8 +17,10 @@ import {
   adminFindUsers,
   type UserSearchResult,
 } from '../../server/administration.ts';
-import { useLoad } from '../../server/load.ts';
-import { PasswordLinkDialog } from './password-link-dialog.tsx';
+import { PasswordLinkDialog } from '../team/password-link-dialog.tsx';
+import { roleName } from '../team/roles.tsx';
+import type { SectionProps } from './administration.tsx';
+import { useAdministratorLoad } from './use-administrator-load.ts';
 
 const shownMax = 200;
 
@@ -62,37 +64,37 @@ const userActionPrompts: Readonly<Record<AdminUserAction, UserActionPrompt>> = {
   },
 };
 
-/** List of all users, for the administrator. */
-export function AdminUsers() {
+/** List of all users. */
+export function People({ onDenied }: SectionProps) {
   const [searchText, setSearchText] = useState('');
   const needle = searchText.trim();
-  const list = useLoad((signal) => adminFindUsers(needle, signal), [needle]);
+  const list = useAdministratorLoad((signal) => adminFindUsers(needle, signal), [needle], onDenied);
   // Keep the previous results while a search runs.
   const [latest, setLatest] = useState<UserSearchResult | undefined>(undefined);
   useEffect(() => {
     if (list.data !== undefined) setLatest(list.data);
   }, [list.data]);
-  const [confirmation, setConfirmation] = useState<{
-    readonly user: UserListItem;
-    readonly change: AdminUserAction;
-  } | null>(null);
+  const [confirmation, setConfirmation] = useState<RequestedAction | null>(null);
   const [linkUser, setLinkUser] = useState<UserListItem | null>(null);
   if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const found = list.data ?? latest;
-  const change = async () => {
-    if (confirmation === null) return;
-    await adminApplyUserAction(confirmation.user.user_id, confirmation.change);
-    showToast(userActionPrompts[confirmation.change].done);
-    list.reload();
-  };
   return (
-    <Card title="Users">
-      <SearchField
-        label="Search users"
-        hint="Email address or name"
-        value={searchText}
-        onInput={setSearchText}
-      />
+    <Card
+      title="People"
+      actions={
+        <span class="muted">
+          {found && needle === '' && found.isComplete && formatCounted(found.users.length, 'user')}
+        </span>
+      }
+    >
+      <div class="toolbar">
+        <SearchField
+          label="Search users"
+          hint="Email address or name"
+          value={searchText}
+          onInput={setSearchText}
+        />
+      </div>
       {found === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.users.length === 0 ? (
@@ -110,21 +112,43 @@ export function AdminUsers() {
       )}
       {linkUser !== null && <PasswordLinkDialog user={linkUser} onClose={() => setLinkUser(null)} />}
       {confirmation !== null && (
-        <ConfirmDialog
-          title={userActionPrompts[confirmation.change].title}
-          action={userActionPrompts[confirmation.change].action}
-          tone={confirmation.change === 'enable-user' ? 'primary' : 'danger'}
-          {...(confirmation.change === 'delete-user' ? { requiredText: confirmation.user.email } : {})}
-          onConfirm={change}
-          onClose={() => setConfirmation(null)}
-        >
-          <p>
-            <strong>{confirmation.user.email}</strong>
-          </p>
-          <p>{userActionPrompts[confirmation.change].text}</p>
-        </ConfirmDialog>
+        <ActionDialog {...confirmation} onDone={list.reload} onClose={() => setConfirmation(null)} />
       )}
     </Card>
+  );
+}
+
+interface RequestedAction {
+  readonly user: UserListItem;
+  readonly change: AdminUserAction;
+}
+
+interface ActionDialogProps extends RequestedAction {
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for confirmation and applies an action to a user. */
+function ActionDialog({ user, change, onDone, onClose }: ActionDialogProps) {
+  const { title, action, text, done } = userActionPrompts[change];
+  return (
+    <ConfirmDialog
+      title={title}
+      action={action}
+      tone={change === 'enable-user' ? 'primary' : 'danger'}
+      {...(change === 'delete-user' ? { requiredText: user.email } : {})}
+      onConfirm={async () => {
+        await adminApplyUserAction(user.user_id, change);
+        showToast(done);
+        onDone();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        <strong>{user.email}</strong>
+      </p>
+      <p>{text}</p>
+    </ConfirmDialog>
   );
 }
 
@@ -145,7 +169,7 @@ function columnsFor(
         <span class="user-cell">
           <strong>{email}</strong>
           <span class="hint">
-            {[name, ...organizations.map((each) => `${each.name} (${each.permission})`)]
+            {[name, ...organizations.map((each) => `${each.name} (${roleName(each.permission)})`)]
               .filter((each) => each !== null)
               .join(', ')}
           </span>
@@ -167,21 +191,26 @@ function columnsFor(
       title: 'Actions',
       isActions: true,
       cell: (user) => (
-        <span class="chips">
-          <Button tone="ghost" aria-label={`Password link: ${user.email}`} onClick={() => onLink(user)}>
-            Password link
-          </Button>
-          {availableActions(user).map((change) => (
-            <Button
-              key={change}
-              tone="ghost"
-              aria-label={`${userActionPrompts[change].action}: ${user.email}`}
-              onClick={() => onChoose(user, change)}
-            >
-              {userActionPrompts[change].action}
-            </Button>
-          ))}
-        </span>
+        <Menu class="button-menu at-end" label="Manage" name={`Manage ${user.email}`}>
+          <ul>
+            <li>
+              <button type="button" onClick={() => onLink(user)}>
+                Password link
+              </button>
+            </li>
+            {availableActions(user).map((change) => (
+              <li key={change} class={change === 'delete-user' ? 'apart' : undefined}>
+                <button
+                  type="button"
+                  class={change === 'delete-user' ? 'danger' : undefined}
+                  onClick={() => onChoose(user, change)}
+                >
+                  {userActionPrompts[change].action}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </Menu>
       ),
     },
   ];

@@ -1,0 +1,151 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Field } from '../../components/field.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchField } from '../../components/search-field.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
+import {
+  adminListOrganizations,
+  type OrganizationList,
+  type OrganizationListItem,
+} from '../../server/administration.ts';
+import { tierName } from '../team/tiers.ts';
+import type { SectionProps } from './administration.tsx';
+import { OrganizationDialog } from './organization-dialog.tsx';
+import { useAdministratorLoad } from './use-administrator-load.ts';
+
+const shownMax = 200;
+
+const orders = {
+  created: { name: 'Newest', compare: () => 0 },
+  documents: { name: 'Most documents', compare: descending((storage) => storage?.documents) },
+  bytes: { name: 'Largest', compare: descending((storage) => storage?.bytes) },
+  queue: { name: 'Longest queue', compare: descending((storage) => storage?.ingest_documents) },
+} as const;
+type Order = keyof typeof orders;
+
+function descending(read: (storage: OrganizationListItem['storage']) => number | undefined) {
+  return (a: OrganizationListItem, b: OrganizationListItem) =>
+    (read(b.storage) ?? 0) - (read(a.storage) ?? 0);
+}
+
+/** All organizations with their storage. */
+export function Organizations({ onDenied }: SectionProps) {
+  const list = useAdministratorLoad(adminListOrganizations, [], onDenied);
+  if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
+  return <OrganizationCard all={list.data} onChanged={list.reload} />;
+}
+
+interface OrganizationCardProps {
+  /** Undefined while loading. */
+  readonly all: OrganizationList | undefined;
+  readonly onChanged: () => void;
+}
+
+function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
+  const [searchText, setSearchText] = useState('');
+  const [order, setOrder] = useState<Order>('created');
+  const [open, setOpen] = useState<OrganizationListItem | null>(null);
+  const needle = searchText.trim().toLowerCase();
+  const found = (all?.organizations ?? [])
+    .filter(
+      ({ name, organization_id }) =>
+        name.toLowerCase().includes(needle) || organization_id.startsWith(needle),
+    )
+    .sort(orders[order].compare);
+  return (
+    <Card
+      title="Organizations"
+      actions={<span class="muted">{all && formatCounted(all.organizations.length, 'organization')}</span>}
+    >
+      <div class="toolbar">
+        <SearchField
+          label="Search organizations"
+          hint="Name or start of the ID"
+          value={searchText}
+          onInput={setSearchText}
+        />
+        <Field label="Sort by">
+          {(control) => (
+            <select
+              {...control}
+              value={order}
+              onChange={(event) => setOrder(event.currentTarget.value as Order)}
+            >
+              {Object.entries(orders).map(([id, { name }]) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      {all === undefined ? (
+        <SkeletonRows rows={4} />
+      ) : found.length === 0 ? (
+        <p class="empty-note">No matching organizations.</p>
+      ) : (
+        <Table
+          caption="Organizations"
+          columns={columnsFor(setOpen)}
+          rows={found.slice(0, shownMax)}
+          keyOf={({ organization_id }) => organization_id}
+        />
+      )}
+      {found.length > shownMax && (
+        <p class="empty-note">{`${formatCount(found.length - shownMax)} more organizations. Refine the search to see them.`}</p>
+      )}
+      {all?.isComplete === false && (
+        <p class="empty-note">
+          This list is incomplete. Use the command line or the API to find other organizations.
+        </p>
+      )}
+      {open !== null && (
+        <OrganizationDialog id={open.organization_id} onClose={() => setOpen(null)} onChanged={onChanged} />
+      )}
+    </Card>
+  );
+}
+
+function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<OrganizationListItem>[] {
+  return [
+    {
+      title: 'Organization',
+      cell: ({ name, organization_id }) => (
+        <span class="user-cell">
+          <strong>{name}</strong>
+          {name !== organization_id && <code class="hint">{organization_id}</code>}
+        </span>
+      ),
+    },
+    {
+      title: 'Plan',
+      cell: ({ subscription_tier, overridden, zdr }) => (
+        <span class="chips">
+          <Chip>{tierName(subscription_tier)}</Chip>
+          {overridden && <Chip tone="info">Overrides</Chip>}
+          {zdr && <Chip tone="good">Zero retention</Chip>}
+        </span>
+      ),
+    },
+    { title: 'Documents', isNumber: true, cell: ({ storage }) => formatCount(storage?.documents ?? 0) },
+    { title: 'Size', isNumber: true, cell: ({ storage }) => formatBytes(storage?.bytes ?? 0) },
+    { title: 'Queue', isNumber: true, cell: ({ storage }) => formatCount(storage?.ingest_documents ?? 0) },
+    { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    {
+      title: 'Actions',
+      isActions: true,
+      cell: (row) => (
+        <Button tone="ghost" aria-label={`Open ${row.name}`} onClick={() => onOpen(row)}>
+          Open
+        </Button>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import type { GetSettingsResponse, SettingInfo } from '../../../../src/schemas/installation.ts';
+import { Chip } from '../../components/chip.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { RadioGroup } from '../../components/field.tsx';
+import { Card } from '../../components/page.tsx';
+import { SearchField } from '../../components/search-field.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { adminGetSettings } from '../../server/administration.ts';
+import type { SectionProps } from './administration.tsx';
+import { useAdministratorLoad } from './use-administrator-load.ts';
+
+type Selection = 'all' | 'changed';
+
+const sourceNames: Readonly<Record<SettingInfo['source'], string>> = {
+  default: 'Default',
+  variable: 'Environment',
+  flag: 'Flag',
+  file: 'File',
+};
+
+/** Settings in force, and where their values come from. */
+export function ServerSettings({ onDenied }: SectionProps) {
+  const list = useAdministratorLoad(adminGetSettings, [], onDenied);
+  if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
+  if (list.data === undefined)
+    return (
+      <Card>
+        <SkeletonRows rows={10} />
+      </Card>
+    );
+  return <SettingList {...list.data} />;
+}
+
+function SettingList({ settings, file }: GetSettingsResponse) {
+  const [searchText, setSearchText] = useState('');
+  const [selection, setSelection] = useState<Selection>('all');
+  const needle = searchText.trim().toLowerCase();
+  const changed = settings.filter(({ source }) => source !== 'default');
+  const found = (selection === 'all' ? settings : changed).filter(({ variable, meaning }) =>
+    `${variable} ${meaning}`.toLowerCase().includes(needle),
+  );
+  const sections = [...new Set(found.map(({ section }) => section))];
+  return (
+    <>
+      <div class="toolbar">
+        <SearchField
+          label="Search settings"
+          hint={file === null ? 'Name or description' : `Name or description. Settings file: ${file}`}
+          value={searchText}
+          onInput={setSearchText}
+        />
+        <RadioGroup
+          legend="Settings to show"
+          name="settings"
+          value={selection}
+          options={[
+            ['all', `All ${formatCount(settings.length)}`],
+            ['changed', `Changed ${formatCount(changed.length)}`],
+          ]}
+          onChange={setSelection}
+        />
+      </div>
+      {sections.map((section) => (
+        <Card key={section} title={section}>
+          <Table
+            caption={section}
+            columns={columns}
+            rows={found.filter((setting) => setting.section === section)}
+            keyOf={({ variable }) => variable}
+          />
+        </Card>
+      ))}
+      {sections.length === 0 && (
+        <EmptyState title="No matching settings">
+          A setting is changed by its environment variable, by a flag of “quarry serve” or in the file that
+          QUARRY_CONFIG names. The server reads them when it starts.
+        </EmptyState>
+      )}
+    </>
+  );
+}
+
+const columns: readonly TableColumn<SettingInfo>[] = [
+  {
+    title: 'Setting',
+    cell: ({ variable, meaning }) => (
+      <span class="user-cell">
+        <code>{variable}</code>
+        <span class="hint">{meaning}</span>
+      </span>
+    ),
+  },
+  { title: 'Value', width: '14rem', cell: (setting) => <Value setting={setting} /> },
+  {
+    title: 'Source',
+    width: '7.5rem',
+    cell: ({ source }) => <Chip tone={source === 'default' ? 'neutral' : 'info'}>{sourceNames[source]}</Chip>,
+  },
+];
+
+function Value({ setting }: { readonly setting: SettingInfo }) {
+  const { value, unit, is_secret: isSecret, is_set: isSet, default: fallback } = setting;
+  if (!isSet) {
+    const effect = typeof fallback === 'string' ? fallback.replace(/^none(: |$)/, '') : '';
+    return <span class="muted">{effect === '' ? 'Not set' : `Not set: ${effect}`}</span>;
+  }
+  if (isSecret) return <span>Set (secret)</span>;
+  if (typeof value === 'number')
+    return <span>{unit === 'bytes' ? formatBytes(value) : withUnit(value, unit)}</span>;
+  return <code class="setting-value">{String(value)}</code>;
+}
+
+function withUnit(value: number, unit: string | null): string {
+  return unit === null ? formatCount(value) : `${formatCount(value)} ${unit}`;
+}
