@@ -11,12 +11,33 @@ import {
 } from '../models/load-model-catalog.ts';
 import { writeModelUsage } from '../models/model-usage.ts';
 import { readModelsFolderMtimeMs } from '../models/models-folder.ts';
+import type { DescribedModel } from '../services/model-details.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { Pipeline } from './pipeline.ts';
 import { clock, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
 /** Model catalog, and detection of models that are added or removed while the server runs. */
+
+/** Describes all models, with their health and latency. */
+export function listDescribedModels({
+  catalog,
+  latencies,
+}: Pick<Pipeline, 'catalog' | 'latencies'>): DescribedModel[] {
+  return catalog.list().map((model) => {
+    const { id, kind, backend, aliases } = model;
+    const provider = backend !== 'built-in' && 'provider' in backend ? backend.provider : null;
+    return {
+      id,
+      kind,
+      source: provider !== null ? 'service' : backend === 'built-in' ? 'built-in' : 'added',
+      dimensions: model.kind === 'embedding' ? model.dimensions : null,
+      aliases,
+      isAvailable: provider === null || provider.health.lastError === null,
+      latency: latencies.summarize(id),
+    };
+  });
+}
 
 /** Watches the model folder for models that are added or removed while the server runs. */
 export function createModelFolderWatcher(

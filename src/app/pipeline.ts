@@ -25,6 +25,7 @@ import type { EmbeddingCatalogEntry, ModelCatalog } from '../models/catalog.ts';
 import { embedChunks } from '../models/chunk-vectors.ts';
 import type { FeatureReranker } from '../models/feature-reranker.ts';
 import type { Embedder } from '../models/model.ts';
+import { ModelLatencies } from '../models/model-latencies.ts';
 import { ModelVocabulary } from '../models/model-vocabulary.ts';
 import { toChunkVectors } from '../models/page-vectors.ts';
 import { defaultEmbeddingModel, getEmbeddingModel } from '../models/registry.ts';
@@ -108,7 +109,8 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
   const models = new ModelRunner(pools, reranker, catalog, (model, error) => {
     logger.error({ model, error: describedError(error, mayLogContent()) }, 'model failed');
   });
-  const queryEmbedder = createQueryEmbedder(settings, { embedder, catalog, models });
+  const latencies = new ModelLatencies(clock);
+  const queryEmbedder = createQueryEmbedder(settings, { embedder, catalog, models, latencies });
   const parseLimits = toParseLimits(settings);
   const { transitions, createWriters } = createDocumentChanges(storage);
   const vectors = new StoredVectors({ store, contents: storage.contents, space });
@@ -146,7 +148,18 @@ export async function buildPipeline(settings: Settings, dependencies: PipelineDe
   const { queueDocumentsMax } = settings;
   const admission = new IngestAdmission({ space, queue: ingest, queueDocumentsMax, memory });
   const modelChanges = createModelChanges(dependencies, shared, () => admission.checkCapacity());
-  return { models, queryEmbedder, catalog, parseLimits, memory, ingest, ...writers, admission, modelChanges };
+  return {
+    models,
+    latencies,
+    queryEmbedder,
+    catalog,
+    parseLimits,
+    memory,
+    ingest,
+    ...writers,
+    admission,
+    modelChanges,
+  };
 }
 
 function createQueryEmbedder(
@@ -155,13 +168,18 @@ function createQueryEmbedder(
     embedder,
     catalog,
     models,
-  }: Pick<PipelineDependencies, 'embedder' | 'catalog'> & { readonly models: ModelRunner },
+    latencies,
+  }: Pick<PipelineDependencies, 'embedder' | 'catalog'> & {
+    readonly models: ModelRunner;
+    readonly latencies: ModelLatencies;
+  },
 ): QueryEmbedder {
   return new QueryEmbedder({
     inline: embedder,
     inlineModel: defaultEmbeddingModel,
     inlineUnitsMax: getEmbeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
-    embedInPool: (texts, model) => models.embed(texts, 'query', { model, priority: 'query' }),
+    embedInPool: (texts, model) =>
+      latencies.measure(model, () => models.embed(texts, 'query', { model, priority: 'query' })),
     runsMax: (model) => (isFileModel(catalog.getEmbedding(model)) ? settings.embedThreads : null),
     bytesMax: settings.queryVectorCacheBytes,
   });
@@ -295,7 +313,7 @@ function toDocumentUsageEvent({ fineChunks, ...event }: DocumentEvent) {
 }
 
 export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipeline): Search {
-  const { models, queryEmbedder, catalog } = pipeline;
+  const { models, latencies, queryEmbedder, catalog } = pipeline;
   const wordList = ModelVocabulary.load();
   return new Search({
     reader: storage.reader,
@@ -305,8 +323,10 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
     isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,
     models: {
       embed: (query) => queryEmbedder.embed({ ...query, model: catalog.getForCollection(query.model).id }),
-      rerank: async (model, query, texts) =>
-        (await models.rerank(model, query, texts, { priority: 'query' })).scores,
+      rerank: async (model, query, texts) => {
+        const rerank = () => models.rerank(model, query, texts, { priority: 'query' });
+        return (await latencies.measure(catalog.getReranker(model).id, rerank)).scores;
+      },
       measureRelevance: (query, texts) => models.measureRelevance(query, texts),
       rerankWeight: (model, query) => catalog.rerankWeight(model, wordList.computeFamiliarity(query)),
     },

@@ -17,8 +17,7 @@ import type { Services } from '../http/services.ts';
 import type { DerivedFiles } from '../ingest/derived-files.ts';
 import { FileReader } from '../ingest/file-reader.ts';
 import type { PageImages } from '../ingest/page-images.ts';
-import { toDimensions } from '../models/dimensions.ts';
-import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
+import { defaultEmbeddingModel } from '../models/registry.ts';
 import { AdminService } from '../services/admin.ts';
 import { CohereServices } from '../services/cohere.ts';
 import { CollectionCloneServices } from '../services/collection-clones.ts';
@@ -31,7 +30,6 @@ import { DocumentUrls } from '../services/document-urls.ts';
 import { DocumentServices } from '../services/documents.ts';
 import { FileServices } from '../services/files.ts';
 import { Inspection } from '../services/inspection.ts';
-import { ModelService } from '../services/models.ts';
 import { OpenAiServices } from '../services/openai.ts';
 import { ParserServices } from '../services/parsers.ts';
 import { QueryServices } from '../services/queries.ts';
@@ -44,6 +42,7 @@ import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
 import { type Backups, createBackupService } from './backups.ts';
 import { createInstallationService, type Installation } from './installation.ts';
+import { createModelService } from './model-service.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
 import { createStorageUsageReader } from './quotas.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
@@ -138,7 +137,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     pipeline.memory.shortage ?? describeModelOutage(storage, pipeline.catalog, collectionId);
   const ledger = new UsageLedger({ store, clock });
   const queries = createQueryServices(dependencies, documentUrls);
-  const models = createModelService({ settings, pipeline, modelAdmission, meter });
+  const models = createModelService({ settings, pipeline, modelAdmission, meter, collections });
   return {
     collections: dependencies.collections,
     clones: new CollectionCloneServices({
@@ -354,34 +353,4 @@ function createQuerySemaphores(
 /** As many permits as ingestion has parse threads, so that each of the two gets half of the parsers. */
 function createParserSemaphore({ parseThreads: permits }: Settings): FairSemaphore {
   return createOrganizationSemaphore({ permits, waitingMax: limits.filesWaitingMax, noun: 'files' });
-}
-
-function createModelService({
-  settings,
-  pipeline,
-  modelAdmission,
-  meter,
-}: Pick<ServiceDependencies, 'settings' | 'pipeline' | 'modelAdmission'> &
-  Pick<Storage, 'meter'>): ModelService {
-  const { catalog } = pipeline;
-  return new ModelService({
-    executor: pipeline.models,
-    admission: modelAdmission,
-    meter,
-    clock,
-    modelLookup: {
-      list: () => ({
-        embedding_models: [...catalog.embeddingNames],
-        rerankers: [...catalog.rerankerNames],
-        default_embedding_model: catalog.defaultEmbedding.id,
-        default_reranker: settings.reranker,
-      }),
-      resolveDimensions: (id, requested) => catalog.resolveDimensions(id, requested),
-      defaultReranker: settings.reranker ?? defaultReranker,
-      checkReranker: (id) => {
-        catalog.getReranker(id);
-      },
-      toDimensions,
-    },
-  });
 }

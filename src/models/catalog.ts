@@ -24,6 +24,11 @@ export interface RerankerCatalogEntry {
   readonly backend: 'built-in' | InstalledModel<LocalReranker> | HttpReranker;
 }
 
+export type ListedModel = { readonly aliases: readonly string[] } & (
+  | ({ readonly kind: 'embedding' } & EmbeddingCatalogEntry)
+  | ({ readonly kind: 'reranker' } & RerankerCatalogEntry)
+);
+
 export interface ModelCatalogOptions {
   /** Embedding models. The first is the default for new collections. */
   readonly embeddings: readonly EmbeddingCatalogEntry[];
@@ -191,6 +196,19 @@ export class ModelCatalog {
       rerankers: [...rerankers.filter((model) => !isAdded(model)), ...installed.flatMap(toRerankerEntries)],
     };
     return true;
+  }
+
+  /** Returns all models with their other names. */
+  list(): ListedModel[] {
+    const { embeddings, rerankers, aliases } = this.#options;
+    const withAliases = <T extends { readonly id: string }>(model: T) => ({
+      ...model,
+      aliases: Object.keys(aliases).filter((alias) => aliases[alias] === model.id),
+    });
+    return [
+      ...embeddings.map((model) => ({ kind: 'embedding' as const, ...withAliases(model) })),
+      ...rerankers.map((model) => ({ kind: 'reranker' as const, ...withAliases(model) })),
+    ];
   }
 
   /** Ids of the models added by `quarry models add`. */

@@ -30,7 +30,7 @@ import {
   UpdateDocumentRequest,
 } from '../schemas/documents.ts';
 import { ExportDocumentsRequest } from '../schemas/exports.ts';
-import { EmbedRequest, RerankRequest } from '../schemas/models.ts';
+import { EmbedRequest, GetModelListRequest, RerankRequest } from '../schemas/models.ts';
 import { OpenAiEmbeddingsRequest, OpenAiModelRequest, VectorStoreSearchRequest } from '../schemas/openai.ts';
 import { ParseDocumentRequest } from '../schemas/parsers.ts';
 import { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from '../schemas/queries.ts';
@@ -109,7 +109,7 @@ const requestSchemas = {
   'cohere-rerank': CohereRerankRequest,
   'cohere-rerank-v2': CohereRerankV2Request,
   'cohere-embed': CohereEmbedRequest,
-  'get-model-list': EmptyRequest,
+  'get-model-list': GetModelListRequest,
   'get-status': StatusRequest,
   'usage-documents': UsageRequest,
   'usage-queries': UsageRequest,

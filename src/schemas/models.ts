@@ -96,6 +96,37 @@ export const RerankResponse = Component('RerankResponse', 'Scores, best first.',
 });
 export type RerankResponse = Static<typeof RerankResponse>;
 
+export const GetModelListRequest = Component('GetModelListRequest', 'Content of the list of models.', {
+  include_details: Type.Optional(
+    Nullable(Type.Boolean(), { description: 'Whether to return the details of each model.' }),
+  ),
+});
+export type GetModelListRequest = Static<typeof GetModelListRequest>;
+
+const ModelLatency = Component('ModelLatency', 'Latency of the last calls since the start of the server.', {
+  calls: Count('Number of calls, at most 512.'),
+  p50_ms: Type.Number({ description: 'Median, in milliseconds.' }),
+  p95_ms: Type.Number(),
+  p99_ms: Type.Number(),
+});
+
+const ModelDetails = Component('ModelDetails', 'A model.', {
+  id: Type.String({ examples: ['zembed-1'] }),
+  kind: OneOf(['embedding', 'reranker']),
+  source: OneOf(['built-in', 'added', 'service'], {
+    description: 'Part of the server, added by the operator, or run by another service.',
+  }),
+  dimensions: Nullable(Type.Integer(), { description: 'Length of its vectors; null for rerankers.' }),
+  aliases: Type.Array(Type.String(), { description: 'Other names of the model.' }),
+  is_default: Type.Boolean({ description: 'Whether new collections or queries use it by default.' }),
+  is_available: Type.Boolean({ description: 'False while requests to its service fail.' }),
+  latency: Nullable(ModelLatency, {
+    description: 'Of queries and model calls, not of documents; null if there were none.',
+  }),
+  collection_names: Type.Array(Type.String(), { description: 'Collections whose vectors it computes.' }),
+});
+export type ModelDetails = Static<typeof ModelDetails>;
+
 export const GetModelListResponse = Component('GetModelListResponse', 'The models that requests can use.', {
   embedding_models: Type.Array(Type.String(), {
     description: 'Names of embedding models, including those added by the operator.',
@@ -109,5 +140,6 @@ export const GetModelListResponse = Component('GetModelListResponse', 'The model
   default_reranker: Nullable(Type.String(), {
     description: 'Default reranker of queries; null for none.',
   }),
+  models: Type.Optional(Type.Array(ModelDetails, { description: 'Only with `include_details`.' })),
 });
 export type GetModelListResponse = Static<typeof GetModelListResponse>;

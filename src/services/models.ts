@@ -6,8 +6,10 @@ import type { EmbedReply, RerankReply } from '../models/registry.ts';
 import type {
   EmbedRequest,
   EmbedResponse,
+  GetModelListRequest,
   GetModelListResponse,
   Latency,
+  ModelDetails,
   RerankRequest,
   RerankResponse,
 } from '../schemas/models.ts';
@@ -37,6 +39,8 @@ export interface ModelExecutor {
 export interface ModelLookup {
   /** Returns every name of each kind, and the defaults. */
   list(): GetModelListResponse;
+  /** Describes every model, with the collections of the caller that use it. */
+  describe(principal: OrganizationPrincipal): Promise<ModelDetails[]>;
   /**
    * Returns the dimensions of the vectors: `requested`, or the default of the model. Errors: 404 unknown
    * model, 400 unsupported.
@@ -125,9 +129,19 @@ export class ModelService {
     this.#clock = options.clock;
   }
 
-  /** `POST /models/get-model-list`. */
-  async getModelList(): Promise<GetModelListResponse> {
+  /** Returns the names of all models. */
+  listModels(): GetModelListResponse {
     return this.#modelLookup.list();
+  }
+
+  /** `POST /models/get-model-list`. */
+  async getModelList(
+    call: ModelServiceCall,
+    { include_details: isDetailed }: GetModelListRequest,
+  ): Promise<GetModelListResponse> {
+    const list = this.listModels();
+    if (isDetailed !== true) return list;
+    return { ...list, models: await this.#modelLookup.describe(call.principal) };
   }
 
   /** `POST /models/embed`. Errors: 404 unknown model, 400 dimensions, 413, 429. */

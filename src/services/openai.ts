@@ -15,7 +15,7 @@ import { createEncoder, mapInTurns } from './vector-encoding.ts';
 const resultsDefault = 10;
 
 export interface OpenAiServicesOptions {
-  readonly models: Pick<ModelService, 'getModelList' | 'embedTexts'>;
+  readonly models: Pick<ModelService, 'listModels' | 'embedTexts'>;
   readonly queries: Pick<QueryServices, 'topSnippets'>;
 }
 
@@ -56,7 +56,7 @@ export class OpenAiServices {
 
   /** `GET /models`: embedding models, then rerankers. */
   async listOpenAiModels(): Promise<OpenAiModelList> {
-    const { embedding_models, rerankers } = await this.#options.models.getModelList();
+    const { embedding_models, rerankers } = this.#options.models.listModels();
     const names = new Set([...embedding_models, ...rerankers]);
     return { object: 'list', data: [...names].map(toModel) };
   }

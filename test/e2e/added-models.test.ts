@@ -145,6 +145,21 @@ t.test('a server embeds and reranks with added models, also under aliases', asyn
   t.equal(ranked.results[0]?.index, 1);
   const listed = await api.call('models/get-model-list');
   t.match(listed, { default_embedding_model: 'letters', default_reranker: 'judge' });
+  t.equal(listed.models, undefined);
+  const detailed = await api.call('models/get-model-list', { include_details: true });
+  const details = Object.fromEntries((detailed.models ?? []).map((model) => [model.id, model]));
+  t.match(details.letters, {
+    kind: 'embedding',
+    source: 'added',
+    dimensions: embeddingWidth,
+    is_default: true,
+    is_available: true,
+  });
+  t.ok(details.letters?.collection_names.includes('notes'));
+  t.ok((details.letters?.latency?.calls ?? 0) > 0);
+  t.match(details.judge, { kind: 'reranker', source: 'added', dimensions: null, is_default: true });
+  t.ok((details.judge?.latency?.p50_ms ?? 0) > 0);
+  t.match(details['zerank-2'], { kind: 'reranker', source: 'built-in', collection_names: [] });
   t.ok(['letters', 'zembed-1'].every((name) => listed.embedding_models.includes(name)));
   t.ok(['judge', 'zerank-2'].every((name) => listed.rerankers.includes(name)));
   t.match(await (await fetch(`${server.url}/readyz`)).json(), {

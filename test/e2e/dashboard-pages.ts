@@ -43,6 +43,14 @@ const askQuestion = async (page: Page) => {
   await page.waitForLoadState('networkidle');
 };
 
+const compareModels = async (page: Page) => {
+  await page.getByLabel('Compare with').selectOption('zembed-1');
+  await page.getByRole('button', { name: 'Score texts' }).click();
+  const scores = page.getByRole('table', { name: 'Scores' });
+  await scores.getByText('#1').first().waitFor();
+  await page.waitForLoadState('networkidle');
+};
+
 const dashboardPages: readonly DashboardPage[] = [
   { name: 'overview', path: '' },
   { name: 'collections', path: 'collections' },
@@ -52,6 +60,7 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'document-failed', path: 'document?collection=handbook&path=scans%2Fbroken.pdf' },
   { name: 'upload', path: 'upload?collection=handbook' },
   { name: 'search', path: 'search?collection=handbook', prepare: askQuestion },
+  { name: 'models', path: 'models', prepare: compareModels },
   { name: 'keys', path: 'keys' },
   { name: 'key-new', path: 'keys', prepare: button('Create key') },
   { name: 'members', path: 'members' },
@@ -65,6 +74,7 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'admin', path: 'admin' },
   { name: 'admin-people', path: 'admin?section=people' },
   { name: 'admin-health', path: 'admin?section=health' },
+  { name: 'admin-backups', path: 'admin?section=backups' },
   { name: 'admin-settings', path: 'admin?section=settings' },
   { name: 'admin-log', path: 'admin?section=log' },
   { name: 'admin-security', path: 'admin?section=security' },

@@ -20,6 +20,7 @@ const emptyStateTexts = {
   'document?collection=a&path=b': 'Document not found',
   upload: 'Drop files or folders here',
   search: 'No documents to search',
+  models: 'Try a model',
   keys: 'Read and write',
   members: 'No pending invitations.',
   usage: 'Total',

@@ -75,3 +75,22 @@ export const ListOrganizationsResponse = Type.Object({
   ),
   next_after: Nullable(Type.String()),
 });
+
+export const ModelDetails = Type.Object({
+  id: Type.String(),
+  kind: OneOf(['embedding', 'reranker']),
+  source: OneOf(['built-in', 'added', 'service']),
+  dimensions: Nullable(Type.Integer()),
+  aliases: Type.Array(Type.String()),
+  is_default: Type.Boolean(),
+  is_available: Type.Boolean(),
+  latency: Nullable(
+    Type.Object({
+      calls: Type.Integer(),
+      p50_ms: Type.Number(),
+      p95_ms: Type.Number(),
+      p99_ms: Type.Number(),
+    }),
+  ),
+  collection_names: Type.Array(Type.String()),
+});

@@ -5,6 +5,7 @@ import {
   GetLogLinesResponse,
   GetSettingsResponse,
   ListOrganizationsResponse,
+  ModelDetails,
 } from './installation-replies.ts';
 import { DateTime, Nullable, OneOf, Uuid } from './reply-types.ts';
 import {
@@ -235,6 +236,7 @@ const GetModelListResponse = Type.Object({
   rerankers: Type.Array(Type.String()),
   default_embedding_model: Type.String(),
   default_reranker: Nullable(Type.String()),
+  models: Type.Optional(Type.Array(ModelDetails)),
 });
 const ParseDocumentResponse = Type.Object({ pages: Type.Array(Type.String()) });
 const OpenAiEmbeddings = Type.Object({

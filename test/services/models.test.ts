@@ -86,6 +86,7 @@ function build(organization: OrganizationLimits = unlimited) {
     },
     modelLookup: {
       list: () => listed,
+      describe: async () => [],
       resolveDimensions: (model, requestedDimensions) => {
         if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
         if (requestedDimensions !== null && !offered.includes(requestedDimensions))

@@ -102,6 +102,11 @@ export const routes: readonly DashboardRoute[] = [
     component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
   },
   {
+    path: '/app/models',
+    navigation: { name: 'Models', icon: 'models', group: 'Retrieval' },
+    component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
+  },
+  {
     path: '/app/keys',
     navigation: { name: 'API keys', icon: 'keys', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),

@@ -1,6 +1,5 @@
 import * as checks from '../../schemas/checks.ts';
 import * as models from '../../schemas/models.ts';
-import { EmptyRequest } from '../../schemas/wire.ts';
 import { renderWithList } from '../../services/rendered-json.ts';
 import { organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
@@ -18,11 +17,11 @@ export const modelRoutes: readonly Route[] = [
     path: '/models/get-model-list',
     summary: 'List the models',
     description:
-      'Lists the names of embedding models and rerankers that requests can use: built-in models and models added by the operator. The body may be empty.',
-    request: EmptyRequest,
+      'Lists the names of embedding models and rerankers that requests can use: built-in models and models added by the operator. With `include_details`, also returns their kind, source, dimensions, latency and collections. The body may be empty.',
+    request: models.GetModelListRequest,
     reply: models.GetModelListResponse,
     example: {},
-    serve: (services) => services.models.getModelList(),
+    serve: (services, call, request) => services.models.getModelList(call, request),
   }),
   organizationRoute({
     operation: 'embed',

@@ -33,6 +33,39 @@ export function listModels(signal?: Abort): Promise<models.GetModelListResponse>
   return post('/models/get-model-list', {}, signal);
 }
 
+export async function listModelDetails(signal: AbortSignal): Promise<readonly models.ModelDetails[]> {
+  const reply = await post<models.GetModelListResponse>(
+    '/models/get-model-list',
+    { include_details: true },
+    signal,
+  );
+  return reply.models ?? [];
+}
+
+/** Returns the relevance of texts to a query, best first. */
+export function rerankTexts(request: models.RerankRequest): Promise<models.RerankResponse> {
+  return post('/models/rerank', request);
+}
+
+interface EmbedTextsRequest {
+  readonly model: string;
+  readonly type: models.EmbedRequest['input_type'];
+  readonly texts: readonly string[];
+  readonly dimensions: number | null;
+}
+
+/** Returns the vectors of texts, in their order. */
+export async function embedTexts(request: EmbedTextsRequest): Promise<readonly (readonly number[])[]> {
+  const { model, type, texts, dimensions } = request;
+  const reply = await post<models.EmbedResponse>('/models/embed', {
+    model,
+    input_type: type,
+    input: texts,
+    dimensions,
+  });
+  return reply.results.map(({ embedding }) => embedding as number[]);
+}
+
 /** Status of one collection, or of all if null. */
 export function getStatus(collection: string | null, signal?: Abort): Promise<status.StatusResponse> {
   return post('/status/get-status', { collection_name: collection }, signal);

@@ -1,0 +1,64 @@
+import type { ModelAdmission } from '../admission/model-admission.ts';
+import type { Settings } from '../config/schema.ts';
+import { toDimensions } from '../models/dimensions.ts';
+import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
+import { describeModels } from '../services/model-details.ts';
+import { ModelService } from '../services/models.ts';
+import { listDescribedModels } from './models.ts';
+import type { Pipeline } from './pipeline.ts';
+import { clock } from './runtime.ts';
+import type { Storage } from './storage.ts';
+
+interface ModelServiceDependencies extends Pick<Storage, 'meter' | 'collections'> {
+  readonly settings: Settings;
+  readonly pipeline: Pipeline;
+  readonly modelAdmission: ModelAdmission;
+}
+
+/** Constructs the service that embeds and reranks texts of callers, and measures its calls. */
+export function createModelService({
+  settings,
+  pipeline,
+  modelAdmission,
+  meter,
+  collections,
+}: ModelServiceDependencies): ModelService {
+  const { catalog, models, latencies } = pipeline;
+  return new ModelService({
+    executor: {
+      embed: (texts, inputType, options) =>
+        latencies.measure(catalog.getEmbedding(options.model).id, () =>
+          models.embed(texts, inputType, options),
+        ),
+      rerank: (model, query, documents, options) =>
+        latencies.measure(catalog.getReranker(model).id, () =>
+          models.rerank(model, query, documents, options),
+        ),
+    },
+    admission: modelAdmission,
+    meter,
+    clock,
+    modelLookup: {
+      list: () => ({
+        embedding_models: [...catalog.embeddingNames],
+        rerankers: [...catalog.rerankerNames],
+        default_embedding_model: catalog.defaultEmbedding.id,
+        default_reranker: settings.reranker,
+      }),
+      describe: (principal) =>
+        describeModels({
+          models: listDescribedModels(pipeline),
+          defaultModels: [catalog.defaultEmbedding.id, settings.reranker],
+          legacyModel: defaultEmbeddingModel,
+          collections,
+          principal,
+        }),
+      resolveDimensions: (id, requested) => catalog.resolveDimensions(id, requested),
+      defaultReranker: settings.reranker ?? defaultReranker,
+      checkReranker: (id) => {
+        catalog.getReranker(id);
+      },
+      toDimensions,
+    },
+  });
+}
