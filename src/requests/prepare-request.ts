@@ -17,6 +17,7 @@ import {
   GetCollectionInfoRequest,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
+import { DeleteDocumentsRequest, UpdateDocumentsRequest } from '../schemas/document-changes.ts';
 import type { DocumentContent } from '../schemas/document-content.ts';
 import { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
 import { GetDocumentTextRequest } from '../schemas/document-text.ts';
@@ -91,6 +92,8 @@ const requestSchemas = {
   'add-documents': AddDocumentsRequest,
   'update-document': UpdateDocumentRequest,
   'delete-document': DeleteDocumentRequest,
+  'delete-documents': DeleteDocumentsRequest,
+  'update-documents': UpdateDocumentsRequest,
   'get-document-info': GetDocumentInfoRequest,
   'get-document-info-list': GetDocumentInfoListRequest,
   'get-page-info': GetPageInfoRequest,
