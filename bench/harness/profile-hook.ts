@@ -2,8 +2,8 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 /**
- * Preloaded into a server: SIGUSR2 starts a CPU profile of the main thread, the next one ends it and writes it
- * to the file in `BENCH_PROFILE`.
+ * Preloaded into a server: SIGWINCH starts a CPU profile of the main thread, the next one ends it and writes it
+ * to the file in `BENCH_PROFILE`. A server handles SIGUSR2 itself: it is replaced by a new process.
  */
 const file = process.env.BENCH_PROFILE;
 const samplingIntervalUs = 200;
@@ -26,4 +26,4 @@ async function toggle(path: string): Promise<void> {
   renameSync(`${path}.part`, path);
 }
 
-if (file !== undefined) process.on('SIGUSR2', () => void toggle(file));
+if (file !== undefined) process.on('SIGWINCH', () => void toggle(file));

@@ -22,12 +22,12 @@ export async function profileServer(
   { pid, profileFile }: { readonly pid: number; readonly profileFile: string },
   load: () => Promise<unknown>,
 ): Promise<ServerProfile> {
-  process.kill(pid, 'SIGUSR2');
+  process.kill(pid, 'SIGWINCH');
   await sleep(startMs);
   const before = readCpu(pid);
   await load();
   const after = readCpu(pid);
-  process.kill(pid, 'SIGUSR2');
+  process.kill(pid, 'SIGWINCH');
   const profile = await readProfile(profileFile);
   const shares = stageShares(resolveSources(profile));
   const known = before !== null && after !== null && after.all > before.all;
