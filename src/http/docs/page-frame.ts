@@ -13,7 +13,7 @@ const docsStyle = `
 .docs h2{font-size:1rem;font-weight:600;margin:2.25rem 0 .5rem}.docs h3{font-size:.9375rem;font-weight:600;margin:1.5rem 0 .5rem}
 .docs [id]{scroll-margin-top:4rem}
 code,pre{background:var(--sunken);border-radius:4px}
-code{padding:.1em .3em;overflow-wrap:anywhere}pre{padding:.75rem 1rem;overflow-x:auto}pre code{padding:0;background:none;overflow-wrap:normal}
+li,h1,h2,h3{overflow-wrap:anywhere}code{padding:.1em .3em;overflow-wrap:anywhere}pre{padding:.75rem 1rem;overflow-x:auto}pre code{padding:0;background:none;overflow-wrap:normal}
 section{border:1px solid var(--line);border-radius:10px;background:var(--raised);padding:1rem 1.25rem;margin:.75rem 0}
 .docs section h2{margin-top:0}
 .wide{overflow-x:auto}
