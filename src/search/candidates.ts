@@ -1,11 +1,8 @@
-import type { CancellationToken } from '../core/async/cancellation-token.ts';
-import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
-import type { CollectionIndex, FilterNode, IndexHits } from '../index/collection-index.ts';
-import type { LexicalQuery } from '../text/query.ts';
-import { callIndex } from './call-index.ts';
+import type { CollectionIndex, IndexHits } from '../index/collection-index.ts';
 import { defaultWeights, fuse, type Weights } from './fuse.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { QueryRecorder } from './query-recorder.ts';
+import { type IndexSearch, searchIndex } from './search-index.ts';
 
 /** A coarse chunk that may answer the query, with its first-stage scores. */
 export interface Candidate {
@@ -27,19 +24,10 @@ export function compareByFusedScore(a: Candidate, b: Candidate): number {
   return b.fused - a.fused || a.version - b.version || a.row - b.row;
 }
 
-export interface CandidateRequest {
-  /** Unit length, with the dimensions of the index; null for lexical search only. */
-  readonly vector: Float32Array | null;
-  readonly lexicalQuery: LexicalQuery;
+export interface CandidateRequest extends IndexSearch {
   readonly weights: Weights;
-  readonly filter: FilterNode | null;
-  /** Number of rows that lexical and vector search each return. */
-  readonly depth: number;
   /** Increases the search depth: better results for more time (`latency_mode: high`). */
   readonly isWide: boolean;
-  readonly deadlineMs: number;
-  readonly caller: CancellationToken;
-  readonly yieldToEventLoop: YieldToEventLoop;
   readonly recorder?: Pick<QueryRecorder, 'trace'>;
 }
 
@@ -132,22 +120,8 @@ export async function findCandidates(
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.isWide ? request.depth * wideFactor : request.depth;
-  const { vector, lexicalQuery, weights, filter, deadlineMs, caller, yieldToEventLoop } = request;
-  const hits = await callIndex(caller, () =>
-    index.search({
-      vector,
-      terms: lexicalQuery.terms,
-      filter,
-      vectorCandidates: depth,
-      lexicalCandidates: depth,
-      deadlineMs,
-      caller,
-    }),
-  );
-  // The engine delivers the hits of many searches at once.
-  const pause = yieldToEventLoop();
-  if (pause !== null) await pause;
-  if (caller.isCanceled) throw caller.signal.reason;
+  const hits = await searchIndex({ ...request, depth }, (query) => index.search(query));
+  const { vector, weights } = request;
   const createList = () => new CandidateList(hits, vector !== null, weights);
   return request.recorder === undefined ? createList() : request.recorder.trace('fuse', createList);
 }

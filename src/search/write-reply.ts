@@ -1,9 +1,9 @@
 import { type FineSpec, WrittenReply } from '../index/written-reply.ts';
-import { callIndex } from './call-index.ts';
 import type { FoundHits, PreparedQuery } from './prepared-query.ts';
 import type { SearchRequest } from './query-request.ts';
 import type { ReplyFormat } from './reply-parts.ts';
 import type { SearchComponents } from './search-components.ts';
+import { searchIndex } from './search-index.ts';
 
 /** The first search for a reply, and how its fine chunks are scored (null: it has none). */
 export interface WritePlan {
@@ -31,25 +31,11 @@ export async function searchAndWrite(
   { depth, fine }: WritePlan,
   format: ReplyFormat,
 ): Promise<WrittenReply | FoundHits> {
-  const { collection, filter, deadlineMs, caller, k: results, yieldToEventLoop } = request;
+  const { collection, k: results } = request;
   const index = getIndex(collection.collectionId, generation);
-  const found = await callIndex(caller, () =>
-    index.searchAndWrite(
-      {
-        vector,
-        terms: lexicalQuery.terms,
-        filter,
-        vectorCandidates: depth,
-        lexicalCandidates: depth,
-        deadlineMs,
-        caller,
-      },
-      { results, weights, fine, ...format },
-    ),
+  const search = { ...request, vector, lexicalQuery, depth };
+  const found = await searchIndex(search, (query) =>
+    index.searchAndWrite(query, { results, weights, fine, ...format }),
   );
-  // The engine delivers the results of many searches at once.
-  const pause = yieldToEventLoop();
-  if (pause !== null) await pause;
-  if (caller.isCanceled) throw caller.signal.reason;
   return found instanceof WrittenReply ? found : { depth, hits: found };
 }
