@@ -18,7 +18,7 @@ export async function useSections(t: Test, page: Page, server: TestServer): Prom
   t.equal(await page.getByText('QUARRY_PORT', { exact: true }).count(), 0);
 
   await openSection(page, 'People');
-  await page.getByLabel('Search users').fill('nobody@example.com');
+  await page.getByLabel('Search users').fill('unknown@example.com');
   await page.getByText('No matching users.').waitFor();
   await useLog(t, page, server);
   await openSection(page, 'Organizations');

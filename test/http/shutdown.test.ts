@@ -5,30 +5,33 @@ import { createGate, listPath, serverContract } from './server-contract.ts';
 
 /** Contract of both HTTP servers: running and new calls while the server stops. */
 
+/** A list of collections whose call waits until it is released. */
+function createPausedList() {
+  const { opened, open: release } = createGate();
+  let running = false;
+  const getCollectionList = async () => {
+    running = true;
+    await opened;
+    return { collection_names: ['kept'] };
+  };
+  return { services: { getCollectionList }, isRunning: () => running, release };
+}
+
 serverContract(
   'draining lets running calls finish, rejects new calls with 503, then stops listening',
   async ({ t, open, connect }) => {
-    const { opened, open: release } = createGate();
-    let running = false;
-    const server = await open({
-      services: {
-        getCollectionList: async () => {
-          running = true;
-          await opened;
-          return { collection_names: ['kept'] };
-        },
-      },
-    });
+    const list = createPausedList();
+    const server = await open({ services: list.services });
     const idle = await connect(server);
     const slow = post(server, listPath);
-    await waitUntil(() => running);
+    await waitUntil(list.isRunning);
     const closed = server.close(testEventMsMax);
     const refused = await post(server, '/v1/collections/delete-collection', { collection_name: 'c' });
     t.equal(refused.status, 503);
     t.equal(refused.headers.get('retry-after'), '1');
     t.equal(refused.headers.get('retry-after-ms'), '1000');
     t.equal(refused.headers.get('connection'), 'close');
-    release();
+    list.release();
     t.same(await (await slow).json(), { collection_names: ['kept'] });
     await closed;
     await idle.waitForEnd();
@@ -40,22 +43,13 @@ serverContract(
 serverContract(
   'a server whose socket another process has rejects no request and ends each connection with a reply',
   async ({ t, open, connect }) => {
-    const { opened, open: release } = createGate();
-    let running = false;
-    const server = await open({
-      services: {
-        getCollectionList: async () => {
-          running = true;
-          await opened;
-          return { collection_names: ['kept'] };
-        },
-      },
-    });
+    const list = createPausedList();
+    const server = await open({ services: list.services });
     const keptAlive = await connect(server);
     keptAlive.sendHead('GET', '/healthz');
     t.not((await keptAlive.readReply()).headers.get('connection'), 'close');
     const slow = post(server, listPath);
-    await waitUntil(() => running);
+    await waitUntil(list.isRunning);
     server.shareSocket();
     const closed = server.close(testEventMsMax);
     await t.rejects(fetch(`${server.url}/healthz`), 'it accepts no connections');
@@ -65,7 +59,7 @@ serverContract(
     t.equal(served.status, 200);
     t.equal(served.headers.get('connection'), 'close');
     await keptAlive.waitForEnd();
-    release();
+    list.release();
     t.same(await (await slow).json(), { collection_names: ['kept'] });
     await closed;
   },
