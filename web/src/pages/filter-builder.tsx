@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
+import { CodeArea } from '../components/code-area.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { parseJson } from '../format/parse-json.ts';
 import { Icon } from '../shell/icons.tsx';
@@ -61,14 +62,12 @@ function JsonField({ error }: { readonly error: string | null }) {
       error={error}
     >
       {(control) => (
-        <textarea
-          {...control}
-          class="mono"
+        <CodeArea
+          control={control}
           rows={3}
-          spellcheck={false}
           placeholder='{"year": {"$gte": "2024"}}'
           value={searchQuery.value.filter}
-          onInput={(event) => updateQuery({ filter: event.currentTarget.value })}
+          onChange={(filter) => updateQuery({ filter })}
         />
       )}
     </Field>

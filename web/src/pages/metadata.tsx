@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { DocumentResponse } from '../../../src/schemas/documents.ts';
 import { Button } from '../components/button.tsx';
+import { CodeArea } from '../components/code-area.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
@@ -89,16 +90,7 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
           hint='Keys with text values, such as {"author": "Ada"}. Keys with list values start with "list:".'
           error={parsed.error}
         >
-          {(controlProps) => (
-            <textarea
-              {...controlProps}
-              class="mono"
-              rows={10}
-              spellcheck={false}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          )}
+          {(control) => <CodeArea control={control} rows={10} value={text} onChange={setText} />}
         </Field>
         <ErrorMessage error={submission.error} />
         <DialogActions>

@@ -3,6 +3,7 @@ import type { AddAPIKeyResponse } from '../../../../src/schemas/accounts.ts';
 import type { APIKeyRestriction, DBAPIKeyPermission } from '../../../../src/schemas/admin.ts';
 import { now } from '../../browser/clock.ts';
 import { Button } from '../../components/button.tsx';
+import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox, Field, RadioGroup } from '../../components/field.tsx';
@@ -163,16 +164,7 @@ function OriginsField({ before, text, onChange }: OriginsFieldProps) {
     <details class="more" open={before !== null && before.allowed_origins.length > 0}>
       <summary>Web pages</summary>
       <Field label="Allowed origins" hint={hint}>
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={2}
-            spellcheck={false}
-            value={text}
-            onInput={(event) => onChange(event.currentTarget.value)}
-          />
-        )}
+        {(control) => <CodeArea control={control} rows={2} value={text} onChange={onChange} />}
       </Field>
     </details>
   );
@@ -200,16 +192,7 @@ function FilterField({ text, error, onChange }: FilterFieldProps) {
       }
       error={error}
     >
-      {(control) => (
-        <textarea
-          {...control}
-          class="mono"
-          rows={2}
-          spellcheck={false}
-          value={text}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
+      {(control) => <CodeArea control={control} rows={2} value={text} onChange={onChange} />}
     </Field>
   );
 }
