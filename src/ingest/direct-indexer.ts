@@ -47,16 +47,30 @@ export interface DirectDocument {
   readonly collection: Collection;
   readonly input: NewDocument;
   readonly existing: DocumentRecord | undefined;
+  /** The new version. */
+  readonly record: DocumentRecord;
 }
+
+export interface DirectOutcome {
+  /** Absent if the document must be queued. */
+  readonly indexed?: DocumentRecord;
+  /**
+   * Whether content of the version is stored as garbage. If it is not indexed, it must not be queued: the sweep deletes
+   * what belongs to it.
+   */
+  readonly isStored: boolean;
+}
+
+const notStored: DirectOutcome = { isStored: false };
 
 interface PendingDocument extends DirectDocument {
   readonly bytes: number;
-  readonly resolve: (record: DocumentRecord | null) => void;
+  readonly resolve: (outcome: DirectOutcome) => void;
 }
 
 /** A document that is chunked but not stored. */
 interface PreparedDocument extends ChunkedRecord {
-  readonly document: DirectDocument;
+  readonly document: PendingDocument;
   readonly guard: ContentGuard;
 }
 
@@ -81,13 +95,13 @@ export class DirectIndexer {
   }
 
   /**
-   * Returns the record of the indexed document. Null if the document must be queued, with nothing changed: it is not
-   * a small text of a batch, others wait already, or a step failed; the queue then reports the error. Never rejects.
+   * Indexes the document. It must be queued if it is not a small text of a batch, if others wait already, or if a step
+   * failed; the queue then reports the error. Never rejects.
    */
-  async add(document: DirectDocument): Promise<DocumentRecord | null> {
+  async add(document: DirectDocument): Promise<DirectOutcome> {
     const bytes = limits.indexingBytesPerTextByte * document.input.size;
     const isFull = this.#pendingDocuments >= documentsMax || this.#pendingBytes + bytes > bytesMax;
-    if (isFull || !this.#isEligible(document) || !this.#options.hasCapacity()) return null;
+    if (isFull || !this.#isEligible(document) || !this.#options.hasCapacity()) return notStored;
     this.#pendingDocuments += 1;
     this.#pendingBytes += bytes;
     return new Promise((resolve) => {
@@ -141,29 +155,37 @@ export class DirectIndexer {
   async #process(group: readonly PendingDocument[]): Promise<void> {
     const { logger, tracer } = this.#options;
     const trace = tracer?.startJob() ?? null;
-    let indexed: ReadonlyMap<DirectDocument, DocumentRecord> = new Map();
+    let prepared: readonly PreparedDocument[] = [];
+    let indexed: ReadonlyMap<PendingDocument, DocumentRecord> = new Map();
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal); // each document listens
     try {
-      indexed = await this.#index(group);
+      prepared = await this.#chunkInTime(group, controller);
+      indexed = await this.#publish(prepared, controller.signal);
     } catch (error) {
       logger.debug({ documents: group.length, error: String(error) }, 'documents are queued');
     }
     trace?.end(describeBatch(group[0]!.collection, { documents: group.length, indexed: indexed.size }));
-    for (const document of group) document.resolve(indexed.get(document) ?? null);
+    const stored = new Set(prepared.map(({ document }) => document));
+    for (const document of group) {
+      const record = indexed.get(document);
+      const isStored = stored.has(document);
+      document.resolve(record === undefined ? { isStored } : { indexed: record, isStored });
+    }
   }
 
-  /** Returns the records of the documents that are indexed. Rejects if none is. */
-  async #index(group: readonly PendingDocument[]): Promise<ReadonlyMap<DirectDocument, DocumentRecord>> {
-    const controller = new AbortController();
+  /** Rejects after a time: the workers may be busy with a long document, for which the addition must not wait. */
+  async #chunkInTime(
+    group: readonly PendingDocument[],
+    controller: AbortController,
+  ): Promise<PreparedDocument[]> {
     const { signal } = controller;
-    setMaxListeners(0, signal); // each document listens
-    // The workers may be busy with a long document. The addition must not wait for it, as the queue can.
     const timer = setTimeout(() => controller.abort(new Error('chunking takes long')), chunkMsMax);
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
     try {
-      const prepared = await Promise.race([this.#chunk(group, signal), aborted]);
-      return await this.#publish(prepared, signal);
+      return await Promise.race([this.#chunk(group, signal), aborted]);
     } finally {
       clearTimeout(timer);
     }
@@ -172,8 +194,7 @@ export class DirectIndexer {
   async #chunk(group: readonly PendingDocument[], signal: AbortSignal): Promise<PreparedDocument[]> {
     const { steps } = this.#options;
     const documents = group.map((document) => {
-      const { collection, input, existing } = document;
-      const record = this.#operations.createRecord(collection, input, existing);
+      const { input, record } = document;
       const pages = assertDefined(input.pages, 'only texts are indexed directly');
       return { document, record, pages, head: createParsedHead(input), signal };
     });
@@ -198,9 +219,9 @@ export class DirectIndexer {
   async #publish(
     prepared: readonly PreparedDocument[],
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<DirectDocument, DocumentRecord>> {
+  ): Promise<ReadonlyMap<PendingDocument, DocumentRecord>> {
     const { steps, store, versionPublisher, backgroundScheduler } = this.#options;
-    const published = new Map<DirectDocument, DocumentRecord>();
+    const published = new Map<PendingDocument, DocumentRecord>();
     if (prepared.length === 0) return published;
     const { collection } = prepared[0]!.document;
     try {

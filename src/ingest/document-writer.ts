@@ -116,9 +116,7 @@ export class DocumentWriter {
       });
       let isWritten = false;
       try {
-        const added =
-          (await this.#indexDirectly(collection, input, existing)) ??
-          (await this.#queue(collection, input, existing));
+        const added = await this.#store(collection, input, existing);
         isWritten = true;
         return isHidden ? { ...added, created: true } : added;
       } finally {
@@ -127,25 +125,32 @@ export class DocumentWriter {
     });
   }
 
-  /** Returns null, with nothing changed, if the document must be queued. */
-  async #indexDirectly(
+  /** Indexes the document, or queues it. */
+  async #store(
     collection: Collection,
     input: NewDocument,
     existing: DocumentRecord | undefined,
-  ): Promise<AddDocumentResult | null> {
-    const record = (await this.#options.direct?.add({ collection, input, existing })) ?? null;
-    if (record === null) return null;
+  ): Promise<AddDocumentResult> {
+    const createRecord = () => this.#operations.createRecord(collection, input, existing);
+    // Before any wait: the versions of a batch are in the order of its documents, which orders results with equal scores.
+    const record = createRecord();
+    const outcome = await this.#options.direct?.add({ collection, input, existing, record });
+    if (outcome?.indexed === undefined)
+      return this.#queue(collection, input, {
+        existing,
+        record: outcome?.isStored ? createRecord() : record,
+      });
     if (existing !== undefined) this.#options.onAbandoned(existing);
-    return { created: existing === undefined, version: record.version, status: record.status };
+    const { version, status } = outcome.indexed;
+    return { created: existing === undefined, version, status };
   }
 
   async #queue(
     collection: Collection,
     input: NewDocument,
-    existing: DocumentRecord | undefined,
+    { existing, record }: { readonly existing: DocumentRecord | undefined; readonly record: DocumentRecord },
   ): Promise<AddDocumentResult> {
     const { clock, versionPublisher, onJob } = this.#options;
-    const record = this.#operations.createRecord(collection, input, existing);
     const job = createJob(collection, record, input.pages === null ? 'parse' : 'chunk', clock.now());
     const content = await this.#operations.putContent(record, input);
     await versionPublisher.publish(null, [

@@ -1,5 +1,12 @@
+import { limits } from '../../src/core/limits.ts';
 import t from '../support/tap.ts';
-import { type IngestComponents, openComponents, searchText, textDocument } from './controllable-store.ts';
+import {
+  diskFullError,
+  type IngestComponents,
+  openComponents,
+  searchText,
+  textDocument,
+} from './controllable-store.ts';
 
 const batched = (path: string, text: string) => ({ ...textDocument(path, text), isBatched: true });
 
@@ -52,6 +59,7 @@ t.test('a document that cannot be chunked is queued', async (t) => {
   const first = await openComponents(t, { onChunk });
   const [failing, other] = await addTexts(first, ['a.txt', 'b.txt']);
   t.match([failing, other], [{ status: 'not_indexed' }, { status: 'indexed' }]);
+  t.ok(failing!.version < other!.version, 'the versions are in the order of the batch');
   await first.ingest.waitUntilSettled(failing!.version, AbortSignal.timeout(60_000));
   t.same((await searchText(first, 'harbors')).sort(), ['a.txt', 'b.txt']);
 });
@@ -72,6 +80,27 @@ t.test('a document is queued while the workers are busy', async (t) => {
   release();
   await first.ingest.waitUntilSettled(added!.version, AbortSignal.timeout(60_000));
   t.same(await searchText(first, 'harbors'), ['a.txt']);
+});
+
+t.test('a document whose content is stored but not published is queued as a new version', async (t) => {
+  let late = 0;
+  const clock = { now: () => Date.now() + late, monotonic: () => performance.now() };
+  const first = await openComponents(t, { clock });
+  const write = first.store.write.bind(first.store);
+  let writes = 0;
+  t.intercept(first.store, 'write', {
+    value: async (...call: Parameters<typeof write>) => {
+      writes += 1;
+      if (writes === 2) throw diskFullError();
+      await write(...call);
+    },
+  });
+  const [added] = await addTexts(first, ['a.txt']);
+  t.match(added, { created: true, status: 'not_indexed' });
+  await first.ingest.waitUntilSettled(added!.version, AbortSignal.timeout(60_000));
+  late = limits.garbageDelayMs + 1;
+  await first.clean();
+  t.same(await searchText(first, 'harbors'), ['a.txt'], 'its content is no garbage');
 });
 
 t.test('a file or a separate text is queued', async (t) => {
