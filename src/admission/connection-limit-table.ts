@@ -56,7 +56,7 @@ const connectionRows: readonly EffectRow[] = [
 const backgroundRows: readonly EffectRow[] = [
   {
     limit: 'Writes of the store',
-    bounds: 'Bytes of writes that wait for the disk',
+    bounds: `Bytes of writes that wait for the disk; an eighth more for organizations with few waiting bytes`,
     value: formatNumber(limits.storePendingBytesMax),
     effect: 'status 429 for further writes',
     enforcedIn: 'storage/group-commit.ts pendingBytesMax',

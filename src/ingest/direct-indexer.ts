@@ -228,7 +228,9 @@ export class DirectIndexer {
       await waitForAll([
         ...prepared.map(({ record, content }) => steps.stage(record, content.block, signal)),
         this.#collect(prepared, (entry) => this.#contentOperations(entry)).then((operations) =>
-          store.write([this.#expectExists(collection), ...operations]),
+          store.write([this.#expectExists(collection), ...operations], {
+            organizationId: collection.organizationId,
+          }),
         ),
       ]);
       await backgroundScheduler.yield();

@@ -90,18 +90,22 @@ export class DocumentCopier {
     const step = this.#nextStep(source);
     const job = step === null ? null : createJob(to, record, step, clock.now());
     const hasImages = versions.get(from.collectionId, source.version)?.hasImages ?? false;
-    await versionPublisher.publish(null, [
-      collections.expectExists(from.collectionId),
-      // While the source is unchanged, its content and its file exist.
-      documents.expectVersion(from.collectionId, source.path, source.version),
-      ...this.#operations.expectUnchanged(to, record.path, undefined),
-      ...content,
-      ...(record.contentKind === 'auto' ? [putBlobReference(record.rawHash, record.documentId)] : []),
-      ...this.#operations.putRecord(to, record, undefined),
-      this.#operations.putVersion(to, record, hasImages),
-      ...(job === null ? [] : [putJob(job)]),
-      ...this.#operations.countEvent(to, record, 'added'),
-    ]);
+    await versionPublisher.publish(
+      null,
+      [
+        collections.expectExists(from.collectionId),
+        // While the source is unchanged, its content and its file exist.
+        documents.expectVersion(from.collectionId, source.path, source.version),
+        ...this.#operations.expectUnchanged(to, record.path, undefined),
+        ...content,
+        ...(record.contentKind === 'auto' ? [putBlobReference(record.rawHash, record.documentId)] : []),
+        ...this.#operations.putRecord(to, record, undefined),
+        this.#operations.putVersion(to, record, hasImages),
+        ...(job === null ? [] : [putJob(job)]),
+        ...this.#operations.countEvent(to, record, 'added'),
+      ],
+      { organizationId: to.organizationId },
+    );
     if (job !== null) onJob(job);
   }
 
@@ -147,7 +151,9 @@ export class DocumentCopier {
       const added = operationsBytes([operation]);
       if (piece.length > 0 && bytes + added > writeBytesTarget) {
         const begin = isGuarded ? [] : [guard.begin];
-        await store.write([collections.expectExists(collectionId), ...begin, ...piece]);
+        await store.write([collections.expectExists(collectionId), ...begin, ...piece], {
+          organizationId: from.organizationId,
+        });
         isGuarded = true;
         piece = [];
         bytes = 0;

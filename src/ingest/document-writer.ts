@@ -153,15 +153,19 @@ export class DocumentWriter {
     const { clock, versionPublisher, onJob } = this.#options;
     const job = createJob(collection, record, input.pages === null ? 'parse' : 'chunk', clock.now());
     const content = await this.#operations.putContent(record, input);
-    await versionPublisher.publish(null, [
-      ...this.#operations.expectUnchanged(collection, input.path, existing),
-      ...(existing === undefined ? [] : this.#operations.discardPending(existing)),
-      ...content,
-      ...this.#operations.putRecord(collection, record, existing),
-      this.#operations.putVersion(collection, record, input.parsed?.hasImages ?? false),
-      putJob(job),
-      ...this.#operations.countEvent(collection, record, 'added'),
-    ]);
+    await versionPublisher.publish(
+      null,
+      [
+        ...this.#operations.expectUnchanged(collection, input.path, existing),
+        ...(existing === undefined ? [] : this.#operations.discardPending(existing)),
+        ...content,
+        ...this.#operations.putRecord(collection, record, existing),
+        this.#operations.putVersion(collection, record, input.parsed?.hasImages ?? false),
+        putJob(job),
+        ...this.#operations.countEvent(collection, record, 'added'),
+      ],
+      { organizationId: collection.organizationId },
+    );
     if (existing !== undefined) this.#options.onAbandoned(existing);
     onJob(job);
     return { created: existing === undefined, version: record.version, status: record.status };
@@ -248,12 +252,16 @@ export class DocumentWriter {
       const { clock, versions } = this.#options;
       const job = createJob(collection, record, step, clock.now());
       const hasImages = versions.get(collection.collectionId, existing.version)?.hasImages ?? false;
-      await this.#options.versionPublisher.publish(null, [
-        ...this.#operations.expectUnchanged(collection, path, existing),
-        ...this.#operations.putRecord(collection, record, existing),
-        this.#operations.putVersion(collection, record, hasImages),
-        putJob(job),
-      ]);
+      await this.#options.versionPublisher.publish(
+        null,
+        [
+          ...this.#operations.expectUnchanged(collection, path, existing),
+          ...this.#operations.putRecord(collection, record, existing),
+          this.#operations.putVersion(collection, record, hasImages),
+          putJob(job),
+        ],
+        { organizationId: collection.organizationId },
+      );
       this.#options.onJob(job);
     });
   }
@@ -283,7 +291,7 @@ export class DocumentWriter {
           ...this.#operations.countEvent(collection, existing, 'deleted'),
           ...extraOperations,
         ],
-        { mayUseReserve: true },
+        { mayUseReserve: true, organizationId: collection.organizationId },
       );
       this.#options.onAbandoned(existing);
       return true;

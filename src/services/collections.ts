@@ -123,7 +123,7 @@ export class CollectionServices {
       if (collections.resolve(organizationId, name) !== undefined) throw nameTakenError(name);
       await lifecycle.open(collection);
       try {
-        await store.write(collections.create(collection));
+        await store.write(collections.create(collection), { organizationId });
       } catch (error) {
         await lifecycle.remove(collection);
         throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;

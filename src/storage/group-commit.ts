@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import { hasFairShare } from '../core/async/fair-share.ts';
 import {
   ExpectationFailedError,
   encodeCounters,
@@ -33,6 +34,8 @@ interface PendingWrite {
   readonly bytes: number;
   /** Bytes counted against `pendingBytesMax`: 0 for a write that may exceed it, which is bounded elsewhere. */
   readonly countedBytes: number;
+  /** Organization that the bytes are counted for; empty for work of the server. */
+  readonly organizationId: string;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -50,6 +53,8 @@ export class GroupCommit {
   #inFlightWrites = 0;
   /** Counted bytes of all waiting and in-flight writes. */
   #countedBytes = 0;
+  /** The same by organization; only those with any. */
+  readonly #countedBytesByOrganization = new Map<string, number>();
   #running: Promise<void> | null = null;
   /** Settles when all writers whose write is durable by now have been notified. */
   #notified: Promise<unknown> = Promise.resolve();
@@ -74,9 +79,10 @@ export class GroupCommit {
     if (rejection !== null) return Promise.reject(rejection);
     return new Promise((resolve, reject) => {
       const countedBytes = options.mayExceedQueue === true ? 0 : bytes;
-      this.#waiting.push({ operations, bytes, countedBytes, resolve, reject });
+      const { organizationId = '' } = options;
+      this.#waiting.push({ operations, bytes, countedBytes, organizationId, resolve, reject });
       this.#waitingBytes += bytes;
-      this.#countedBytes += countedBytes;
+      this.#count(organizationId, countedBytes);
       this.#running ??= this.#run();
     });
   }
@@ -108,9 +114,8 @@ export class GroupCommit {
 
   #rejectionFor(bytes: number, options: WriteOptions): unknown {
     if (this.#closed) return storeClosed();
-    const pending = this.#countedBytes;
-    const isFull = pending > 0 && pending + bytes > this.#options.pendingBytesMax;
-    if (isFull && options.mayExceedQueue !== true) {
+    if (options.mayExceedQueue !== true && this.#isFull(bytes, options.organizationId ?? '')) {
+      const pending = this.#countedBytes;
       return new AppError('queue_full', 'The write queue is full. Try again shortly.', {
         retryAfterMs: 1_000,
         privateDetails: { pendingBytes: pending },
@@ -123,6 +128,33 @@ export class GroupCommit {
     } catch (error) {
       return error;
     }
+  }
+
+  /**
+   * Beyond the maximum, a small reserve is shared by the organizations that have few waiting bytes, so that one
+   * organization cannot exclude the others.
+   */
+  #isFull(bytes: number, organizationId: string): boolean {
+    const pending = this.#countedBytes;
+    const { pendingBytesMax } = this.#options;
+    if (pending === 0 || pending + bytes <= pendingBytesMax) return false;
+    const held = this.#countedBytesByOrganization.get(organizationId) ?? 0;
+    const holders = this.#countedBytesByOrganization.size + (held === 0 ? 1 : 0);
+    return !hasFairShare({
+      held,
+      used: Math.max(pending, pendingBytesMax),
+      capacity: pendingBytesMax,
+      holders,
+    });
+  }
+
+  /** `bytes`: negative when a write is settled. */
+  #count(organizationId: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#countedBytes += bytes;
+    const counted = (this.#countedBytesByOrganization.get(organizationId) ?? 0) + bytes;
+    if (counted === 0) this.#countedBytesByOrganization.delete(organizationId);
+    else this.#countedBytesByOrganization.set(organizationId, counted);
   }
 
   async #run(): Promise<void> {
@@ -164,7 +196,7 @@ export class GroupCommit {
       this.#rejectQueued(error);
     } finally {
       for (const [write, error] of evaluated.rejected) write.reject(error);
-      for (const { countedBytes } of group) this.#countedBytes -= countedBytes;
+      for (const { organizationId, countedBytes } of group) this.#count(organizationId, -countedBytes);
       this.#inFlightBytes = 0;
       this.#inFlightWrites = 0;
     }
@@ -181,7 +213,7 @@ export class GroupCommit {
     this.#waiting = [];
     this.#waitingBytes = 0;
     for (const write of waiting) {
-      this.#countedBytes -= write.countedBytes;
+      this.#count(write.organizationId, -write.countedBytes);
       write.reject(error);
     }
   }

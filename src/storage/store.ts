@@ -82,6 +82,8 @@ export interface WriteOptions {
    * bytes, so that small writes that fill every gap cannot starve a larger one.
    */
   readonly mayExceedQueue?: boolean;
+  /** Organization that the waiting bytes are counted for; absent for work of the server. */
+  readonly organizationId?: string;
 }
 
 export interface RangeOptions {

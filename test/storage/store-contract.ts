@@ -71,6 +71,7 @@ export function storeContract(implementation: StoreUnderTest): void {
   conditionContract(test);
   counterContract(test);
   rejectionContract(implementation);
+  fairShareContract(implementation);
   closeContract(implementation);
 }
 
@@ -288,6 +289,25 @@ function counterContract(test: DefineTest): void {
     await store.write([putOperation('key', '1')]);
     await rejectionOf(store.write([addOperation('n', 1), expectAbsent('key')]));
     t.equal(store.get(bytes('n')), undefined);
+  });
+}
+
+function fairShareContract({ name, open }: StoreUnderTest): void {
+  t.test(`${name}: a full queue still accepts the writes of other organizations`, async (t) => {
+    const store = await open({ pendingBytesMax: 1000 });
+    t.teardown(() => store.close());
+    const outcomes = await Promise.allSettled(
+      [...'aaaaabab'].map((organizationId, i) =>
+        store.write([putOperation(`key ${i}`, 'x'.repeat(200))], { organizationId }),
+      ),
+    );
+    t.same(
+      outcomes.map(({ status }) => status === 'fulfilled'),
+      [true, true, true, true, false, true, false, false],
+      'one organization fills the queue, another one has a share beyond it',
+    );
+    await store.write([putOperation('after', 'x')], { organizationId: 'a' });
+    t.equal(textAt(store, 'after'), 'x', 'the bytes of finished writes are not counted');
   });
 }
 
