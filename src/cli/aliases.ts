@@ -3,7 +3,8 @@ import type { GetAliasListResponse } from '../schemas/aliases.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { formatTable, toPrintable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { toPrintable } from './text-layout.ts';
 
 export const aliasCommands: readonly CommandSpec[] = [
   {
@@ -45,7 +46,7 @@ async function list(
   else if (reply.aliases.length === 0) terminal.out('No aliases found.');
   else {
     const rows = reply.aliases.map(({ alias_name, collection_name }) => [alias_name, collection_name]);
-    formatTable(['Alias', 'Collection'], rows).forEach(terminal.out);
+    printTable(terminal, ['Alias', 'Collection'], rows);
   }
   return exitCodes.done;
 }

@@ -11,7 +11,8 @@ import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { timeOption } from './option-values.ts';
 import { ProgressBar } from './progress.ts';
-import { formatBytes, formatTable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { formatBytes } from './text-layout.ts';
 
 const targetOption: OptionSpec = {
   flags: '--target <target>',
@@ -178,7 +179,7 @@ async function list(
     formatBytes(backup.added_bytes),
     backup.has_secrets ? 'yes' : 'no',
   ]);
-  formatTable(['Backup', '>Sequence', '>Size', '>Added', 'Secrets'], rows).forEach(context.terminal.out);
+  printTable(context.terminal, ['Backup', '>Sequence', '>Size', '>Added', 'Secrets'], rows);
   for (const { from, to, from_sequence, to_sequence } of recoverable)
     context.terminal.out(`Recoverable: ${from} to ${to} (sequence ${from_sequence} to ${to_sequence})`);
   return exitCodes.done;

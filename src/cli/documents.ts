@@ -11,7 +11,8 @@ import { hasFailed, type ListedDocument, listDocuments } from './document-list.t
 import { exitCodes } from './exit-codes.ts';
 import { importLines } from './import-lines.ts';
 import { jsonObjectOption } from './option-values.ts';
-import { formatBytes, formatTable, pluralize, toPrintable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 
 export const documentCommands: readonly CommandSpec[] = [
   {
@@ -110,7 +111,7 @@ async function list(
   }
   if (options.json === true) return exitCodes.done;
   if (rows.length === 0) context.terminal.out('No documents found.');
-  else formatTable(['Path', 'Status', '>Size', '>Pages', 'Error'], rows).forEach(context.terminal.out);
+  else printTable(context.terminal, ['Path', 'Status', '>Size', '>Pages', 'Error'], rows);
   return exitCodes.done;
 }
 

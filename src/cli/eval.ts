@@ -6,7 +6,7 @@ import { jsonOption } from './command.ts';
 import { measureSet, type SearchVariant, type VariantScores } from './eval-run.ts';
 import { exitCodes } from './exit-codes.ts';
 import { integerOption } from './option-values.ts';
-import { formatTable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
 
 export const evalCommand: CommandSpec = {
   usage: 'eval <folder>',
@@ -136,9 +136,7 @@ function printResults({ terminal }: CommandContext, evaluated: readonly Evaluate
     ]),
   );
   const means = evaluated.length === 1 ? [] : meanRows(evaluated, hasComparison);
-  formatTable([...headings, ...(hasComparison ? ['>nDCG gain'] : [])], [...rows, ...means]).forEach(
-    terminal.out,
-  );
+  printTable(terminal, [...headings, ...(hasComparison ? ['>nDCG gain'] : [])], [...rows, ...means]);
   terminal.out('');
   terminal.out('±: half of the 95 % confidence interval over the queries of the set.');
 }

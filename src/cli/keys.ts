@@ -6,7 +6,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { jsonObjectOption, timeOption } from './option-values.ts';
-import { formatTable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
 
 export const keyCommands: readonly CommandSpec[] = [
   {
@@ -116,7 +116,7 @@ async function list(
     key.last_used_at ?? 'never',
   ]);
   const titles = ['ID', 'Name', 'Permission', 'Access', 'Key', 'Origins', 'Created', 'Expires', 'Last used'];
-  formatTable(titles, rows).forEach(context.terminal.out);
+  printTable(context.terminal, titles, rows);
   return exitCodes.done;
 }
 

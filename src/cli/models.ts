@@ -4,7 +4,8 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { integerOption } from './option-values.ts';
-import { formatTable, toPrintable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { toPrintable } from './text-layout.ts';
 
 /** Commands for added models in the data directory. They need no server; a running server reloads the models. */
 
@@ -103,9 +104,7 @@ async function list(
       String(model.tokensMax),
       model.version,
     ]);
-    formatTable(['name', 'kind', '>dimensions', 'input', '>tokens', 'version'], rows).forEach(
-      context.terminal.out,
-    );
+    printTable(context.terminal, ['name', 'kind', '>dimensions', 'input', '>tokens', 'version'], rows);
   }
   return exitCodes.done;
 }
@@ -193,7 +192,7 @@ async function test(
     return exitCodes.done;
   }
   const rows = documents.map((text, i) => [scores[i]!.toFixed(4), toPrintable(text)]);
-  formatTable(['>score', 'text'], rows).forEach(context.terminal.out);
+  printTable(context.terminal, ['>score', 'text'], rows);
   context.terminal.out(`${found.tokens} tokens in ${found.ms.toFixed(1)} ms`);
   return exitCodes.done;
 }

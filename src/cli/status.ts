@@ -4,7 +4,8 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { formatMemory, readServerMemory } from './server-memory.ts';
-import { formatBytes, formatTable, pluralize, toPrintable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 
 export const statusCommand: CommandSpec = {
   usage: 'status',
@@ -57,7 +58,7 @@ function printCollections(
     String(status.num_failed_documents),
     formatBytes(status.num_indexed_bytes),
   ]);
-  formatTable(headings, rows).forEach(context.terminal.out);
+  printTable(context.terminal, headings, rows);
   for (const { name, status } of collections) {
     formatModelChanges(status).forEach(context.terminal.out);
     for (const reason of status.waiting_for ?? [])

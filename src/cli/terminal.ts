@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { type ColorVariables, hasColors, paint, type StyledText } from './colors.ts';
-import { escapeControls } from './text-layout.ts';
+import { escapeControls, formatTable } from './text-layout.ts';
 
 /**
  * Output and input streams of a command, and the capabilities of the terminal. Every text may come from a
@@ -27,6 +27,15 @@ export interface Terminal {
   confirm(question: string): Promise<boolean | null>;
   /** Reads a secret without echo; without a terminal, reads standard input to its end. */
   readSecret(question: string): Promise<string>;
+}
+
+/** Writes a table. On a terminal, long cells are wrapped so that it fits. */
+export function printTable(
+  { out, columns, isOutputTerminal }: Pick<Terminal, 'out' | 'columns' | 'isOutputTerminal'>,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  formatTable(headings, rows, isOutputTerminal ? columns : undefined).forEach(out);
 }
 
 /** Terminal of this process. A closed pipe (`| head`) ends the command without an error. */

@@ -59,7 +59,8 @@ export function wrapText(text: string, columns: number): string[] {
   return line === '' ? lines : [...lines, line];
 }
 
-function breakWord(word: string, columns: number): string[] {
+/** Splits a word into pieces of at most `columns` columns. */
+export function breakWord(word: string, columns: number): string[] {
   const pieces: string[] = [];
   let piece = '';
   for (const character of word) {
@@ -72,20 +73,71 @@ function breakWord(word: string, columns: number): string[] {
   return [...pieces, piece];
 }
 
-/** Formats a table with a heading line; columns whose heading starts with ">" are right-aligned. */
-export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** Fewer columns are unreadable: the table is then wider than the terminal. */
+const cellColumnsMin = 6;
+
+/** Columns of the longest text and of the longest word of a column of a table. */
+export interface CellWidths {
+  readonly text: number;
+  readonly word: number;
+}
+
+/**
+ * Returns the widths of the columns of a table. While their sum exceeds `columns`, the widest one shrinks: first to
+ * its longest word, then words are broken.
+ */
+export function fitWidths(cells: readonly CellWidths[], columns: number): number[] {
+  const withLimit = (limit: number, keepsWords: boolean) =>
+    cells.map(({ text, word }) => Math.min(text, Math.max(limit, keepsWords ? word : 0)));
+  const widest = Math.max(cellColumnsMin, ...cells.map(({ text }) => text));
+  let widths = withLimit(widest, true);
+  for (const keepsWords of [true, false]) {
+    for (let limit = widest; limit >= cellColumnsMin; limit -= 1) {
+      widths = withLimit(limit, keepsWords);
+      if (widths.reduce((sum, width) => sum + width, 0) <= columns) return widths;
+    }
+  }
+  return widths;
+}
+
+/** `texts`: the cells of one column. */
+export function measureCells(texts: readonly string[]): CellWidths {
+  return {
+    text: Math.max(...texts.map(displayWidth)),
+    word: Math.max(...texts.flatMap((text) => text.split(' ')).map(displayWidth)),
+  };
+}
+
+const cellGap = '  ';
+
+/**
+ * Formats a table with a heading line; columns whose heading starts with ">" are right-aligned. `columns`: width to
+ * which long cells are wrapped; by default they are not.
+ */
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = Number.POSITIVE_INFINITY,
+): string[] {
   const names = headings.map((heading) => heading.replace(/^>/, ''));
   const cells = [names, ...rows.map((row) => row.map(toPrintable))];
-  const widths = names.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
-  return cells.map((row) =>
-    row
-      .map((cell, column) => {
-        const blank = ' '.repeat(widths[column]! - displayWidth(cell));
-        return headings[column]!.startsWith('>') ? blank + cell : cell + blank;
-      })
-      .join('  ')
-      .trimEnd(),
-  );
+  const gaps = cellGap.length * (headings.length - 1);
+  const measured = names.map((_, column) => measureCells(cells.map((row) => row[column] ?? '')));
+  const widths = fitWidths(measured, columns - gaps);
+  return cells.flatMap((row) => {
+    const wrapped = widths.map((width, column) => wrapText(row[column] ?? '', width));
+    const height = Math.max(1, ...wrapped.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, line) =>
+      wrapped
+        .map((lines, column) => {
+          const cell = lines[line] ?? '';
+          const blank = ' '.repeat(Math.max(0, widths[column]! - displayWidth(cell)));
+          return headings[column]!.startsWith('>') ? blank + cell : cell + blank;
+        })
+        .join(cellGap)
+        .trimEnd(),
+    );
+  });
 }
 
 /** Formats bytes with powers of 1000: 1.5 MB. */

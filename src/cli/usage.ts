@@ -12,7 +12,8 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { timeOption } from './option-values.ts';
-import { formatBytes, formatTable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
+import { formatBytes } from './text-layout.ts';
 
 export const usageCommand: CommandSpec = {
   usage: 'usage [collections...]',
@@ -85,7 +86,7 @@ async function showTotals({ api, terminal }: CommandContext, options: CommandOpt
         ]),
   ];
   const headings = ['Metric', '>This month', '>Bytes', '>Units', '>All time', '>Bytes', '>Units'];
-  formatTable(headings, rows).forEach(terminal.out);
+  printTable(terminal, headings, rows);
   if (models === null) terminal.note(modelsHidden);
   return exitCodes.done;
 }
@@ -153,7 +154,7 @@ async function showWindows(
     });
   if (rows.length === 0) terminal.note('No usage in this time range.\n');
   const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
-  formatTable([...headings, ...(hasModels ? ['>Rerank', '>Embed'] : [])], rows).forEach(terminal.out);
+  printTable(terminal, [...headings, ...(hasModels ? ['>Rerank', '>Embed'] : [])], rows);
   if (collections.length === 0 && models === null) terminal.note(modelsHidden);
   return exitCodes.done;
 }

@@ -5,7 +5,7 @@ import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { formatTable } from './text-layout.ts';
+import { printTable } from './terminal.ts';
 
 interface UserAction {
   /** Second word of the command. */
@@ -120,7 +120,7 @@ async function list(
     user.disabled_at === null ? '' : 'disabled',
   ]);
   const headings = ['Email', 'Name', 'Organizations', 'Sessions', 'Second factor', 'Last sign-in', 'State'];
-  formatTable(headings, rows).forEach(context.terminal.out);
+  printTable(context.terminal, headings, rows);
   return exitCodes.done;
 }
 

@@ -3,6 +3,7 @@ import type { Terminal } from '../../src/cli/terminal.ts';
 import {
   displayWidth,
   escapeControls,
+  fitWidths,
   formatBytes,
   formatDuration,
   formatTable,
@@ -70,6 +71,50 @@ t.test('table columns are aligned, numbers to the right', async (t) => {
     ),
     ['Name    Count', '検索        7', 'abcdef   1234'],
   );
+});
+
+t.test('long cells are wrapped so that a table fits', async (t) => {
+  const rows = [['guides/returns and refunds of orders.pdf', 'parsing_failed', '12', 'The file is damaged.']];
+  t.same(formatTable(['Path', 'Status', '>Pages', 'Error'], rows, 50), [
+    'Path            Status          Pages  Error',
+    'guides/returns  parsing_failed     12  The file is',
+    'and refunds of                         damaged.',
+    'orders.pdf',
+  ]);
+  t.same(
+    fitWidths(
+      [
+        { text: 40, word: 9 },
+        { text: 12, word: 12 },
+      ],
+      30,
+    ),
+    [18, 12],
+    'the widest shrinks first',
+  );
+  t.same(
+    fitWidths(
+      [
+        { text: 40, word: 9 },
+        { text: 20, word: 18 },
+      ],
+      30,
+    ),
+    [12, 18],
+    'words stay whole',
+  );
+  t.same(
+    fitWidths(
+      [
+        { text: 40, word: 40 },
+        { text: 8, word: 8 },
+      ],
+      30,
+    ),
+    [22, 8],
+    'a long word is broken',
+  );
+  t.same(fitWidths(Array(3).fill({ text: 30, word: 30 }), 9), [6, 6, 6], 'cells stay readable');
 });
 
 function recordedProgress(isInteractive: boolean): { lines: string[]; terminal: Terminal } {
