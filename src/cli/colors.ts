@@ -1,6 +1,6 @@
 /** Styles of terminal output. The escape sequences are few, so that no library is used. */
 
-export type Style = 'plain' | 'bold' | 'dim' | 'match';
+export type Style = 'plain' | 'bold' | 'dim' | 'code' | 'match';
 
 /** Part of a line with one style. */
 export interface StyledText {
@@ -8,11 +8,12 @@ export interface StyledText {
   readonly style: Style;
 }
 
-/** Sequences before and after a span. The match is bold yellow, readable on light and dark backgrounds. */
+/** Sequences before and after a span. All colors are readable on light and dark backgrounds. */
 const sequences: Readonly<Record<Style, readonly [string, string]>> = {
   plain: ['', ''],
   bold: ['\x1b[1m', '\x1b[22m'],
   dim: ['\x1b[2m', '\x1b[22m'],
+  code: ['\x1b[36m', '\x1b[39m'],
   match: ['\x1b[1;33m', '\x1b[22;39m'],
 };
 

@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
-import { findBestSentence, splitHighlights } from '../core/excerpt.ts';
+import { findBestSentence } from '../core/excerpt.ts';
+import { textSyntaxOf } from '../core/text-blocks.ts';
 import type {
   DocumentRetrievalResponse,
   PageRetrievalResponse,
@@ -20,6 +21,8 @@ import {
   readControlOptions,
   vectorOption,
 } from './option-values.ts';
+import { cutExcerpt, renderText } from './rendered-text.ts';
+import type { StyledLine } from './styled-text.ts';
 import { displayWidth, toPrintable, wrapText } from './text-layout.ts';
 
 const indent = '    ';
@@ -69,6 +72,7 @@ export const searchCommand: CommandSpec = {
 
 /** A result of any granularity, prepared for printing. */
 interface PrintableResult {
+  readonly path: string;
   readonly location: string;
   readonly score: number;
   readonly content: string | null;
@@ -130,7 +134,7 @@ async function search(
 type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;
 
 function toPrintableResult(result: Result): PrintableResult {
-  const common = { score: result.score, explain: result.explain };
+  const common = { path: result.path, score: result.score, explain: result.explain };
   if ('page_span' in result) {
     return {
       ...common,
@@ -159,12 +163,7 @@ function span(text: string, style: Style): StyledText {
   return { text, style };
 }
 
-function resultLines(
-  result: PrintableResult,
-  rank: number,
-  columns: number,
-  linesMax: number,
-): StyledText[][] {
+function resultLines(result: PrintableResult, rank: number, columns: number, linesMax: number): StyledLine[] {
   const number = `${rank}.`.padEnd(indent.length);
   const score = result.score.toFixed(4);
   const locationLines = wrapText(result.location, columns - indent.length - score.length - 2);
@@ -179,24 +178,27 @@ function resultLines(
   ];
 }
 
-/** Wraps the content and marks the matched words. A long content starts at its best sentence. */
+/** Renders the content and marks the matched words. A long content starts at its best sentence. */
 function contentLines(
-  { content, explain }: PrintableResult,
+  { path, content, explain }: PrintableResult,
   columns: number,
   linesMax: number,
-): StyledText[][] {
+): StyledLine[] {
   if (content === null) return [];
   const words = explain?.lexical.words ?? [];
-  const mark = (line: string) =>
-    splitHighlights(line, words.flat()).map((part) =>
-      span(part.text, part.isHighlighted ? 'match' : 'plain'),
-    );
-  const lines = wrapText(content, columns);
-  if (lines.length <= linesMax) return lines.map(mark);
+  const syntax = textSyntaxOf(path);
+  const render = (text: string) =>
+    renderText(text, {
+      syntax,
+      columns,
+      words: words.flat(),
+      hasBlankLines: linesMax === Number.POSITIVE_INFINITY,
+    });
+  const lines = render(content);
+  if (lines.length <= linesMax) return lines;
   const start = findBestSentence(content, words)?.start ?? 0;
-  const excerpt = start === 0 ? lines : wrapText(`... ${content.slice(start)}`, columns);
-  const shown = excerpt.slice(0, linesMax);
-  return [...shown.map(mark), [span(`... (${lines.length - shown.length} more lines; --full)`, 'dim')]];
+  const shown = render(cutExcerpt(content, start, syntax)).slice(0, linesMax);
+  return [...shown, [span(`... (${lines.length - shown.length} more lines; --full)`, 'dim')]];
 }
 
 function explainLines(explain: ResultExplanation, columns: number): string[] {

@@ -1,6 +1,7 @@
 /**
  * Structure of the text of a page, for display: headings, lists, tables, code and paragraphs without the line breaks
- * of the printed page. All parts are ranges of the text, so that a passage can be marked in them.
+ * of the printed page. All parts are ranges of the text, so that a passage can be marked in them. Shared by the
+ * dashboard and the command line.
  */
 
 /** Half-open range of the text, in UTF-16 units. */
@@ -264,4 +265,38 @@ function separatorBetween(line: Line, next: Line): '' | ' ' {
   const [last, first] = [line.text.trimEnd().at(-1) ?? '', next.text.trimStart()[0] ?? ''];
   if (/\p{L}-$/u.test(line.text.trimEnd()) && /\p{Ll}/u.test(first)) return '';
   return unspaced.test(last) && unspaced.test(first) ? '' : ' ';
+}
+
+/** Part of a line of Markdown. */
+export interface InlineSpan extends TextRange {
+  readonly style: 'code' | 'strong' | null;
+}
+
+/** Splits a range at code and strong emphasis of Markdown, without their markers. */
+export function splitInline(text: string, { start, end }: TextRange): InlineSpan[] {
+  const spans: InlineSpan[] = [];
+  let from = start;
+  for (const { 0: found, index } of text.slice(start, end).matchAll(/`[^`]{1,500}`|\*\*[^*]{1,500}\*\*/g)) {
+    const [at, width] = [start + index, found.startsWith('`') ? 1 : 2];
+    if (at > from) spans.push({ start: from, end: at, style: null });
+    spans.push({
+      start: at + width,
+      end: at + found.length - width,
+      style: width === 1 ? 'code' : 'strong',
+    });
+    from = at + found.length;
+  }
+  if (from < end) spans.push({ start: from, end, style: null });
+  return spans;
+}
+
+const markdownPath = /\.(?:md|mdx|markdown)$/i;
+/** Formats whose texts consist of paragraphs, and paths without an extension. */
+const prosePath =
+  /(?:^|\/)[^./]*$|\.(?:txt|text|pdf|html?|xhtml|epub|docx?|docm|pptx?|xlsx?|odt|ods|odp|rtf|eml|msg|mht(?:ml)?|tiff?|jpe?g|png|webp)$/i;
+
+/** Syntax of the text of a document; null if its line breaks have a meaning, as in code. */
+export function textSyntaxOf(path: string): TextSyntax | null {
+  if (markdownPath.test(path)) return 'markdown';
+  return prosePath.test(path) ? 'prose' : null;
 }

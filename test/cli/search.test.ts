@@ -8,7 +8,7 @@ const snippet = {
   start_index: 10,
   end_index: 2000,
   page_span: [3, 5],
-  content: `Refunds are paid\n\nwithin 14 days. \u001b[31m${'退款 '.repeat(80)}end`,
+  content: `Refunds are paid\nwithin 14 days. \u001b[31m${'退款 '.repeat(80)}end`,
   score: 0.91234567,
   explain: {
     lexical: { score: 3.5, terms: ['refund'], words: [['Refunds']] },
@@ -30,7 +30,7 @@ t.test('search prints ranked snippets that fit 80 columns, without control chara
   for (const line of ended.out.split('\n')) t.ok(displayWidth(line) <= 80, line);
   t.match(
     ended.out,
-    /^1\. {2}guides\/refunds\.pdf pages 4-5 +0\.9123\n {4}Refunds are paid within 14 days\./,
+    /^1\. {2}guides\/refunds\.pdf pages 4-5 +0\.9123\n {4}Refunds are paid\n {4}within 14 days\./,
   );
   t.match(ended.out, /\n2\. {2}guides\/refunds\.pdf page 1 /);
   t.notOk(ended.out.includes('\u001b'));

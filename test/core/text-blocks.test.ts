@@ -1,35 +1,22 @@
+import {
+  type DisplayBlock,
+  type DisplayLine,
+  parseTextBlocks,
+  type TextRange,
+} from '../../src/core/text-blocks.ts';
 import t from '../support/tap.ts';
-import { importWebModule } from './import-web-module.ts';
 
 /** Structure of the text of a page, and passages in it. */
-
-interface Range {
-  readonly start: number;
-  readonly end: number;
-  readonly separator?: string;
-}
-type Block =
-  | { readonly kind: 'heading'; readonly level: number; readonly lines: readonly (readonly Range[])[] }
-  | { readonly kind: 'paragraph'; readonly lines: readonly (readonly Range[])[] }
-  | {
-      readonly kind: 'list';
-      readonly items: readonly { marker: Range; depth: number; lines: readonly (readonly Range[])[] }[];
-    }
-  | { readonly kind: 'table'; readonly hasHeader: boolean; readonly rows: readonly (readonly Range[])[] }
-  | { readonly kind: 'code'; readonly range: Range };
-
-const { parseTextBlocks } = await importWebModule<{
-  parseTextBlocks: (text: string, syntax: 'markdown' | 'prose') => Block[];
-}>('format/text-blocks.ts');
 
 /** Shows blocks as short texts: lines are separated by "/". */
 function show(text: string, syntax: 'markdown' | 'prose' = 'prose'): unknown[] {
   return parseTextBlocks(text, syntax).map((block) => showBlock(text, block));
 }
 
-function showBlock(text: string, block: Block): unknown {
-  const slice = ({ start, end, separator = '' }: Range) => separator + text.slice(start, end);
-  const lines = (all: readonly (readonly Range[])[]) => all.map((line) => line.map(slice).join('')).join('/');
+function showBlock(text: string, block: DisplayBlock): unknown {
+  const slice = ({ start, end, separator = '' }: TextRange & { readonly separator?: string }) =>
+    separator + text.slice(start, end);
+  const lines = (all: readonly DisplayLine[]) => all.map((line) => line.map(slice).join('')).join('/');
   switch (block.kind) {
     case 'heading':
       return `heading${block.level} ${lines(block.lines)}`;
@@ -156,42 +143,3 @@ t.test('every character except markers and space is in exactly one block, for ra
 function countWords(text: string, word: string): number {
   return text.match(new RegExp(`(?<![a-z])${word}(?![a-z])`, 'g'))?.length ?? 0;
 }
-
-interface Passage {
-  readonly page: number | null;
-  readonly start: number;
-  readonly end: number;
-}
-
-t.test('a passage in the URL is found on its page', async (t) => {
-  const { toPassageFragment, parsePassageFragment, locatePassage } = await importWebModule<{
-    toPassageFragment: (passage: Passage) => string;
-    parsePassageFragment: (fragment: string) => Passage | null;
-    locatePassage: (passage: Passage, page: object) => unknown;
-  }>('pages/passage.ts');
-  for (const passage of [
-    { page: null, start: 0, end: 7 },
-    { page: 4, start: 12, end: 80 },
-  ])
-    t.same(parsePassageFragment(toPassageFragment(passage)), passage);
-  t.equal(toPassageFragment({ page: 4, start: 12, end: 80 }), '#page=5&start=12&end=80');
-  for (const invalid of [
-    '',
-    '#q=x',
-    '#start=5',
-    '#start=5&end=5',
-    '#start=-1&end=5',
-    '#page=0&start=1&end=2',
-  ])
-    t.equal(parsePassageFragment(invalid), null, invalid);
-
-  const page = { page_index: 2, start_index: 100, content: '🌍 ab' };
-  const at = (start: number, end: number) => locatePassage({ page: null, start, end }, page);
-  t.same(at(102, 103), { start: 3, end: 4 }, 'offsets are code points');
-  t.same(at(90, 101), { start: 0, end: 2 }, 'a passage that starts on the page before');
-  t.equal(at(90, 100), null);
-  t.equal(at(104, 110), 'after');
-  t.same(locatePassage({ page: 2, start: 0, end: 1 }, page), { start: 0, end: 2 });
-  t.equal(locatePassage({ page: 1, start: 0, end: 1 }, page), null);
-  t.equal(locatePassage({ page: null, start: 0, end: 1 }, { ...page, start_index: null }), null);
-});

@@ -45,6 +45,8 @@ export function cliPage(): string {
     'screen. Files and pipes receive results unchanged; messages on standard error are always escaped.',
     '',
     'Search results are colored on a terminal. `NO_COLOR=1` turns colors off, `FORCE_COLOR=1` turns them on for pipes.',
+    'Headings, lists, tables and code of results are rendered; a long result starts at its best sentence. Tables are wrapped to',
+    'the width of the terminal, and not in files and pipes.',
     '',
     '| Exit code | Meaning |',
     '|---|---|',

@@ -62,7 +62,15 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
   // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.
-  web: ['type:core', 'type:schemas', 'type:config', 'core/excerpt', 'core/good-match', 'search/filter'],
+  web: [
+    'type:core',
+    'type:schemas',
+    'type:config',
+    'core/excerpt',
+    'core/good-match',
+    'core/text-blocks',
+    'search/filter',
+  ],
   main: ['core', 'config', 'app'],
   app: ['*'],
   workers: [

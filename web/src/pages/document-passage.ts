@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { TextRange } from '../../../src/core/text-blocks.ts';
 import type { PageResponse } from '../../../src/schemas/documents.ts';
-import type { TextRange } from '../format/text-blocks.ts';
 import { locatePassage, parsePassageFragment } from './passage.ts';
 
 /** A snippet may start on an earlier page than its passage; this many pages are opened to find it. */

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { textSyntaxOf } from '../../../src/core/text-blocks.ts';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { canScrollFocused, useShortcuts } from '../browser/keyboard.ts';
 import { isSingleColumn } from '../browser/media.ts';
@@ -18,7 +19,7 @@ import { Icon } from '../shell/icons.tsx';
 import { type MarkedPassage, useMarkedPassage } from './document-passage.ts';
 import { hasFailed, isSettled } from './document-states.ts';
 import { nextZoom, PageImage, ZoomControls } from './page-image.tsx';
-import { PageText, textSyntaxOf } from './page-text.tsx';
+import { PageText } from './page-text.tsx';
 import { parsePassageFragment } from './passage.ts';
 import { ThumbnailStrip } from './thumbnail-strip.tsx';
 

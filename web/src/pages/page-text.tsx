@@ -3,9 +3,10 @@ import {
   type DisplayBlock,
   type DisplayLine,
   parseTextBlocks,
+  splitInline,
   type TextRange,
   type TextSyntax,
-} from '../format/text-blocks.ts';
+} from '../../../src/core/text-blocks.ts';
 
 /** Longer texts are shown as they are: thousands of blocks would make the page slow. */
 const blockTextUnitsMax = 200_000;
@@ -149,28 +150,6 @@ function renderPieces(line: DisplayLine, { text, passage, isMarkdown }: Source):
   });
 }
 
-interface InlineSpan extends TextRange {
-  readonly style: 'code' | 'strong' | null;
-}
-
-/** Splits a range at code and strong emphasis of Markdown, without their markers. */
-function splitInline(text: string, { start, end }: TextRange): InlineSpan[] {
-  const spans: InlineSpan[] = [];
-  let from = start;
-  for (const { 0: found, index } of text.slice(start, end).matchAll(/`[^`]{1,500}`|\*\*[^*]{1,500}\*\*/g)) {
-    const [at, width] = [start + index, found.startsWith('`') ? 1 : 2];
-    if (at > from) spans.push({ start: from, end: at, style: null });
-    spans.push({
-      start: at + width,
-      end: at + found.length - width,
-      style: width === 1 ? 'code' : 'strong',
-    });
-    from = at + found.length;
-  }
-  if (from < end) spans.push({ start: from, end, style: null });
-  return spans;
-}
-
 function splitAtPassage({ start, end }: TextRange, passage: TextRange | null) {
   const first = Math.min(end, Math.max(start, passage?.start ?? end));
   const last = Math.min(end, Math.max(first, passage?.end ?? end));
@@ -179,15 +158,4 @@ function splitAtPassage({ start, end }: TextRange, passage: TextRange | null) {
     { start: first, end: last, isMarked: true },
     { start: last, end, isMarked: false },
   ].filter((part) => part.end > part.start);
-}
-
-const markdownPath = /\.(?:md|mdx|markdown)$/i;
-/** Formats whose texts consist of paragraphs, and paths without an extension. */
-const prosePath =
-  /(?:^|\/)[^./]*$|\.(?:txt|text|pdf|html?|xhtml|epub|docx?|docm|pptx?|xlsx?|odt|ods|odp|rtf|eml|msg|mht(?:ml)?|tiff?|jpe?g|png|webp)$/i;
-
-/** Syntax of the text of a document; null if its line breaks have a meaning, as in code. */
-export function textSyntaxOf(path: string): TextSyntax | null {
-  if (markdownPath.test(path)) return 'markdown';
-  return prosePath.test(path) ? 'prose' : null;
 }
