@@ -25,6 +25,8 @@ export interface UploadRequest {
    * whole.
    */
   readonly metadata: DocumentMetadataJson;
+  /** Wait until the document is indexed. */
+  readonly wait?: boolean;
 }
 
 /** Uploads files into one collection. If the server asks one upload to wait, all parallel uploads wait. */
@@ -94,11 +96,14 @@ export class Uploader {
       return this.#sendForm(request, content);
     const collection = encodeURIComponent(this.#collection);
     const path = encodeURIComponent(request.file.path);
-    return this.#api.send(`/v1/documents/${collection}/${path}?overwrite=true`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: content,
-    });
+    return this.#api.send(
+      `/v1/documents/${collection}/${path}?overwrite=true${request.wait === true ? '&wait=true' : ''}`,
+      {
+        method: 'PUT',
+        headers: { 'content-type': 'application/octet-stream' },
+        body: content,
+      },
+    );
   }
 
   /**
@@ -111,6 +116,7 @@ export class Uploader {
     form.append('path', request.file.path);
     form.append('metadata', JSON.stringify(request.metadata));
     form.append('overwrite', 'true');
+    if (request.wait === true) form.append('wait', 'true');
     form.append('file', content, basename(request.file.path));
     return this.#api.send('/v1/documents/upload', { method: 'POST', body: form });
   }

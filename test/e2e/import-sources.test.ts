@@ -123,3 +123,54 @@ await t.test('another server of the same API, as another organization', async (t
   t.match(JSON.parse((await quarry(...args, ...key)).out), { added: 0, unchanged: 2 });
   t.match(await quarry(...args, '--source-key', operatorKey), { code: 1, err: /does not exist/ });
 });
+
+await t.test('a folder of original files with a table of metadata', async (t) => {
+  const originals = t.testdir({
+    'a.txt': 'granite',
+    deep: { 'b.html': '<h1>Rocks</h1><p>slate</p>' },
+    'c.txt': 'gneiss',
+    // Uploaded separately.
+    'large.html': `<!-- ${'x'.repeat(17_000_000)} --><p>basalt`,
+  });
+  const table = join(originals, 'table.csv');
+  writeFileSync(
+    table,
+    '\ufefffile;author;list:tags;year\n./a.txt;"Lovelace; Ada";stone;2024\ndeep\\b.html;Bob;"flat; grey";\nmissing.txt;X;;\na.txt;Y;;\n',
+  );
+  const mapping = join(folder, 'table-mapping.json');
+  writeFileSync(mapping, '{"path": "file"}');
+  const args = ['import', originals, '--from', 'folder', '--collection', 'originals', '--table', table];
+  t.match(await quarry(...args), { code: 2, err: /has no column "path" .* --mapping/ });
+  const done = await quarry(...args, '--mapping', mapping, '--json');
+  t.match(
+    JSON.parse(done.out),
+    {
+      added: 4,
+      skipped: [
+        { origin: 'line 4', path: 'missing.txt', reason: /no file/ },
+        { origin: 'line 5', path: 'a.txt', reason: /earlier row/ },
+      ],
+    },
+    done.err,
+  );
+  t.match(await api.info('originals', 'a.txt', true), {
+    content: 'granite',
+    metadata: { author: 'Lovelace; Ada', 'list:tags': ['stone'], year: '2024' },
+  });
+  const { document } = await api.call('documents/get-document-info', {
+    collection_name: 'originals',
+    path: 'deep/b.html',
+  });
+  t.match(document, { metadata: { author: 'Bob', 'list:tags': ['flat', 'grey'] }, index_status: 'indexed' });
+  t.match(await api.call('queries/top-documents', { collection_name: 'originals', query: 'basalt', k: 1 }), {
+    results: [{ path: 'large.html' }],
+  });
+  const again = await quarry(...args, '--mapping', mapping, '--json');
+  t.match(JSON.parse(again.out), { added: 0, unchanged: 4 }, 'a second run sends nothing');
+  const lines = writeLines('table.jsonl', [{ path: 'a.txt', metadata: { author: 'Ada' }, year: 2025 }]);
+  const changed = await quarry(...args.slice(0, -1), lines, '--overwrite', '--json');
+  t.match(JSON.parse(changed.out), { added: 3, unchanged: 2 }, changed.err);
+  t.match(await api.info('originals', 'a.txt'), { metadata: { author: 'Ada', year: '2025' } });
+  writeFileSync(table, 'path,author\na.txt,"open\n');
+  t.match(await quarry(...args), { code: 2, err: /not a valid CSV file.*quote/i });
+});

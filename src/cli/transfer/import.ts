@@ -10,6 +10,7 @@ import { describeRejection, importLines } from '../import-lines.ts';
 import { pluralize, toPrintable } from '../text-layout.ts';
 import { compareImport, type ImportComparison } from './compare-import.ts';
 import { openExportSource } from './export-source.ts';
+import { openFolderSource } from './folder-source.ts';
 import type { CollectionSettings, ImportSource } from './import-source.ts';
 import { openChromaSource, openQdrantSource, type PointSourceOptions } from './point-sources.ts';
 import { type FieldMapping, parseMapping } from './row-fields.ts';
@@ -27,12 +28,17 @@ export const importCommand: CommandSpec = {
     {
       flags: '--from <system>',
       meaning:
-        'server, qdrant, chroma, pgvector: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; default: an export, or lines as for `documents add`',
-      choices: ['server', 'qdrant', 'chroma', 'pgvector', 'elasticsearch', 'vectors', 'saved'],
+        'server, qdrant, chroma, pgvector: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; folder: original files; default: an export, or lines as for `documents add`',
+      choices: ['server', 'qdrant', 'chroma', 'pgvector', 'elasticsearch', 'vectors', 'saved', 'folder'],
     },
     { flags: '--source-collection <name>', meaning: 'collection of the source; for rows, default: all' },
     { flags: '--source-key <key>', meaning: 'API key of the source' },
     { flags: '--mapping <file>', meaning: 'JSON object with the names of the fields of rows' },
+    {
+      flags: '--table <file>',
+      meaning:
+        'metadata of the files of a folder: CSV with the names of the columns, or JSON lines; the column path has the path of the file',
+    },
     { flags: '--report <file>', meaning: 'write skipped documents to this file, one JSON object per line' },
     { flags: '--overwrite', meaning: 'replace existing documents that differ' },
     {
@@ -50,6 +56,7 @@ export const importCommand: CommandSpec = {
     'quarry import https://search.example.com --from server --source-collection docs --collection docs',
     'quarry import http://127.0.0.1:6333 --from qdrant --source-collection docs --collection docs',
     'quarry import rows.jsonl --from elasticsearch --collection docs --report skipped.jsonl',
+    'quarry import originals/ --from folder --table metadata.csv --collection docs',
   ],
   interrupted: 'run the same command again to continue',
   run: importFile,
@@ -91,6 +98,10 @@ async function openSource(
   }
   if (options.from === 'saved') return await openSavedReplies(source, sourceCollection);
   const mapping = options.mapping === undefined ? {} : await readMapping(String(options.mapping));
+  if (options.from === 'folder') {
+    const table = options.table === undefined ? null : String(options.table);
+    return await openFolderSource({ folder: source, table, mapping });
+  }
   const openPoints = pointSources[String(options.from)];
   if (openPoints !== undefined) {
     const points = {

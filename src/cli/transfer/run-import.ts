@@ -144,9 +144,11 @@ class ImportRun {
       const data = Buffer.concat(parts).toString('base64');
       return await add({ ...content, base64_data: data }, units + data.length);
     }
-    const sha256 = await this.#upload({ origin, path, document, file });
+    const isParsed = content.type === 'parsed';
+    const wait = this.#options.wait && !isParsed;
+    const sha256 = await this.#upload({ origin, path, document, file }, wait);
     if (sha256 === null) return;
-    if (content.type !== 'parsed') {
+    if (!isParsed) {
       this.#sender.added += 1;
       return;
     }
@@ -155,14 +157,17 @@ class ImportRun {
   }
 
   /** Uploads a large file. Resolves to its SHA-256; null when it was rejected. */
-  async #upload({
-    origin,
-    path,
-    document,
-    file,
-  }: Pick<ImportItem, 'origin' | 'path' | 'document'> & {
-    readonly file: NonNullable<ImportItem['file']>;
-  }): Promise<string | null> {
+  async #upload(
+    {
+      origin,
+      path,
+      document,
+      file,
+    }: Pick<ImportItem, 'origin' | 'path' | 'document'> & {
+      readonly file: NonNullable<ImportItem['file']>;
+    },
+    wait: boolean,
+  ): Promise<string | null> {
     const { api, clock, signal } = this.#context;
     const folder = await mkdtemp(join(tmpdir(), 'quarry-import-'));
     try {
@@ -171,7 +176,7 @@ class ImportRun {
       const uploader = new Uploader(api, clock, this.#options.collection);
       const metadata = (document.metadata ?? {}) as DocumentMetadataJson;
       const local = { absolute, path, sizeBytes: file.size };
-      const outcome = await uploader.upload({ file: local, metadata });
+      const outcome = await uploader.upload({ file: local, metadata, wait });
       if (outcome.kind !== 'refused') return (await findRequired(this.#context, this.#options, path)).sha256!;
       this.#skipped.push({ origin, path, reason: outcome.reason });
       return null;
