@@ -21,7 +21,7 @@ function statusOf(work: () => unknown): number {
 }
 
 t.test('email addresses are normalized to one spelling', async (t) => {
-  const table: readonly (readonly [given: string, normalised: string])[] = [
+  const table: readonly (readonly [given: string, normalized: string])[] = [
     ['ada@example.com', 'ada@example.com'],
     ['Ada.Lovelace+news@Example.COM', 'ada.lovelace+news@example.com'],
     ["o'brien@example.co.uk", "o'brien@example.co.uk"],

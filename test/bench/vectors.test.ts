@@ -15,7 +15,7 @@ const generatedVectors = (seed: number, difficulty: 'easy' | 'hard' = 'easy') =>
 const joined = (vectors: ClusteredVectors, block: number) =>
   Float32Array.from([...vectors.rows(block)].flatMap((part) => [...part]));
 
-/** Bytewise comparison; tap's own takes minutes for this many numbers. */
+/** Compares bytes; tap's own takes minutes for this many numbers. */
 const equal = (a: Float32Array, b: Float32Array) =>
   a.length === b.length && a.every((value, i) => Object.is(value, b[i]));
 

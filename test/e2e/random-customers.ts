@@ -336,7 +336,7 @@ export class RandomCustomers {
       model.advance(from, to);
     }
     await this.#fixture.advanceTo(to);
-    this.#recordAction('travelled', new Date(to * 1_000).toISOString());
+    this.#recordAction('advanced', new Date(to * 1_000).toISOString());
   }
 
   /** The server's reply, Stripe's state and the model must agree to the cent. */

@@ -55,7 +55,7 @@ await t.test('with wait, add-document returns the final status', async (t) => {
   t.match(failed.body, { index_status: 'parsing_failed' });
   const plain = await api.call('documents/add-document', {
     collection_name,
-    path: 'unwaited',
+    path: 'queued',
     content: { type: 'text', text: 'x' },
   });
   t.same(plain, { message: 'Success!' });

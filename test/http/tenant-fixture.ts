@@ -87,12 +87,12 @@ export interface TenantFixture {
 export function randomResourceIds(): ResourceIds {
   return {
     organization_id: randomUUID(),
-    collection_name: `nobodys-${randomUUID().slice(0, 8)}`,
-    path: `nobodys-${randomUUID().slice(0, 8)}.txt`,
+    collection_name: `missing-${randomUUID().slice(0, 8)}`,
+    path: `missing-${randomUUID().slice(0, 8)}.txt`,
     owner_id: randomUUID(),
     member_id: randomUUID(),
     api_key_id: randomUUID(),
-    email: `nobody-${randomUUID().slice(0, 8)}@example.com`,
+    email: `missing-${randomUUID().slice(0, 8)}@example.com`,
   };
 }
 

@@ -58,7 +58,7 @@ export class ExpectedResult {
   /** Matching rows by `rowKey`. */
   readonly #rows = new Map<number, ExpectedScore>();
   readonly #similarities: Float64Array;
-  readonly #lexicals: Float64Array;
+  readonly #lexicalScores: Float64Array;
 
   constructor(query: ModelQuery, snapshot: ModelSnapshot) {
     this.#query = query;
@@ -76,8 +76,8 @@ export class ExpectedResult {
     const best = (scores: readonly number[], count: number) => sortDescending(scores).subarray(0, count);
     const similarities = vector === null ? [] : rows.map(({ similarity }) => similarity);
     this.#similarities = best(similarities, vectorCandidates);
-    const lexicals = rows.map(({ lexical }) => lexical).filter((lexical) => lexical > 0);
-    this.#lexicals = best(lexicals, lexicalCandidates);
+    const lexicalScores = rows.map(({ lexical }) => lexical).filter((lexical) => lexical > 0);
+    this.#lexicalScores = best(lexicalScores, lexicalCandidates);
   }
 
   check(hits: Awaited<ReturnType<CollectionIndex['search']>>): CheckedAnswer {
@@ -114,7 +114,7 @@ export class ExpectedResult {
   }
 
   #findWrongCount(count: number): string | null {
-    const [near, lexical] = [this.#similarities.length, this.#lexicals.length];
+    const [near, lexical] = [this.#similarities.length, this.#lexicalScores.length];
     const [least, most] = [Math.max(near, lexical), near + lexical];
     return count >= least && count <= most ? null : `${count} rows instead of ${least} to ${most}`;
   }
@@ -122,10 +122,10 @@ export class ExpectedResult {
   /** All of the best rows by BM25 must be present; the nearest may be at most as near as the model's. */
   #findWrongOrder(found: ReadonlyMap<number, ExpectedScore>): string | null {
     const scores = [...found.values()];
-    const lexicals = sortDescending(scores.map(({ lexical }) => lexical));
-    for (const [rank, lexical] of this.#lexicals.entries())
-      if (!(Math.abs(lexicals[rank]! - lexical) <= lexicalTolerance * lexical))
-        return `rank ${rank} has BM25 ${lexicals[rank]} instead of ${lexical}`;
+    const lexicalScores = sortDescending(scores.map(({ lexical }) => lexical));
+    for (const [rank, lexical] of this.#lexicalScores.entries())
+      if (!(Math.abs(lexicalScores[rank]! - lexical) <= lexicalTolerance * lexical))
+        return `rank ${rank} has BM25 ${lexicalScores[rank]} instead of ${lexical}`;
     const similarities = sortDescending(scores.map(({ similarity }) => similarity));
     for (const [rank, similarity] of this.#similarities.entries())
       if (!(similarities[rank]! <= similarity + cosineTolerance))

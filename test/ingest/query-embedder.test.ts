@@ -40,7 +40,7 @@ t.test('short queries run in this thread at once; long ones run in the pool', as
   t.same(runs, { inline: [['a'], ['bb'], ['ccc']], pooled: [['x'.repeat(11)]] });
 });
 
-t.test('batchable long queries share one pool task', async (t) => {
+t.test('long queries that can be batched share one pool task', async (t) => {
   const { runs, embed } = createEmbedder();
   const texts = ['x'.repeat(11), 'y'.repeat(12)];
   t.same(await Promise.all(texts.map((text) => embed(text, 'mine', true))), [11, 12]);
