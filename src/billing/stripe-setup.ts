@@ -90,7 +90,11 @@ function tierResources(stripe: Stripe, plans: Plans, tier: PaidTier): StripeReso
     transfer_lookup_key: true,
     metadata: { [tierMetadataKey]: tier },
   };
-  const findMismatch = ({ unit_amount: amount, currency, recurring }: Stripe.Price): string | null => {
+  const findMismatch = async ({
+    unit_amount: amount,
+    currency,
+    recurring,
+  }: Stripe.Price): Promise<string | null> => {
     if (amount !== price.amount || currency !== plans.currency)
       return `is ${amount} ${currency}, not ${price.amount} ${plans.currency}`;
     return recurring?.interval === 'month' && recurring.usage_type === 'licensed'
@@ -168,7 +172,7 @@ function productResource(
 function priceResource(
   stripe: Stripe,
   lookupKey: string,
-  findMismatch: (price: Stripe.Price) => string | null | Promise<string | null>,
+  findMismatch: (price: Stripe.Price) => Promise<string | null>,
   parameters: () => Promise<Stripe.PriceCreateParams>,
 ): StripeResource {
   const findHolder = async (more: Stripe.PriceListParams = {}) => {

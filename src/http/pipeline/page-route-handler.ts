@@ -19,7 +19,7 @@ export class PageRouteHandler implements RouteHandler {
     this.#params = params;
   }
 
-  readBody(): void {}
+  async readBody(): Promise<void> {}
 
   validate(): void {}
 

@@ -37,7 +37,7 @@ export class PreflightRouteHandler implements RouteHandler {
     this.#target = target;
   }
 
-  readBody(): void {}
+  async readBody(): Promise<void> {}
 
   validate(): void {
     if (isCrossOriginRoute(this.#target)) return;

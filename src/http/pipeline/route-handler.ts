@@ -6,7 +6,7 @@ export interface RouteHandler {
   readonly route: Route | PreflightRoute;
   /** Milliseconds for the call. */
   readonly msMax: number;
-  readBody(): void | Promise<void>;
+  readBody(): Promise<void>;
   /** Errors: 422 for a request of another shape than the schema, 400 for one that breaks a rule. */
   validate(): void;
   callService(): Promise<void>;

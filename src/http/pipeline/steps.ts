@@ -44,7 +44,7 @@ function startDeadline(context: RequestContext): void {
   context.deadline.start(handlerOf(context).msMax);
 }
 
-function readBody(context: RequestContext): void | Promise<void> {
+function readBody(context: RequestContext): Promise<void> {
   return handlerOf(context).readBody();
 }
 

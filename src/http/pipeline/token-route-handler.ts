@@ -31,7 +31,7 @@ export class TokenRouteHandler implements RouteHandler {
     this.#context = context;
   }
 
-  readBody(): void {}
+  async readBody(): Promise<void> {}
 
   validate(): void {
     const query = parseQuery(this.#context.exchange);

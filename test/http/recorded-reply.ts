@@ -1,4 +1,4 @@
-import type { HttpReply } from './people.ts';
+import type { HttpReply } from '../e2e/people.ts';
 
 /** One reply as `recorded-replies.jsonl` keeps it: without the values that differ from run to run. */
 export interface RecordedReply {
@@ -10,7 +10,8 @@ export interface RecordedReply {
 }
 
 /** Headers of the connection, and those that differ in every reply. */
-const volatileHeaders = /^(date|connection|keep-alive|content-length|transfer-encoding|uwebsockets|x-request-id)$/;
+const volatileHeaders =
+  /^(date|connection|keep-alive|content-length|transfer-encoding|uwebsockets|x-request-id)$/;
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const timestamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g;

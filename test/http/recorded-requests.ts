@@ -1,5 +1,5 @@
 /** Requests of a client, in order, whose replies `recorded-replies.jsonl` keeps. */
-export interface RecordedRequest {
+export interface SampleRequest {
   /** Below the address of the server. */
   readonly path: string;
   /** Default: POST. */
@@ -12,10 +12,10 @@ export interface RecordedRequest {
 }
 
 const collection_name = 'papers';
-const post = (operation: string, body: unknown): RecordedRequest => ({ path: `/v1/${operation}`, body });
-const inPapers = (operation: string, body: object = {}): RecordedRequest =>
+const post = (operation: string, body: unknown): SampleRequest => ({ path: `/v1/${operation}`, body });
+const inPapers = (operation: string, body: object = {}): SampleRequest =>
   post(operation, { collection_name, ...body });
-const add = (path: string, content: object, more: object = {}): RecordedRequest =>
+const add = (path: string, content: object, more: object = {}): SampleRequest =>
   inPapers('documents/add-document', { path, content, wait: true, ...more });
 const text = (content: string) => ({ type: 'text', text: content });
 const base64 = (content: string) => ({
@@ -37,7 +37,7 @@ const html =
   '<html lang="de"><head><title>Öffnungszeiten</title></head><body><h1>Öffnungszeiten</h1><p>Die Bibliothek ist werktags von neun bis achtzehn Uhr geöffnet.</p><table><tr><th>Tag</th><th>Uhr</th></tr><tr><td>Samstag</td><td>10-14</td></tr></table></body></html>';
 const csv = 'city,population\nBergen,291940\nTromsø,77992\n';
 
-const documents: readonly RecordedRequest[] = [
+const documents: readonly SampleRequest[] = [
   add('guides/harbor.txt', text(harbor), {
     metadata: { author: 'Ada', 'list:topics': ['ships', 'weather'] },
   }),
@@ -80,7 +80,7 @@ const documents: readonly RecordedRequest[] = [
   },
 ];
 
-const documentReads: readonly RecordedRequest[] = [
+const documentReads: readonly SampleRequest[] = [
   ...[
     'guides/harbor.txt',
     'policies/refunds',
@@ -107,7 +107,7 @@ const documentReads: readonly RecordedRequest[] = [
 ];
 
 /** Queries of one operation, with the options of `k` results. */
-function queriesOf(operation: string, content: object, metadata: object): RecordedRequest[] {
+function queriesOf(operation: string, content: object, metadata: object): SampleRequest[] {
   const ask = (query: string | null, more: object = {}) =>
     inPapers(`queries/${operation}`, { query, k: 3, ...more });
   return [
@@ -130,14 +130,14 @@ function queriesOf(operation: string, content: object, metadata: object): Record
   ];
 }
 
-const queries: readonly RecordedRequest[] = [
+const queries: readonly SampleRequest[] = [
   ...queriesOf('top-documents', {}, { include_metadata: true }),
   inPapers('queries/top-documents', { query: null, k: 20, filter: { author: { $ne: 'Ada' } } }),
   ...queriesOf('top-pages', { include_content: true }, { include_metadata: true }),
   ...queriesOf('top-snippets', { precise_responses: true }, { include_document_metadata: true }),
 ];
 
-const changes: readonly RecordedRequest[] = [
+const changes: readonly SampleRequest[] = [
   inPapers('documents/update-document', { path: 'guides/harbor.txt', metadata: { author: 'Grace' } }),
   inPapers('documents/update-document', { path: 'guides/harbor.txt', metadata_patch: { year: '1871' } }),
   inPapers('documents/update-document', { path: 'broken.pdf', index_status: 'not_parsed' }),
@@ -149,7 +149,7 @@ const changes: readonly RecordedRequest[] = [
   inPapers('documents/delete-document', { path: 'missing' }),
 ];
 
-const models: readonly RecordedRequest[] = [
+const models: readonly SampleRequest[] = [
   post('models/embed', { model: 'zembed-1', input_type: 'query', input: 'ships', dimensions: 40 }),
   post('models/embed', {
     model: 'zembed-1',
@@ -172,7 +172,7 @@ const models: readonly RecordedRequest[] = [
   post('parsers/parse-document', { base64_data: Buffer.from([0, 1, 2, 255]).toString('base64') }),
 ];
 
-const mistakes: readonly RecordedRequest[] = [
+const mistakes: readonly SampleRequest[] = [
   { ...post('collections/get-collection-list', {}), isAnonymous: true },
   { path: '/v1/collections/get-collection-list', headers: { authorization: 'Bearer ze_unknown' }, body: {} },
   { path: '/v1/collections/get-collection-list', method: 'GET' },
@@ -185,7 +185,7 @@ const mistakes: readonly RecordedRequest[] = [
 ];
 
 /** Everything that a client of one organization does, from its first collection to the end of it. */
-export const clientRequests: readonly RecordedRequest[] = [
+export const clientRequests: readonly SampleRequest[] = [
   post('collections/add-collection', { collection_name, num_shards: 8 }),
   post('collections/add-collection', { collection_name }),
   post('collections/add-collection', { collection_name: '' }),

@@ -3,30 +3,30 @@ import { join } from 'node:path';
 import { projectRoot } from '../../src/core/root.ts';
 import type { Route } from '../../src/http/routes/route.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import { expectations, sessionEndingOperations } from '../http/operation-expectations.ts';
+import { sendRequest } from '../e2e/people.ts';
+import { createTenant } from '../e2e/tenant.ts';
+import t from '../support/tap.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { expectations, sessionEndingOperations } from './operation-expectations.ts';
+import { type RecordedReply, toRecordedReply, withSortedLists } from './recorded-reply.ts';
+import { clientRequests, type SampleRequest } from './recorded-requests.ts';
 import {
   buildTenantFixture,
   type CallerName,
   fromNewHost,
   type ResourceIds,
   type TenantFixture,
-} from '../http/tenant-fixture.ts';
-import t from '../support/tap.ts';
-import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { sendRequest } from './people.ts';
-import { type RecordedReply, toRecordedReply, withSortedLists } from './recorded-reply.ts';
-import { clientRequests, type RecordedRequest } from './recorded-requests.ts';
-import { createTenant } from './tenant.ts';
+} from './tenant-fixture.ts';
 
 /**
  * The replies of all operations, byte for byte apart from ids, times, keys and error texts.
- * `RECORDED_REPLIES=write node dist/test/e2e/recorded-replies.test.js` records them again. A reply may only gain
+ * `RECORDED_REPLIES=write node dist/test/http/recorded-replies.test.js` records them again. A reply may only gain
  * fields: existing clients depend on the others.
  */
 
 t.setTimeout(testFileMsMax);
 
-const file = join(projectRoot, 'test', 'e2e', 'recorded-replies.jsonl');
+const file = join(projectRoot, 'test', 'http', 'recorded-replies.jsonl');
 
 /** Pages and descriptions that are generated from the code, and values of the machine; other tests check them. */
 const unrecorded: ReadonlySet<string> = new Set([
@@ -64,7 +64,7 @@ async function recordClient(fixture: TenantFixture): Promise<RecordedReply[]> {
   const { server } = fixture;
   const { key, organization_id, api } = await createTenant(server);
   const known = { [server.url]: 'server', [organization_id]: 'organization_id' };
-  const send = ({ path, method, body, headers, isAnonymous = false }: RecordedRequest) =>
+  const send = ({ path, method, body, headers, isAnonymous = false }: SampleRequest) =>
     sendRequest(server.url + path, {
       method: method ?? 'POST',
       headers: { ...(isAnonymous ? {} : { authorization: `Bearer ${key}` }), ...headers },
