@@ -8,6 +8,7 @@ import { createTenant } from '../e2e/tenant.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { expectations, sessionEndingOperations } from './operation-expectations.ts';
+import { recordBilling } from './recorded-billing.ts';
 import { type RecordedReply, toRecordedReply, withSortedLists } from './recorded-reply.ts';
 import { clientRequests, type SampleRequest } from './recorded-requests.ts';
 import {
@@ -124,7 +125,11 @@ async function recordRoutes(fixture: TenantFixture): Promise<RecordedReply[]> {
 
 t.test('every operation returns the recorded reply', async (t) => {
   const fixture = await buildTenantFixture(t);
-  const replies = [...(await recordClient(fixture)), ...(await recordRoutes(fixture))];
+  const replies = [
+    ...(await recordClient(fixture)),
+    ...(await recordRoutes(fixture)),
+    ...(await recordBilling(t)),
+  ];
   const lines = replies.map((reply) => JSON.stringify(reply));
   if (process.env.RECORDED_REPLIES === 'write') writeFileSync(file, `${lines.join('\n')}\n`);
   const recorded = readFileSync(file, 'utf8').trimEnd().split('\n');

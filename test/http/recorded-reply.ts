@@ -29,6 +29,8 @@ function replaceVolatile(text: string, known: Readonly<Record<string, string>>):
     .replace(uuid, '<uuid>')
     .replace(timestamp, '<time>')
     .replace(httpDate, '<time>')
+    .replace(/\b(pm|cus|sub|in|cs|ch|seti|pi|bps|promo)_(?:test_)?\w{8,}/g, '<$1>')
+    .replace(/"number":"[0-9A-F]{8}-(\d{4})"/g, '"number":"<prefix>-$1"')
     .replace(/ze_\w+…\w*/g, '<masked key>')
     .replace(/\bze_[\w-]+/g, '<key>')
     .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<signed token>')
