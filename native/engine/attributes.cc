@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/bytes.h"
+#include "engine/typed_values.h"
 
 namespace quarry {
 namespace {
@@ -11,6 +12,32 @@ namespace {
 constexpr size_t kBitsPerListEntry = 32;
 // Cost of advancing from one value of a column to the next, in work units of CancellationChecker.
 constexpr size_t kValueWork = 64;
+
+// Returns the operator that the step negates, or the operator itself.
+FilterOperator PositiveOperator(FilterOperator op) {
+  switch (op) {
+    case FilterOperator::kNotEqual: return FilterOperator::kEqual;
+    case FilterOperator::kNotIn: return FilterOperator::kIn;
+    case FilterOperator::kNotExists: return FilterOperator::kExists;
+    case FilterOperator::kNotGreater: return FilterOperator::kGreater;
+    case FilterOperator::kNotGreaterOrEqual: return FilterOperator::kGreaterOrEqual;
+    case FilterOperator::kNotLess: return FilterOperator::kLess;
+    case FilterOperator::kNotLessOrEqual: return FilterOperator::kLessOrEqual;
+    case FilterOperator::kNotInArea: return FilterOperator::kInArea;
+    default: return op;
+  }
+}
+
+// Whether a value with this order relative to the operand of a positive comparison or membership matches.
+bool Holds(FilterOperator op, int order) {
+  switch (op) {
+    case FilterOperator::kGreater: return order > 0;
+    case FilterOperator::kGreaterOrEqual: return order >= 0;
+    case FilterOperator::kLess: return order < 0;
+    case FilterOperator::kLessOrEqual: return order <= 0;
+    default: return order == 0;
+  }
+}
 }  // namespace
 
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes) {
@@ -94,6 +121,42 @@ SlotSet& AttributeIndex::SetOf(std::string_view name, std::string_view value) {
   return entry->second;
 }
 
+template <class Accepts>
+void AttributeIndex::CollectRange(Column::const_iterator first, Column::const_iterator last, uint32_t from,
+                                  Bitset* matches, CancellationChecker* checker, const Accepts& accepts) {
+  for (; first != last; ++first) {
+    const bool accepted = accepts(first->first);
+    if (!checker->MayContinue(kValueWork + (accepted ? first->second.Size() : 0))) return;
+    if (accepted) first->second.AddTo(from, matches);
+  }
+}
+
+void AttributeIndex::CollectDates(const Column& column, const FilterStep& step, const std::string& instant,
+                                  uint32_t from, Bitset* matches, CancellationChecker* checker) {
+  const FilterOperator op = PositiveOperator(step.op);
+  const bool isAbove = op == FilterOperator::kGreater || op == FilterOperator::kGreaterOrEqual;
+  const bool isBelow = op == FilterOperator::kLess || op == FilterOperator::kLessOrEqual;
+  // Dates start with a local day, which differs by at most one from that in UTC.
+  const auto first = isBelow ? column.begin() : column.lower_bound(FirstDay(instant));
+  const auto last = column.lower_bound(isAbove ? std::string(EndOfType(ValueType::kString))
+                                               : std::string(LastDay(instant)).append(EndOfType(ValueType::kString)));
+  CollectRange(first, last, from, matches, checker, [&](const std::string& value) {
+    int order = 0;
+    return CompareDate(value, instant, &order) && Holds(op, order);
+  });
+}
+
+void AttributeIndex::CollectArea(const Column& column, const std::string& area, uint32_t from, Bitset* matches,
+                                 CancellationChecker* checker) {
+  const std::string south = SouthOf(area);
+  const std::string north = NorthOf(area);
+  if (south > north) return;
+  // The texts after the northern latitude with any longitude start with a type above that of points, or a byte more.
+  const auto last = column.upper_bound(north + std::string(kGeoPointBytes - kLatitudeKeyBytes, '\xff'));
+  CollectRange(column.lower_bound(south), last, from, matches, checker,
+               [&](const std::string& point) { return IsInArea(point, area); });
+}
+
 void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matches,
                              CancellationChecker* checker) const {
   const auto found = columns_.find(step.attribute);
@@ -101,41 +164,52 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
   const Column& column = found->second;
   auto first = column.begin();
   auto last = column.end();
-  const auto add = [&](const SlotSet& set) {
-    if (!checker->MayContinue(kValueWork + set.Size())) return false;
-    set.AddTo(from, matches);
-    return true;
-  };
-  switch (step.op) {
-    case FilterOperator::kAnd:
-    case FilterOperator::kOr: return;
+  const FilterOperator op = PositiveOperator(step.op);
+  switch (op) {
     case FilterOperator::kEqual:
-    case FilterOperator::kNotEqual:
     case FilterOperator::kIn:
-    case FilterOperator::kNotIn:
       for (const auto& value : step.values) {
+        if (TypeOf(value) == ValueType::kInstant) {
+          CollectDates(column, step, value, from, matches, checker);
+          if (!checker->status().ok()) return;
+          continue;
+        }
         const auto entry = column.find(value);
-        if (!(entry == column.end() ? checker->MayContinue(kValueWork) : add(entry->second))) return;
+        if (!checker->MayContinue(kValueWork + (entry == column.end() ? 0 : entry->second.Size()))) return;
+        if (entry != column.end()) entry->second.AddTo(from, matches);
       }
       return;
-    case FilterOperator::kExists:
-    case FilterOperator::kNotExists: break;
-    case FilterOperator::kGreater: first = column.upper_bound(step.values.front()); break;
-    case FilterOperator::kGreaterOrEqual: first = column.lower_bound(step.values.front()); break;
-    case FilterOperator::kLess: last = column.lower_bound(step.values.front()); break;
-    case FilterOperator::kLessOrEqual: last = column.upper_bound(step.values.front()); break;
+    case FilterOperator::kInArea: CollectArea(column, step.values.front(), from, matches, checker); return;
+    case FilterOperator::kExists: break;
+    case FilterOperator::kGreater:
+    case FilterOperator::kGreaterOrEqual:
+    case FilterOperator::kLess:
+    case FilterOperator::kLessOrEqual: {
+      const std::string& value = step.values.front();
+      const ValueType type = TypeOf(value);
+      if (type == ValueType::kInstant) {
+        CollectDates(column, step, value, from, matches, checker);
+        return;
+      }
+      // Values of other types do not match.
+      first = column.lower_bound(StartOfType(type));
+      last = column.lower_bound(EndOfType(type));
+      if (op == FilterOperator::kGreater) first = column.upper_bound(value);
+      if (op == FilterOperator::kGreaterOrEqual) first = column.lower_bound(value);
+      if (op == FilterOperator::kLess) last = column.lower_bound(value);
+      if (op == FilterOperator::kLessOrEqual) last = column.upper_bound(value);
+      break;
+    }
+    default: return;
   }
-  for (; first != last && add(first->second); ++first) {
-  }
+  CollectRange(first, last, from, matches, checker, [](const std::string&) { return true; });
 }
 
 Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots,
                                      CancellationChecker* checker) const {
   Bitset matches(slots - from);
   Collect(step, from, &matches, checker);
-  const bool negated = step.op == FilterOperator::kNotEqual || step.op == FilterOperator::kNotIn ||
-                       step.op == FilterOperator::kNotExists;
-  if (negated) matches.Invert();
+  if (PositiveOperator(step.op) != step.op) matches.Invert();
   return matches;
 }
 

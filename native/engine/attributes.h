@@ -17,8 +17,8 @@
 
 namespace quarry {
 
-// Attributes of one document. Each name occurs once, with one value (a string) or any number of values (a
-// list).
+// Attributes of one document. Each name occurs once, with one value (a string, or a typed value of typed_values.h) or any
+// number of values (a list).
 struct Attribute {
   std::string name;
   std::vector<std::string> values;
@@ -26,7 +26,7 @@ struct Attribute {
 using Attributes = std::vector<Attribute>;
 
 // Parses u32 count, then for each attribute: name, u32 value count, values. Each text is a u32 length
-// followed by its UTF-8 bytes. Returns kInvalid if the bytes are malformed.
+// followed by its bytes: UTF-8, or a typed value. Returns kInvalid if the bytes are malformed.
 Status ParseAttributes(const uint8_t* bytes, size_t length, Attributes* attributes);
 
 // Append-only set of document slots: a sorted list while sparse, a bitmap once the list would be larger. It
@@ -94,6 +94,15 @@ class AttributeIndex {
   // As Compare.
   Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const
       REQUIRES_SHARED(mutex_);
+  // Adds the slots of values in [first, last) for which `accepts` is true.
+  template <class Accepts>
+  static void CollectRange(Column::const_iterator first, Column::const_iterator last, uint32_t from, Bitset* matches,
+                           CancellationChecker* checker, const Accepts& accepts);
+  // As Collect, for a step whose values are instants, and for one with an area.
+  static void CollectDates(const Column& column, const FilterStep& step, const std::string& instant, uint32_t from,
+                           Bitset* matches, CancellationChecker* checker);
+  static void CollectArea(const Column& column, const std::string& area, uint32_t from, Bitset* matches,
+                          CancellationChecker* checker);
   // Adds the slots that match `step`, ignoring its negation, to `matches`.
   void Collect(const FilterStep& step, uint32_t from, Bitset* matches, CancellationChecker* checker) const
       REQUIRES_SHARED(mutex_);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/bytes.h"
+#include "engine/typed_values.h"
 
 namespace quarry {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 bool IsJunction(FilterOperator op) { return op == FilterOperator::kAnd || op == FilterOperator::kOr; }
 bool IsMembership(FilterOperator op) { return op == FilterOperator::kIn || op == FilterOperator::kNotIn; }
 bool IsExistence(FilterOperator op) { return op == FilterOperator::kExists || op == FilterOperator::kNotExists; }
+
+bool IsAreaTest(FilterOperator op) { return op == FilterOperator::kInArea || op == FilterOperator::kNotInArea; }
 
 std::string KeyOf(const FilterStep& step) {
   std::string key(1, static_cast<char>(step.op));
@@ -33,7 +36,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
   uint64_t depth = 0;
   while (reader.remaining() > 0) {
     const auto raw = reader.Read<uint8_t>();
-    if (raw > static_cast<uint8_t>(FilterOperator::kNotExists)) return Malformed("unknown operator");
+    if (raw > static_cast<uint8_t>(FilterOperator::kNotInArea)) return Malformed("unknown operator");
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Read<uint32_t>();
@@ -47,7 +50,13 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
       if (!IsMembership(step.op) && !IsExistence(step.op) && count != 1) {
         return Malformed("a comparison must have exactly one value");
       }
-      for (uint32_t i = 0; i < count; i++) step.values.emplace_back(reader.ReadText());
+      for (uint32_t i = 0; i < count; i++) {
+        const std::string_view value = reader.ReadText();
+        if (!IsOperand(value) || (TypeOf(value) == ValueType::kArea) != IsAreaTest(step.op)) {
+          return Malformed("a value does not suit its operator");
+        }
+        step.values.emplace_back(value);
+      }
       step.key = KeyOf(step);
     }
     if (!reader.ok()) return Malformed("unexpected end");

@@ -23,6 +23,12 @@ enum class FilterOperator : uint8_t {
   kNotIn = 9,
   kExists = 10,  // no values
   kNotExists = 11,
+  kNotGreater = 12,  // complements of the order comparisons, which also match other types and missing attributes
+  kNotGreaterOrEqual = 13,
+  kNotLess = 14,
+  kNotLessOrEqual = 15,
+  kInArea = 16,  // one value, an area of typed_values.h
+  kNotInArea = 17,
 };
 
 struct FilterStep {
@@ -35,12 +41,13 @@ struct FilterStep {
 
 // Semantics (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null
 // are true; strings order by their UTF-8 bytes; a list attribute matches kIn if one of its values does. An
-// attribute exists if it has at least one value, so an empty list does not.
+// attribute exists if it has at least one value, so an empty list does not. A value of another type than the operand
+// equals null. An instant is compared with strings that are dates.
 class FilterProgram {
  public:
   // Parses, for each step, a u8 operator; then for kAnd and kOr a u32 arity; otherwise the attribute, a u32
-  // count and the values. Each text is a u32 length followed by its UTF-8 bytes. A well-formed program leaves
-  // exactly one set; otherwise returns kInvalid.
+  // count and the values. Each text is a u32 length followed by its bytes: UTF-8, or an operand of typed_values.h. A
+  // well-formed program leaves exactly one set; otherwise returns kInvalid.
   static Status Parse(const uint8_t* bytes, size_t length, FilterProgram* program);
 
   const std::vector<FilterStep>& steps() const { return steps_; }

@@ -7,4 +7,5 @@
 #include "engine/filter_cache.cc"
 #include "engine/graph.cc"
 #include "engine/search.cc"
+#include "engine/typed_values.cc"
 #include "engine/vector_search.cc"

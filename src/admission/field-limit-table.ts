@@ -21,6 +21,11 @@ export const fieldRows: readonly LimitRow[] = [
     value: `${formatNumber(limits.metadataBytesMax)}, raised ${formatNumber(limits.metadataBytesRaisedMax)}`,
     enforcedIn: 'schemas/checks.ts checkMetadata',
   }),
+  fieldRow('Metadata schema', {
+    bounds: 'Fields of the `metadata_schema` of a collection',
+    value: limits.metadataSchemaFieldsMax,
+    enforcedIn: 'schemas/checks.ts metadataSchemaFieldsMax',
+  }),
   fieldRow('Query', {
     bounds: 'Characters (Unicode code points)',
     value: limits.queryCodePointsMax,
@@ -36,7 +41,7 @@ export const fieldRows: readonly LimitRow[] = [
     value: [limits.filterDepthMax, limits.filterNodesMax, limits.filterValuesMax]
       .map(formatNumber)
       .join(', '),
-    enforcedIn: 'search/filter.ts filterNodesMax',
+    enforcedIn: 'search/filter-position.ts filterNodesMax',
   }),
   fieldRow('Results of a query', {
     bounds: '`k` of top-snippets, top-pages and top-documents',

@@ -6,7 +6,7 @@ import type { StatusResponse } from '../schemas/status.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { controlOptions, integerOption, readControlOptions } from './option-values.ts';
+import { controlOptions, integerOption, jsonObjectOption, readControlOptions } from './option-values.ts';
 import { ProgressBar } from './progress.ts';
 import { formatModelChanges } from './status.ts';
 import { pluralize, toPrintable } from './text-layout.ts';
@@ -33,12 +33,17 @@ export const collectionCommands: readonly CommandSpec[] = [
       { flags: '--model <name>', meaning: 'embedding model; own: you supply the vectors' },
       { flags: '--dimensions <count>', meaning: 'dimensions of the vectors, with --model own' },
       { flags: '--default-ttl <seconds>', meaning: 'documents expire after this time by default' },
+      {
+        flags: '--metadata-schema <json>',
+        meaning: 'types of metadata fields: string, number, boolean, date, geo',
+      },
       jsonOption,
     ],
     examples: [
       'quarry collections add handbook',
       'quarry collections add archive --shards 16',
       'quarry collections add vectors --model own --dimensions 768',
+      'quarry collections add news --metadata-schema \'{"published": "date", "year": "number"}\'',
     ],
     run: add,
   },
@@ -52,6 +57,10 @@ export const collectionCommands: readonly CommandSpec[] = [
         flags: '--default-ttl <seconds>',
         meaning:
           'new documents expire after this time by default; 0: never. Without other options, only this changes',
+      },
+      {
+        flags: '--metadata-schema <json>',
+        meaning: 'types of metadata fields; {}: none. Without other options, only this changes',
       },
       jsonOption,
     ],
@@ -173,11 +182,17 @@ async function add(
             maximum: limits.ttlSecondsMax,
           }),
         }),
+    ...metadataSchemaField(options),
   });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} created.`,
   );
   return exitCodes.done;
+}
+
+function metadataSchemaField(options: CommandOptions): { readonly metadata_schema?: object } {
+  const schema = jsonObjectOption(options, 'metadataSchema');
+  return schema === null ? {} : { metadata_schema: schema };
 }
 
 async function update(
@@ -191,16 +206,21 @@ async function update(
     options.defaultTtl === undefined
       ? undefined
       : integerOption(options, 'defaultTtl', { minimum: 0, maximum: limits.ttlSecondsMax }) || null;
+  const schema = metadataSchemaField(options);
+  const { metadata_schema: types } = schema;
   const hasDefaults = Object.keys(defaults).length > 0;
+  const changesDefaults = hasDefaults || (ttl === undefined && types === undefined);
   const reply = await context.api.call('collections/update-collection', {
     collection_name: name,
-    ...(hasDefaults || ttl === undefined ? { query_defaults: defaults } : {}),
+    ...(changesDefaults ? { query_defaults: defaults } : {}),
     ...(ttl === undefined ? {} : { default_ttl_seconds: ttl }),
+    ...schema,
   });
   const description = hasDefaults ? JSON.stringify(defaults) : 'none';
   const lines = [
-    ...(hasDefaults || ttl === undefined ? [`Query defaults of ${name}: ${description}`] : []),
+    ...(changesDefaults ? [`Query defaults of ${name}: ${description}`] : []),
     ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
+    ...(types === undefined ? [] : [`Metadata schema of ${name}: ${JSON.stringify(types)}`]),
   ];
   if (options.json === true) context.terminal.out(JSON.stringify(reply));
   else lines.map(toPrintable).forEach(context.terminal.out);

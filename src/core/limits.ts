@@ -11,6 +11,7 @@ export const limits = {
   metadataBytesMax: 65_535,
   metadataBytesRaisedMax: 131_072,
   metadataNameBytesMax: 256,
+  metadataSchemaFieldsMax: 256,
   aliasesPerOrganizationMax: 1_000,
   aliasChangesMax: 64,
   /** Bounds of one call that copies documents of a collection. */

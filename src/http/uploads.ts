@@ -46,7 +46,7 @@ function parseMetadata(source: string, json: string): DocumentMetadataJson {
     const location = issue.loc.length > 0 ? ` at ${JSON.stringify(issue.loc.join('.'))}` : '';
     throw new AppError(
       'bad_request',
-      `${source} is not an object of strings and lists of strings:${location} it ${issue.msg}.`,
+      `${source} is not an object of strings, numbers, booleans, points and lists of strings:${location} it ${issue.msg}.`,
     );
   }
   return value as DocumentMetadataJson;

@@ -10,7 +10,7 @@ import {
   type NativeUnknownWord,
   type ShardOpenResult,
 } from './addon.ts';
-import { encodeAttributes, encodeFilter, type FilterNode } from './encoding.ts';
+import { encodeAttributes, encodeFilter, type FilterNode, type IndexValue } from './encoding.ts';
 import { IndexError, toIndexError } from './index-error.ts';
 import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
 import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
@@ -28,7 +28,7 @@ export interface StagedDocument {
   readonly vectors: Float32Array;
   /** TermBlock with the same number of rows; see src/text/terms.ts. */
   readonly terms: Uint8Array;
-  readonly attributes: Readonly<Record<string, string | readonly string[]>>;
+  readonly attributes: Readonly<Record<string, IndexValue>>;
 }
 
 export interface IndexQuery {

@@ -1,15 +1,25 @@
 /** Encodes attributes and filters for the engine, in the formats of native/engine/attributes.h and filter.h. */
 import { unreachable } from '../core/assert.ts';
+import type { GeoArea, GeoPoint } from '../core/geo.ts';
+import type { Instant } from '../core/instants.ts';
+import { encodeArea, encodeBoolean, encodeInstant, encodeNumber, encodePoint } from './typed-values.ts';
+
+/** Operand of a condition. An instant is compared with strings that are dates. */
+export type FilterValue = string | number | boolean | Instant;
+
+export type IndexValue = string | number | boolean | GeoPoint | readonly string[];
 
 export type FilterNode =
   | { kind: 'and' | 'or'; nodes: FilterNode[] }
   | {
       kind: 'compare';
       attribute: string;
-      operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte';
-      value: string;
+      /** `ngt`, `ngte`, `nlt`, `nlte`: the complements, which also match a missing value and one of another type. */
+      operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'ngt' | 'ngte' | 'nlt' | 'nlte';
+      value: FilterValue;
     }
-  | { kind: 'member'; attribute: string; operator: 'in' | 'nin'; values: string[] }
+  | { kind: 'member'; attribute: string; operator: 'in' | 'nin'; values: FilterValue[] }
+  | { kind: 'area'; attribute: string; operator: 'within' | 'outside'; area: GeoArea }
   /** Whether the attribute has at least one value. */
   | { kind: 'existence'; attribute: string; operator: 'exists' | 'missing' };
 
@@ -26,9 +36,15 @@ const operatorCode = {
   nin: 9,
   exists: 10,
   missing: 11,
+  ngt: 12,
+  ngte: 13,
+  nlt: 14,
+  nlte: 15,
+  within: 16,
+  outside: 17,
 } as const;
 
-/** Growing little-endian buffer; a text is written as its UTF-8 length, then its bytes. */
+/** Growing little-endian buffer; a text is written as the length of its UTF-8, then its bytes. */
 class ByteWriter {
   #buffer = Buffer.allocUnsafe(256);
   #length = 0;
@@ -51,6 +67,13 @@ class ByteWriter {
     this.#length += 4 + written;
   }
 
+  bytes(value: Uint8Array): void {
+    this.number(value.length);
+    this.#reserve(value.length);
+    this.#buffer.set(value, this.#length);
+    this.#length += value.length;
+  }
+
   toBytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -63,18 +86,16 @@ class ByteWriter {
   }
 }
 
-export function encodeAttributes(
-  attributes: Readonly<Record<string, string | readonly string[]>>,
-): Uint8Array {
+export function encodeAttributes(attributes: Readonly<Record<string, IndexValue>>): Uint8Array {
   const writer = new ByteWriter();
   const names = Object.keys(attributes);
   writer.number(names.length);
   for (const name of names) {
     const value = attributes[name] ?? [];
-    const values = typeof value === 'string' ? [value] : value;
+    const values = Array.isArray(value) ? (value as readonly string[]) : [value as FilterValue | GeoPoint];
     writer.text(name);
     writer.number(values.length);
-    for (const item of values) writer.text(item);
+    for (const item of values) writeValue(writer, item);
   }
   return writer.toBytes();
 }
@@ -105,6 +126,9 @@ function writeFilter(writer: ByteWriter, node: FilterNode): void {
     case 'existence':
       writeCondition(writer, operatorCode[node.operator], node.attribute, []);
       return;
+    case 'area':
+      writeCondition(writer, operatorCode[node.operator], node.attribute, [node.area]);
+      return;
     default:
       unreachable(node);
   }
@@ -127,10 +151,18 @@ function writeCondition(
   writer: ByteWriter,
   code: number,
   attribute: string,
-  values: readonly string[],
+  values: readonly (FilterValue | GeoArea)[],
 ): void {
   writer.byte(code);
   writer.text(attribute);
   writer.number(values.length);
-  for (const value of values) writer.text(value);
+  for (const value of values) writeValue(writer, value);
+}
+
+function writeValue(writer: ByteWriter, value: FilterValue | GeoPoint | GeoArea): void {
+  if (typeof value === 'string') writer.text(value);
+  else if (typeof value === 'number') writer.bytes(encodeNumber(value));
+  else if (typeof value === 'boolean') writer.bytes(encodeBoolean(value));
+  else if ('seconds' in value) writer.bytes(encodeInstant(value));
+  else writer.bytes('lat' in value ? encodePoint(value) : encodeArea(value));
 }

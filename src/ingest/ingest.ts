@@ -341,11 +341,16 @@ function estimateIndexingBytes({ textBytes, metadata, vectorBytes = 0 }: Documen
   return limits.indexingBytesPerTextByte * textBytes + vectorBytes + countMetadataUnits(metadata);
 }
 
+/** Upper bound on the encoded bytes of a number, a boolean or a point. */
+const typedValueUnits = 64;
+
 function countMetadataUnits(metadata: Metadata): number {
   let units = 0;
   for (const [name, value] of Object.entries(metadata)) {
     units += name.length;
-    for (const text of typeof value === 'string' ? [value] : value) units += text.length;
+    if (typeof value === 'string') units += value.length;
+    else if (Array.isArray(value)) for (const text of value as readonly string[]) units += text.length;
+    else units += typedValueUnits;
   }
   return units;
 }

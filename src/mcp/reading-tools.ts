@@ -39,7 +39,7 @@ export const readingTools: readonly McpTool[] = [
       filter: Type.Optional(
         Type.Unknown({
           description:
-            'Filter on metadata: `{name: {operator: value}}` with $eq $ne $gt $gte $lt $lte $in $nin, combined with $and and $or.',
+            'Filter on metadata: `{name: {operator: value}}` with $eq $ne $gt $gte $lt $lte $in $nin, combined with $and and $or. Values are strings, numbers, booleans or dates as `{"$date": "2026-03-31"}`; a value matches operands of its type only.',
         }),
       ),
       max_tokens: maxTokensField,

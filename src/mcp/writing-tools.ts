@@ -14,7 +14,8 @@ export const writingTools: readonly McpTool[] = [
       text: Type.String({ description: 'The text of the document.' }),
       metadata: Type.Optional(
         Type.Unknown({
-          description: 'Attributes: strings, or lists of strings under names that start with `list:`.',
+          description:
+            'Attributes: strings, numbers, booleans, points such as {"lat": 52.5, "lon": 13.4}, or lists of strings under names that start with `list:`.',
         }),
       ),
       overwrite: Type.Optional(Type.Boolean({ description: 'Replace an existing document; default false.' })),

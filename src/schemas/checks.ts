@@ -1,6 +1,8 @@
 import { AppError } from '../core/app-error.ts';
 import { limits, shardCounts } from '../core/limits.ts';
 import type { APIParsedDocument } from './document-content.ts';
+import { listPrefix, type MetadataSchema } from './metadata-schema.ts';
+import type { DocumentMetadataJson } from './wire.ts';
 
 /**
  * Ranges and rules of the wire contract whose violation is a 400, so they are not keywords of the schemas.
@@ -249,7 +251,6 @@ export function checkUsageTimes(startTime: number, endTime: number): void {
   if (endTime < startTime) reject('end_time is before start_time.');
 }
 
-const listPrefix = 'list:';
 const metadataNamePattern = /^[A-Za-z0-9_-]+$/;
 
 function checkMetadataName(name: string, isList: boolean): void {
@@ -272,12 +273,9 @@ function checkMetadataName(name: string, isList: boolean): void {
 
 /**
  * Names of ASCII letters, digits, `-` and `_`; lists only, and always, under `list:` names; well-formed text;
- * at most `bytesMax` bytes of UTF-8 as compact JSON.
+ * finite numbers; points on the earth; at most `bytesMax` bytes of UTF-8 as compact JSON.
  */
-export function checkMetadata(
-  metadata: Readonly<Record<string, string | readonly string[]>>,
-  bytesMax: number,
-): void {
+export function checkMetadata(metadata: Readonly<DocumentMetadataJson>, bytesMax: number): void {
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   if (bytes > bytesMax) {
     reject(
@@ -285,10 +283,40 @@ export function checkMetadata(
     );
   }
   for (const [name, value] of Object.entries(metadata)) {
-    const isList = typeof value !== 'string';
-    checkMetadataName(name, isList);
-    if (isList ? value.some(hasLoneSurrogate) : hasLoneSurrogate(value))
-      reject(`metadata "${name}" contains a lone surrogate, which is not a character.`);
+    checkMetadataName(name, Array.isArray(value));
+    checkMetadataValue(name, value);
+  }
+}
+
+function checkMetadataValue(name: string, value: DocumentMetadataJson[string]): void {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    reject(`metadata "${name}" is too large for a 64-bit float.`);
+  if (
+    typeof value === 'string' ? hasLoneSurrogate(value) : Array.isArray(value) && value.some(hasLoneSurrogate)
+  )
+    reject(`metadata "${name}" contains a lone surrogate, which is not a character.`);
+  if (typeof value !== 'object' || Array.isArray(value)) return;
+  const { lat, lon } = value;
+  if (!(Math.abs(lat) <= 90))
+    reject(`metadata "${name}" has the latitude ${lat}, which is not between -90 and 90.`);
+  if (!(Math.abs(lon) <= 180))
+    reject(`metadata "${name}" has the longitude ${lon}, which is not between -180 and 180.`);
+}
+
+/** Names as in metadata, without lists, and at most 256 of them. */
+export function checkMetadataSchema(schema: MetadataSchema): void {
+  const names = Object.keys(schema);
+  if (names.length > limits.metadataSchemaFieldsMax) {
+    reject(
+      `metadata_schema has ${formatNumber(names.length)} fields; at most ${limits.metadataSchemaFieldsMax} are allowed.`,
+    );
+  }
+  for (const name of names) {
+    if (name.startsWith(listPrefix))
+      reject(
+        `metadata_schema: ${JSON.stringify(name.slice(0, 64))} is the name of a list, whose type is fixed.`,
+      );
+    checkMetadataName(name, false);
   }
 }
 

@@ -1,3 +1,4 @@
+import { MetadataSchema } from './metadata-schema.ts';
 import { QueryDefaults } from './queries.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable, Timestamp, Uuid } from './wire.ts';
@@ -37,6 +38,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
       examples: [2_592_000],
     }),
   ),
+  metadata_schema: Type.Optional(MetadataSchema),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -75,6 +77,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
     Nullable(Type.Integer(), {
       description:
         'Applies to documents that are added from now on without `expires_at`: 1 to 3,153,600,000 seconds; null for none.',
+    }),
+  ),
+  metadata_schema: Type.Optional(
+    Nullable(MetadataSchema, {
+      description:
+        'Replaces the types of metadata fields, for documents that are added and filters that are used from now on; null for none. Stored documents do not change.',
     }),
   ),
 });
@@ -119,6 +127,7 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   default_ttl_seconds: Type.Optional(
     Type.Integer({ description: 'Seconds after which documents expire by default; absent if they do not.' }),
   ),
+  metadata_schema: Type.Optional(MetadataSchema),
 });
 export type CollectionInfo = Static<typeof CollectionInfo>;
 

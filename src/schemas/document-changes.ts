@@ -1,5 +1,11 @@
 import { type Static, Type } from './typebox.ts';
-import { CollectionName, Component, Nullable } from './wire.ts';
+import {
+  CollectionName,
+  Component,
+  type DocumentMetadataJson,
+  metadataValueSchemas,
+  Nullable,
+} from './wire.ts';
 
 /** Requests and replies of operations that change all documents that match a filter. */
 
@@ -59,14 +65,26 @@ export const DeleteDocumentsResponse = Component(
 );
 export type DeleteDocumentsResponse = Static<typeof DeleteDocumentsResponse>;
 
+type MetadataPatchValue =
+  | Exclude<DocumentMetadataJson[string], object>
+  | string[]
+  | { lat?: number | null; lon?: number | null }
+  | null;
+
+const coordinate = { anyOf: [{ type: 'number' }, { type: 'null' }] };
+
 /** The shape is checked here (422); names and size of the result are checked by `checkMetadata` (400). */
-export const MetadataPatch = Type.Unsafe<Record<string, string | string[] | null>>({
+export const MetadataPatch = Type.Unsafe<Record<string, MetadataPatchValue>>({
   title: 'MetadataPatch',
   description:
-    'Change of metadata as a JSON merge patch (RFC 7396): a value replaces the attribute or adds it, null removes it, and all other attributes stay. A list is replaced as a whole.',
+    'Change of metadata as a JSON merge patch (RFC 7396): a value replaces the attribute or adds it, null removes it, and all other attributes stay. A list is replaced as a whole; the coordinates of a point are attributes of their own.',
   type: 'object',
   additionalProperties: {
-    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }],
+    anyOf: [
+      ...metadataValueSchemas.filter(({ type }) => type !== 'object'),
+      { type: 'null' },
+      { type: 'object', properties: { lat: coordinate, lon: coordinate }, additionalProperties: false },
+    ],
   },
   examples: [{ author: 'Grace', draft: null }],
 });

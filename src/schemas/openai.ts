@@ -1,6 +1,6 @@
 import { embedding } from './models.ts';
 import { type Static, Type } from './typebox.ts';
-import { Component, Nullable, OneOf } from './wire.ts';
+import { Component, type DocumentMetadataJson, metadataValueSchemas, Nullable, OneOf } from './wire.ts';
 
 /** Requests and replies of OpenAI clients. Jina and Voyage clients use the same route for embeddings. */
 
@@ -103,7 +103,6 @@ export const VectorStoreSearchRequest = Component(
 );
 export type VectorStoreSearchRequest = Static<typeof VectorStoreSearchRequest>;
 
-const attributeValue = Type.Union([Type.String(), Type.Array(Type.String())]);
 export const VectorStoreSearchResponse = Component(
   'VectorStoreSearchResponse',
   'Snippets, in the format of OpenAI vector stores.',
@@ -115,9 +114,9 @@ export const VectorStoreSearchResponse = Component(
         file_id: Type.String({ description: 'Path of the document.' }),
         filename: Type.String({ description: 'Path of the document.' }),
         score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
-        attributes: Type.Unsafe<Record<string, Static<typeof attributeValue>>>({
+        attributes: Type.Unsafe<DocumentMetadataJson>({
           type: 'object',
-          additionalProperties: attributeValue,
+          additionalProperties: { anyOf: metadataValueSchemas },
           description: 'Metadata of the document.',
         }),
         content: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),

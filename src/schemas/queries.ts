@@ -11,7 +11,7 @@ const query = Type.String({
 const filter = Type.Optional(
   Type.Unknown({
     description:
-      'Filter on document metadata: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix $between $contains`, combined with `$and`, `$or` and `$not`. A plain string means `$eq`; null and `{}` match all documents.',
+      'Filter on document metadata: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix $between $contains $geo_radius $geo_box`, combined with `$and`, `$or` and `$not`. A plain value means `$eq`, and a date is `{"$date": "2026-03-31"}`; values match operands of their type only; null and `{}` match all documents.',
     examples: [{ $and: [{ author: 'Ada' }, { 'list:topics': { $in: ['refunds'] } }] }],
   }),
 );

@@ -68,16 +68,34 @@ export function VectorField(description: string) {
   });
 }
 
+/** A point as value of metadata; `checkMetadata` checks its ranges. */
+const GeoPointJson = {
+  type: 'object',
+  properties: { lat: { type: 'number' }, lon: { type: 'number' } },
+  required: ['lat', 'lon'],
+  additionalProperties: false,
+} as const;
+
+export const metadataValueSchemas = [
+  { type: 'string' },
+  { type: 'array', items: { type: 'string' } },
+  { type: 'number' },
+  { type: 'boolean' },
+  GeoPointJson,
+] as const;
+
 /**
  * Attributes of a document. The shape is checked here (422); names and size are checked by `checkMetadata`
  * (400).
  */
-export const DocumentMetadataJson = Type.Unsafe<Record<string, string | string[]>>({
+export const DocumentMetadataJson = Type.Unsafe<
+  Record<string, string | number | boolean | { lat: number; lon: number } | string[]>
+>({
   title: 'DocumentMetadataJson',
   description:
-    'Attributes of a document: strings, or lists of strings under names that start with `list:`. Names consist of letters, digits, `-` and `_`. At most 65,535 bytes as compact JSON.',
+    'Attributes of a document: strings, numbers (64-bit floats), booleans, points such as `{"lat": 52.5, "lon": 13.4}`, or lists of strings under names that start with `list:`. Names consist of letters, digits, `-` and `_`. At most 65,535 bytes as compact JSON.',
   type: 'object',
-  additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+  additionalProperties: { anyOf: metadataValueSchemas },
   examples: [{ author: 'Ada', 'list:topics': ['billing', 'refunds'] }],
 });
 export type DocumentMetadataJson = Static<typeof DocumentMetadataJson>;

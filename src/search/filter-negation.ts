@@ -10,8 +10,17 @@ const opposites = {
   missing: 'exists',
   and: 'or',
   or: 'and',
+  gt: 'ngt',
+  ngt: 'gt',
+  gte: 'ngte',
+  ngte: 'gte',
+  lt: 'nlt',
+  nlt: 'lt',
+  lte: 'nlte',
+  nlte: 'lte',
+  within: 'outside',
+  outside: 'within',
 } as const;
-const complements = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' } as const;
 
 /** Returns the filter that matches exactly the documents that `node` does not match. */
 export function negateFilter(node: FilterNode): FilterNode {
@@ -23,13 +32,10 @@ export function negateFilter(node: FilterNode): FilterNode {
       return { ...node, operator: opposites[node.operator] };
     case 'existence':
       return { ...node, operator: opposites[node.operator] };
-    case 'compare': {
-      const { attribute, operator } = node;
-      if (operator === 'eq' || operator === 'ne') return { ...node, operator: opposites[operator] };
-      // An attribute without a value matches no order comparison, so it matches the negation of each.
-      const missing: FilterNode = { kind: 'existence', attribute, operator: 'missing' };
-      return { kind: 'or', nodes: [{ ...node, operator: complements[operator] }, missing] };
-    }
+    case 'compare':
+      return { ...node, operator: opposites[node.operator] };
+    case 'area':
+      return { ...node, operator: opposites[node.operator] };
     default:
       return unreachable(node);
   }

@@ -1,20 +1,22 @@
-import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
-import type { FilterNode } from '../index/collection-index.ts';
+import type { FieldTypes } from '../core/metadata-types.ts';
+import type { FilterNode, FilterValue } from '../index/encoding.ts';
 import { negateFilter } from './filter-negation.ts';
+import { countCondition, descend, type FilterPosition, isObject, reject } from './filter-position.ts';
 import { prefixConditions } from './filter-prefix.ts';
+import { checkOrdered, isScalar, parseBox, parseRadius, parseText, parseValue } from './filter-values.ts';
 
 /**
  * Parses the metadata filter of a query into the form that a shard evaluates.
  *
- * `{attribute: {operator: value}}`, a bare string for `$eq`, `$and`/`$or` over arrays, `$not` over a filter.
+ * `{attribute: {operator: value}}`, a bare value for `$eq`, `$and`/`$or` over arrays, `$not` over a filter.
  * Several operators on one attribute and several attributes in one object are combined with AND. Unknown
  * syntax is rejected with its position: a filter is never silently ignored, because it may be an access
- * restriction.
+ * restriction. With the schema of a collection, strings that are compared with a field of dates are dates.
  */
-export function parseFilter(filter: unknown): FilterNode | null {
+export function parseFilter(filter: unknown, schema?: FieldTypes): FilterNode | null {
   if (filter === undefined || filter === null) return null;
-  const state = { nodes: 0 };
+  const state = { nodes: 0, schema };
   return parseObject(filter, { path: 'filter', depth: 0, state });
 }
 
@@ -35,41 +37,9 @@ const connectives = new Map([
   ['$or', 'or'],
 ] as const);
 const attributePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
-const operatorList = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $prefix, $between, $contains, $not';
+const operatorList =
+  '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $prefix, $between, $contains, $geo_radius, $geo_box, $not';
 const listOperators = new Set(['$in', '$nin', '$exists', '$contains', '$not']);
-
-interface FilterPosition {
-  /** Current path in the user's notation: `filter.$and[0].year`. */
-  readonly path: string;
-  readonly depth: number;
-  readonly state: { nodes: number };
-}
-
-function reject(position: FilterPosition, problem: string): never {
-  throw new AppError('bad_request', `The filter is not valid at ${abbreviate(position.path)}: ${problem}`);
-}
-
-function abbreviate(path: string): string {
-  return path.length <= 200 ? path : `${path.slice(0, 100)}…${path.slice(-99)}`;
-}
-
-function descend(position: FilterPosition, step: string): FilterPosition {
-  const next = { path: position.path + step, depth: position.depth + 1, state: position.state };
-  if (next.depth > limits.filterDepthMax)
-    reject(next, `it is nested more than ${limits.filterDepthMax} levels deep.`);
-  return next;
-}
-
-function countCondition(position: FilterPosition): void {
-  position.state.nodes += 1;
-  if (position.state.nodes > limits.filterNodesMax) {
-    reject(position, `it has more than ${limits.filterNodesMax} conditions.`);
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * Parses an object of attributes and connectives, combined with AND; null when it is empty and so matches
@@ -120,8 +90,9 @@ function parseAttribute(attribute: string, value: unknown, position: FilterPosit
       'attribute names may contain only letters, digits, "-" and "_", with the prefix "list:" for list attributes.',
     );
   }
-  if (typeof value === 'string') return [parseOperator(attribute, '$eq', value, position)];
-  if (!isObject(value)) reject(position, 'expected a string or an object such as {"$eq": "value"}.');
+  if (isScalar(value)) return [parseOperator(attribute, '$eq', value, position)];
+  if (!isObject(value))
+    reject(position, 'expected a string, a number, a boolean or an object such as {"$eq": "value"}.');
   const operators = Object.entries(value);
   if (operators.length === 0) reject(position, `expected at least one operator: ${operatorList}.`);
   return operators.flatMap(([operator, operand]) =>
@@ -145,7 +116,13 @@ function parseCondition(
       return [{ kind: 'existence', attribute, operator: operand ? 'exists' : 'missing' }];
     case '$prefix':
       countCondition(position);
-      return prefixConditions(attribute, parseValue(operand, position));
+      return prefixConditions(attribute, parseText(operand, position));
+    case '$geo_radius':
+    case '$geo_box': {
+      countCondition(position);
+      const area = name === '$geo_box' ? parseBox(operand, position) : parseRadius(operand, position);
+      return [{ kind: 'area', attribute, operator: 'within', area }];
+    }
     case '$between':
       return parseBetween(attribute, operand, position);
     case '$contains':
@@ -162,21 +139,27 @@ function parseCondition(
 /** Both ends are included. */
 function parseBetween(attribute: string, operand: unknown, position: FilterPosition): FilterNode[] {
   if (!Array.isArray(operand) || operand.length !== 2)
-    reject(position, 'expected an array of two strings, the first and the last value.');
-  return (['$gte', '$lte'] as const).map((operator, i) =>
-    parseOperator(attribute, operator, operand[i], descend(position, `[${i}]`)),
-  );
+    reject(position, 'expected an array of two strings, numbers or dates, the first and the last value.');
+  const bounds = (['gte', 'lte'] as const).map((operator, i) => {
+    const inner = descend(position, `[${i}]`);
+    countCondition(inner);
+    const value = checkOrdered(parseValue(attribute, operand[i], inner), inner);
+    return { kind: 'compare', attribute, operator, value } as const;
+  });
+  if (typeof bounds[0]!.value !== typeof bounds[1]!.value)
+    reject(position, 'the first and the last value must have the same type.');
+  return bounds;
 }
 
 /** A list contains each of the values. */
 function parseContains(attribute: string, operand: unknown, position: FilterPosition): FilterNode[] {
   if (!attribute.startsWith('list:'))
     reject(position, '$contains is for "list:" attributes; use $prefix or $eq for strings.');
-  const values = typeof operand === 'string' ? [operand] : parseValues(operand, position);
+  const values = typeof operand === 'string' ? [operand] : parseValues(attribute, operand, position);
   if (values.length === 0) reject(position, 'expected a string or an array with at least one string.');
   return values.map((value) => {
     countCondition(position);
-    return { kind: 'member', attribute, operator: 'in', values: [parseValue(value, position)] };
+    return { kind: 'member', attribute, operator: 'in', values: [parseText(value, position)] };
   });
 }
 
@@ -189,27 +172,21 @@ function parseOperator(
   countCondition(position);
   const membership = memberships.get(name as '$in');
   if (membership !== undefined) {
-    return { kind: 'member', attribute, operator: membership, values: parseValues(operand, position) };
+    const values = parseValues(attribute, operand, position);
+    return { kind: 'member', attribute, operator: membership, values };
   }
   const comparison = comparisons.get(name as '$eq');
   if (comparison === undefined) reject(position, `unknown operator "${name}"; supported: ${operatorList}.`);
   if (attribute.startsWith('list:'))
     reject(position, '"list:" attributes support only $contains, $exists, $not, $in and $nin.');
-  return { kind: 'compare', attribute, operator: comparison, value: parseValue(operand, position) };
+  const value = parseValue(attribute, operand, position);
+  if (comparison !== 'eq' && comparison !== 'ne') checkOrdered(value, position);
+  return { kind: 'compare', attribute, operator: comparison, value };
 }
 
-function parseValues(operand: unknown, position: FilterPosition): string[] {
-  if (!Array.isArray(operand)) reject(position, 'expected an array of strings.');
+function parseValues(attribute: string, operand: unknown, position: FilterPosition): FilterValue[] {
+  if (!Array.isArray(operand)) reject(position, 'expected an array of values.');
   if (operand.length > limits.filterValuesMax)
     reject(position, `it lists more than ${limits.filterValuesMax} values.`);
-  return operand.map((value, i) => parseValue(value, descend(position, `[${i}]`)));
-}
-
-function parseValue(value: unknown, position: FilterPosition): string {
-  if (typeof value !== 'string') reject(position, 'expected a string (metadata values are strings).');
-  // Metadata never contain a lone surrogate, and in UTF-8 it would become the replacement character, which
-  // they may contain.
-  if (!value.isWellFormed())
-    reject(position, 'the string contains a lone surrogate, which is not a character.');
-  return value;
+  return operand.map((value, i) => parseValue(attribute, value, descend(position, `[${i}]`)));
 }

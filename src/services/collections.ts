@@ -15,6 +15,7 @@ import type {
   GetCollectionListResponse,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
+import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import {
@@ -94,7 +95,7 @@ export class CollectionServices {
     const { clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
-    const { query_defaults: defaults, default_ttl_seconds: ttl } = request;
+    const { query_defaults: defaults, default_ttl_seconds: ttl, metadata_schema: schema } = request;
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
@@ -110,6 +111,7 @@ export class CollectionServices {
       languages: [],
       ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
       ...(ttl === undefined ? {} : { defaultTtlSeconds: ttl }),
+      ...(isEmpty(schema) ? {} : { metadataSchema: schema }),
     };
     await this.#create(call.principal, collection);
     return successResponse;
@@ -200,20 +202,22 @@ export class CollectionServices {
   ): Promise<DefaultResponse> {
     const { store, collections, nameLocks } = this.#options;
     const { collection_name: name, query_defaults: defaults, default_ttl_seconds: ttl } = request;
+    const { metadata_schema: schema } = request;
     const { collectionId } = findCollection(collections, call.principal, name);
-    if (defaults === undefined && ttl === undefined) return successResponse;
-    // A lock, because concurrent changes of both defaults write one record.
+    if (defaults === undefined && ttl === undefined && schema === undefined) return successResponse;
+    // A lock, because concurrent changes of the defaults write one record.
     return await nameLocks.run(call.principal.organizationId, async () => {
-      const { queryDefaults = null, defaultTtlSeconds = null } = collections.findById(collectionId) ?? {};
+      const known = collections.findById(collectionId);
       const picked = pickKnownDefaults(defaults ?? {});
       const newDefaults = Object.keys(picked).length === 0 ? null : picked;
       try {
         await store.write(
-          collections.putDefaults(
-            collectionId,
-            defaults === undefined ? queryDefaults : newDefaults,
-            ttl === undefined ? defaultTtlSeconds : ttl,
-          ),
+          collections.putDefaults(collectionId, {
+            queryDefaults: defaults === undefined ? (known?.queryDefaults ?? null) : newDefaults,
+            defaultTtlSeconds: ttl === undefined ? (known?.defaultTtlSeconds ?? null) : ttl,
+            metadataSchema:
+              schema === undefined ? (known?.metadataSchema ?? null) : isEmpty(schema) ? null : schema,
+          }),
         );
       } catch (error) {
         throw error instanceof ExpectationFailedError ? collectionNotFoundError(name) : error;
@@ -283,7 +287,7 @@ export class CollectionServices {
     const { collections, defaultModel } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
     const { collectionId, name, createdAt, shards, model, dimensions } = collection;
-    const { queryDefaults, defaultTtlSeconds } = collection;
+    const { queryDefaults, defaultTtlSeconds, metadataSchema } = collection;
     return {
       collection: {
         id: collectionId,
@@ -294,6 +298,7 @@ export class CollectionServices {
         dimensions,
         ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
         ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
+        ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
       },
     };
   }
@@ -347,6 +352,10 @@ export function findExactCollection(
     'not_found',
     `${JSON.stringify(name)} is an alias of the collection ${JSON.stringify(collection.name)}. This operation requires the name of the collection.`,
   );
+}
+
+function isEmpty(schema: MetadataSchema | null | undefined): schema is null | undefined {
+  return schema == null || Object.keys(schema).length === 0;
 }
 
 function keyRestrictionError(name: string): AppError {

@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import { pathNotFound, type VisibilityCheck } from '../ingest/document-writer.ts';
+import { checkMetadataTypes } from '../schemas/metadata-schema.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { DocumentRecord, Documents } from '../storage/documents.ts';
@@ -58,4 +59,10 @@ export function checkWriteAccess(
     'forbidden',
     'The metadata does not match the filter of this API key. The key can write only documents that it can read.',
   );
+}
+
+/** Errors: those of `checkWriteAccess`; 400 for a value whose type is not that of the schema of the collection. */
+export function checkWritableMetadata(access: CollectionAccess, metadata: DocumentRecord['metadata']): void {
+  checkWriteAccess(access, metadata);
+  checkMetadataTypes(access.collection.metadataSchema, metadata);
 }

@@ -208,7 +208,7 @@ export class DocumentChangeServices {
 
 /** Errors: 400 for a request that selects all documents, and for an invalid filter. */
 function createSelector(access: CollectionAccess, request: Selection): (record: DocumentRecord) => boolean {
-  const filter = parseFilter(request.filter);
+  const filter = parseFilter(request.filter, access.collection.metadataSchema);
   const prefix = request.path_prefix ?? '';
   if (filter === null && prefix === '')
     throw new AppError(

@@ -42,7 +42,7 @@ import { remainingMs, type ServiceReply } from './call.ts';
 import {
   accessCollection,
   type CollectionAccess,
-  checkWriteAccess,
+  checkWritableMetadata,
   type DocumentCall,
 } from './document-access.ts';
 import { parseExpiry } from './expiry.ts';
@@ -164,7 +164,7 @@ export class DocumentUploadServices {
 
   /** Rejects a document before any content is stored. */
   #checkWritable(access: CollectionAccess, metadata: NewDocument['metadata']): void {
-    checkWriteAccess(access, metadata);
+    checkWritableMetadata(access, metadata);
     this.#options.admission.check(access.collection.organizationId);
   }
 

@@ -28,7 +28,7 @@ import type { Versions } from '../storage/versions.ts';
 import {
   accessCollection,
   type CollectionAccess,
-  checkWriteAccess,
+  checkWritableMetadata,
   type DocumentCall,
   findDocument,
 } from './document-access.ts';
@@ -158,7 +158,7 @@ export class DocumentServices {
     if (metadata != null && patch != null)
       throw new AppError('bad_request', 'metadata and metadata_patch cannot be combined. Send one of them.');
     if (metadata != null) {
-      checkWriteAccess(access, metadata);
+      checkWritableMetadata(access, metadata);
       return () => ({ metadata });
     }
     if (patch == null) return () => ({});

@@ -1,19 +1,40 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GeoPoint } from '../core/geo.ts';
 import { checkMetadata } from '../schemas/checks.ts';
 import type { MetadataPatch } from '../schemas/document-changes.ts';
+import { checkMetadataTypes } from '../schemas/metadata-schema.ts';
+import type { DocumentMetadataJson } from '../schemas/wire.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import { type CollectionAccess, checkWriteAccess } from './document-access.ts';
 
 type Metadata = DocumentRecord['metadata'];
 
-/** Applies a JSON merge patch (RFC 7396) to metadata, whose values are strings and lists. */
+/**
+ * Applies a JSON merge patch (RFC 7396) to metadata. A point may lack a coordinate afterwards, which `checkMetadata`
+ * rejects.
+ */
 export function applyMetadataPatch(metadata: Metadata, patch: MetadataPatch): Metadata {
   // Entries, because an assignment to `__proto__` adds no attribute.
   const merged = new Map(Object.entries(metadata));
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) merged.delete(name);
-    else merged.set(name, value);
+    else merged.set(name, isPoint(value) ? mergePoint(merged.get(name), value) : value);
   }
   return Object.fromEntries(merged);
+}
+
+type PatchValue = MetadataPatch[string];
+type PointPatch = Exclude<Extract<PatchValue, object>, string[]>;
+
+function isPoint(value: PatchValue): value is PointPatch {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+function mergePoint(known: Metadata[string] | undefined, patch: PointPatch): GeoPoint {
+  const merged = { ...(typeof known === 'object' && !Array.isArray(known) ? known : {}), ...patch };
+  return Object.fromEntries(
+    Object.entries(merged).filter(([, each]) => each !== null),
+  ) as unknown as GeoPoint;
 }
 
 /** Whether two metadata have the same attributes, in any order. */
@@ -25,9 +46,8 @@ export function areEqualMetadata(one: Metadata, other: Metadata): boolean {
   );
 }
 
-function areEqualValues(one: string | readonly string[], other: string | readonly string[]): boolean {
-  if (typeof one === 'string' || typeof other === 'string') return one === other;
-  return one.length === other.length && one.every((text, i) => text === other[i]);
+function areEqualValues(one: Metadata[string], other: Metadata[string]): boolean {
+  return one === other || (typeof one === 'object' && isDeepStrictEqual(one, other));
 }
 
 /**
@@ -41,7 +61,14 @@ export function patchMetadata(
   bytesMax: number,
 ): Metadata {
   const patched = applyMetadataPatch(metadata, patch);
-  checkMetadata(patched, bytesMax);
+  checkMetadata(patched as DocumentMetadataJson, bytesMax);
+  // Only what the patch sets: a value that is older than the schema may stay.
+  checkMetadataTypes(
+    access.collection.metadataSchema,
+    Object.fromEntries(
+      Object.keys(patch).flatMap((name) => (Object.hasOwn(patched, name) ? [[name, patched[name]!]] : [])),
+    ),
+  );
   checkWriteAccess(access, patched);
   return patched;
 }

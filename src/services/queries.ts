@@ -258,7 +258,7 @@ export class QueryServices {
       query,
       vector,
       k: request.k,
-      filter: restrictFilter(call.principal, parseFilter(request.filter)),
+      filter: restrictFilter(call.principal, parseFilter(request.filter, collection.metadataSchema)),
       isRestricted: documentFilterOf(call.principal) !== null,
       reranker,
       isWide: request.latency_mode === 'high',

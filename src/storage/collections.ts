@@ -1,4 +1,5 @@
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
+import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
 import { Aliases } from './aliases.ts';
 import { tables, text, uuid } from './keys.ts';
@@ -23,6 +24,8 @@ export interface Collection {
   readonly queryDefaults?: QueryDefaults;
   /** Seconds after which its documents expire by default; absent: never. */
   readonly defaultTtlSeconds?: number;
+  /** Types of metadata fields. */
+  readonly metadataSchema?: MetadataSchema;
   /**
    * Absent until its model is changed for the first time; `dimensions` and `model` above are taken from here.
    */
@@ -113,9 +116,20 @@ const vectorStatesTable = new Table<readonly [collectionId: string], VectorState
 /** A separate record for the same reason as the vector state. */
 const queryDefaultsTable = new Table<
   readonly [collectionId: string],
-  { readonly queryDefaults: QueryDefaults | null; readonly defaultTtlSeconds?: number }
+  {
+    readonly queryDefaults: QueryDefaults | null;
+    readonly defaultTtlSeconds?: number;
+    readonly metadataSchema?: MetadataSchema;
+  }
 >(tables.queryDefaults, [uuid]);
 const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
+
+/** Fields of a collection that can be changed; null for none. */
+export interface CollectionDefaults {
+  readonly queryDefaults: QueryDefaults | null;
+  readonly defaultTtlSeconds: number | null;
+  readonly metadataSchema: MetadataSchema | null;
+}
 
 /** Collections by organization and name, and by id. */
 export class Collections {
@@ -216,13 +230,16 @@ export class Collections {
     ];
   }
 
-  /** Sets the defaults of a collection; null for none. */
+  /** Sets the defaults of a collection. */
   putDefaults(
     collectionId: string,
-    queryDefaults: QueryDefaults | null,
-    defaultTtlSeconds: number | null,
+    { queryDefaults, defaultTtlSeconds, metadataSchema }: CollectionDefaults,
   ): WriteOperation[] {
-    const defaults = { queryDefaults, ...(defaultTtlSeconds === null ? {} : { defaultTtlSeconds }) };
+    const defaults = {
+      queryDefaults,
+      ...(defaultTtlSeconds === null ? {} : { defaultTtlSeconds }),
+      ...(metadataSchema === null ? {} : { metadataSchema }),
+    };
     return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], defaults)];
   }
 
@@ -288,12 +305,13 @@ export class Collections {
   #withDefaults(collection: Collection): Collection {
     const changed = queryDefaultsTable.get(this.#store, [collection.collectionId]);
     if (changed === undefined) return collection;
-    const { queryDefaults: _, defaultTtlSeconds: __, ...rest } = collection;
-    const { queryDefaults, defaultTtlSeconds } = changed;
+    const { queryDefaults: _, defaultTtlSeconds: __, metadataSchema: ___, ...rest } = collection;
+    const { queryDefaults, defaultTtlSeconds, metadataSchema } = changed;
     return {
       ...rest,
       ...(queryDefaults === null ? {} : { queryDefaults }),
       ...(defaultTtlSeconds === undefined ? {} : { defaultTtlSeconds }),
+      ...(metadataSchema === undefined ? {} : { metadataSchema }),
     };
   }
 }

@@ -1,6 +1,8 @@
+import type { GeoPoint } from '../core/geo.ts';
 import { recordCodec, type ValueCodec } from './table.ts';
 
-export type Metadata = Readonly<Record<string, string | readonly string[]>>;
+export type MetadataValue = string | number | boolean | GeoPoint | readonly string[];
+export type Metadata = Readonly<Record<string, MetadataValue>>;
 
 /**
  * Codec for records with metadata, which are stored as JSON text: users choose those field names, `__proto__`

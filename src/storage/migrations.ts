@@ -11,8 +11,10 @@ import type { Store, WriteOperation } from './store.ts';
  *    sign-ins in progress are no longer stored
  * 3  documents may have a time of expiry, after which a build of format 2 would still show them; terms of documents
  *    are packed, which an engine of format 2 cannot read
+ * 4  metadata may have numbers, booleans and points, which a build of format 3 cannot read and whose index it would
+ *    compare as strings
  */
-export const currentFormat = 3;
+export const currentFormat = 4;
 
 /**
  * Migrates a directory from format `from` to `from + 1`. Must be idempotent: a crash may interrupt it at any
@@ -48,6 +50,12 @@ export const migrations: readonly Migration[] = [
     from: 2,
     description:
       'new documents are stored with packed terms and may expire; stored documents stay as they are',
+    freeShare: 0,
+    migrate: async () => {},
+  },
+  {
+    from: 3,
+    description: 'new metadata may have numbers, booleans and points; stored documents stay as they are',
     freeShare: 0,
     migrate: async () => {},
   },

@@ -21,7 +21,12 @@ export type DocumentContentInput =
   | { readonly type: 'text-pages' | 'text-pages-unordered'; readonly pages: readonly string[] }
   | { readonly type: 'auto'; readonly base64_data: string };
 
-export type DocumentMetadata = Readonly<Record<string, string | readonly string[]>>;
+export type DocumentMetadata = Readonly<
+  Record<
+    string,
+    string | number | boolean | { readonly lat: number; readonly lon: number } | readonly string[]
+  >
+>;
 
 /** Checks the headers required on every reply. */
 function checkHeaders(what: string, { status, headers }: ApiReply): void {

@@ -29,9 +29,24 @@ import {
  * added by hand. Additional fields are allowed.
  */
 
-const Metadata = Type.Unsafe<Record<string, string | string[]>>({
+/** Numbers, booleans and points only if a client sent them. */
+const Metadata = Type.Unsafe<
+  Record<string, string | string[] | number | boolean | { lat: number; lon: number }>
+>({
   type: 'object',
-  additionalProperties: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+  additionalProperties: {
+    anyOf: [
+      { type: 'string' },
+      { type: 'array', items: { type: 'string' } },
+      { type: 'number' },
+      { type: 'boolean' },
+      {
+        type: 'object',
+        properties: { lat: { type: 'number' }, lon: { type: 'number' } },
+        required: ['lat', 'lon'],
+      },
+    ],
+  },
 });
 const IndexStatus = OneOf([
   'not_parsed',

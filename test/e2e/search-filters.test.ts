@@ -15,7 +15,9 @@ function matchesFilter(filter: unknown, metadata: DocumentMetadata): boolean {
     if (key === '$and') return (condition as unknown[]).every((each) => matchesFilter(each, metadata));
     if (key === '$or') return (condition as unknown[]).some((each) => matchesFilter(each, metadata));
     const operators = typeof condition === 'string' ? { $eq: condition } : (condition as object);
-    return Object.entries(operators).every(([name, operand]) => holds(metadata[key], name, operand));
+    return Object.entries(operators).every(([name, operand]) =>
+      holds(metadata[key] as string | readonly string[] | undefined, name, operand),
+    );
   });
 }
 

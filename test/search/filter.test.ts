@@ -57,9 +57,36 @@ function nested(depth: number): unknown {
 const refused: [string, unknown, RegExp][] = [
   ['an array', [], /at filter: expected an object/],
   ['a string', 'year', /at filter: expected an object/],
-  ['a number for a value', { year: 2024 }, /at filter\.year: expected a string or an object/],
+  ['an array for a value', { year: [2024] }, /at filter\.year: expected a string, a number, a boolean or an/],
   ['null for a value', { year: null }, /at filter\.year/],
-  ['a number inside an operator', { year: { $gt: 3 } }, /at filter\.year\.\$gt: expected a string/],
+  ['null inside an operator', { year: { $gt: null } }, /at filter\.year\.\$gt: expected a string, a number/],
+  ['a number without end', { year: { $gt: Number.POSITIVE_INFINITY } }, /too large for a 64-bit float/],
+  ['an order of booleans', { a: { $gt: true } }, /filter\.a\.\$gt: booleans have no order/],
+  ['$between with booleans', { a: { $between: [false, true] } }, /\$between\[0\]: booleans have no order/],
+  [
+    'a date that is none',
+    { a: { $gt: { $date: '2023-02-29' } } },
+    /\.\$gt\.\$date: expected a date of RFC 3339/,
+  ],
+  ['an object for a value', { a: { $eq: { lat: 1, lon: 2 } } }, /expected a value or \{"\$date"/],
+  [
+    '$geo_radius without meters',
+    { a: { $geo_radius: { lat: 1, lon: 2 } } },
+    /the numbers "lat", "lon", "meters"/,
+  ],
+  [
+    'a radius below 0',
+    { a: { $geo_radius: { lat: 1, lon: 2, meters: -1 } } },
+    /"meters" must not be negative/,
+  ],
+  ['a latitude of 91', { a: { $geo_radius: { lat: 91, lon: 2, meters: 1 } } }, /latitude 91 is not between/],
+  [
+    'a box upside down',
+    { a: { $geo_box: { south: 2, north: 1, west: 0, east: 0 } } },
+    /"south" must not be greater/,
+  ],
+  ['an area on a list', { 'list:a': { $geo_box: {} } }, /support only .*\$in and \$nin/],
+  ['$in with a number on a list', { 'list:a': { $in: [1] } }, /\$in\[0\]: expected a string/],
   ['an unknown operator', { year: { $near: 'x' } }, /unknown operator "\$near"/],
   ['an unknown connective', { $nor: [{ a: '1' }] }, /"\$nor" is not a valid key/],
   ['$not over an array', { $not: [{ a: '1' }] }, /filter\.\$not: expected an object/],
@@ -73,15 +100,15 @@ const refused: [string, unknown, RegExp][] = [
   ['$prefix with a number', { a: { $prefix: 1 } }, /filter\.a\.\$prefix: expected a string/],
   ['$prefix on a list', { 'list:a': { $prefix: 'x' } }, /support only .*\$in and \$nin/],
   ['$between with one value', { a: { $between: ['1'] } }, /an array of two strings/],
-  ['$between with a number', { a: { $between: ['1', 2] } }, /\$between\[1\]: expected a string/],
+  ['$between with a number', { a: { $between: ['1', 2] } }, /\$between: .* must have the same type/],
   ['$contains on a string', { a: { $contains: 'x' } }, /\$contains is for "list:" attributes/],
   ['$contains of nothing', { 'list:a': { $contains: [] } }, /at least one string/],
   ['$and over an object', { $and: { a: '1' } }, /an array with at least one filter/],
   ['$or over nothing', { $or: [] }, /an array with at least one filter/],
   ['an empty filter inside $or', { $or: [{}] }, /filter\.\$or\[0\]: an empty filter/],
   ['no operator', { year: {} }, /at least one operator/],
-  ['$in with a string', { year: { $in: '2024' } }, /an array of strings/],
-  ['$in with a number', { year: { $in: ['1', 2] } }, /filter\.year\.\$in\[1\]/],
+  ['$in with a string', { year: { $in: '2024' } }, /an array of values/],
+  ['$in with an array', { year: { $in: ['1', []] } }, /filter\.year\.\$in\[1\]/],
   ['$eq on a list', { 'list:tag': { $eq: 'x' } }, /support only .*\$in and \$nin/],
   ['a bare string on a list', { 'list:tag': 'x' }, /support only .*\$in and \$nin/],
   ['a name with a dot', { 'a.b': '1' }, /attribute names may contain only letters/],
@@ -99,6 +126,19 @@ const refused: [string, unknown, RegExp][] = [
     /more than 4096 conditions/,
   ],
 ];
+
+t.test('dates are written with $date, or as the schema of the collection declares', async (t) => {
+  const value = { seconds: 0, nanoseconds: 0 };
+  const expected = { kind: 'compare', attribute: 'published', operator: 'gte', value };
+  const schema = { published: 'date', constructor: 'number' } as const;
+  t.same(parseFilter({ published: { $gte: { $date: '1970-01-01' } } }), expected);
+  t.same(parseFilter({ published: { $gte: '1970-01-01T01:00:00+01:00' } }, schema), expected);
+  t.same(parseFilter({ other: '1970-01-01' }, schema), eq('other', '1970-01-01'), 'another field');
+  t.same(parseFilter({ toString: 'x' }, schema), eq('toString', 'x'));
+  t.throws(() => parseFilter({ published: 'yesterday' }, schema), {
+    message: /at filter\.published: expected a date/,
+  });
+});
 
 t.test('an invalid filter is rejected with the position of the error', async (t) => {
   for (const [title, filter, message] of refused) {

@@ -188,13 +188,15 @@ async function prepareCollection(
 }
 
 function toRequest(settings: CollectionSettings) {
-  const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds } = settings;
+  const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds, metadata_schema } =
+    settings;
   return {
     num_shards,
     embedding_model,
     ...(embedding_model === 'own' ? { dimensions } : {}),
     ...(query_defaults === undefined ? {} : { query_defaults }),
     ...(default_ttl_seconds === undefined ? {} : { default_ttl_seconds }),
+    ...(metadata_schema === undefined ? {} : { metadata_schema }),
   };
 }
 

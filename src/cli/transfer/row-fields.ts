@@ -36,12 +36,20 @@ export function readText(row: ImportRow, name: string, mapping: FieldMapping): s
 
 /**
  * Converts values to metadata: numbers and booleans to text, lists to `list:` names, fields of objects to `outer_inner`.
- * Characters that names cannot have become `_`. Null and empty values are left out.
+ * Characters that names cannot have become `_`. Null and empty values are left out. `keepsTypes`: numbers, booleans
+ * and points stay as they are.
  */
-export function toMetadata(values: ImportRow): DocumentMetadataJson {
-  const metadata: Record<string, string | string[]> = {};
+export function toMetadata(
+  values: ImportRow,
+  { keepsTypes = false }: { readonly keepsTypes?: boolean } = {},
+): DocumentMetadataJson {
+  const metadata: DocumentMetadataJson = {};
   const add = (name: string, value: unknown): void => {
     if (value === null || value === undefined || value === '') return;
+    if (keepsTypes && isTyped(value)) {
+      metadata[cleanName(name)] = value;
+      return;
+    }
     if (Array.isArray(value)) {
       const texts = value.filter((item) => item !== null && typeof item !== 'object').map(String);
       if (texts.length > 0) metadata[`list:${cleanName(name.replace(/^list:/, ''))}`] = texts;
@@ -51,6 +59,14 @@ export function toMetadata(values: ImportRow): DocumentMetadataJson {
   };
   for (const [name, value] of Object.entries(values)) add(name, value);
   return metadata;
+}
+
+/** Whether the value is a number, a boolean or a point. */
+function isTyped(value: unknown): value is number | boolean | { lat: number; lon: number } {
+  if (typeof value === 'number' || typeof value === 'boolean') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const { lat, lon, ...others } = value as Record<string, unknown>;
+  return typeof lat === 'number' && typeof lon === 'number' && Object.keys(others).length === 0;
 }
 
 function cleanName(name: string): string {

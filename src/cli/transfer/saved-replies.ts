@@ -82,7 +82,11 @@ function toItem(path: string, { metadata, pages }: SavedDocument): ImportItem {
   const texts = [...pages].sort(([a], [b]) => a - b).map(([, text]) => text);
   const content =
     texts.length === 1 ? { type: 'text', text: texts[0]! } : { type: 'text-pages', pages: texts };
-  const document = { path, metadata: toMetadata((metadata ?? {}) as ImportRow), content };
+  const document = {
+    path,
+    metadata: toMetadata((metadata ?? {}) as ImportRow, { keepsTypes: true }),
+    content,
+  };
   const units = JSON.stringify(document).length;
   return { origin: 'the file', path, document, sha256: hashPages(texts), file: null, units };
 }

@@ -25,6 +25,7 @@ export const collectionRoutes: readonly Route[] = [
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
       if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
       if (request.default_ttl_seconds !== undefined) checks.checkTtl(request.default_ttl_seconds);
+      checks.checkMetadataSchema(request.metadata_schema ?? {});
     },
     serve: (services, call, request) => services.collections.addCollection(call, request),
   }),
@@ -50,7 +51,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/update-collection',
     summary: 'Change the defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for queries that start afterwards, or its `default_ttl_seconds`, for documents that are added afterwards. Absent fields do not change.',
+      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, or its `metadata_schema`. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -59,6 +60,7 @@ export const collectionRoutes: readonly Route[] = [
       checkCollection(request);
       checks.checkQueryControls(request.query_defaults ?? {});
       checks.checkTtl(request.default_ttl_seconds ?? 1);
+      checks.checkMetadataSchema(request.metadata_schema ?? {});
     },
     serve: (services, call, request) => services.collections.updateCollection(call, request),
   }),

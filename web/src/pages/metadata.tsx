@@ -7,6 +7,7 @@ import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { Card } from '../components/page.tsx';
 import { showToast } from '../components/toasts.tsx';
+import { formatMetadataValue } from '../format/metadata-value.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { type DocumentReference, updateDocument } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
@@ -43,7 +44,7 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
           {entries.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{typeof value === 'string' ? value : value.join(', ')}</dd>
+              <dd>{formatMetadataValue(value)}</dd>
             </div>
           ))}
         </dl>
@@ -87,7 +88,7 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
       >
         <Field
           label="JSON"
-          hint='Keys with text values, such as {"author": "Ada"}. Keys with list values start with "list:".'
+          hint='Keys with texts, numbers, booleans or points, such as {"author": "Ada", "year": 2026}. Keys with list values start with "list:".'
           error={parsed.error}
         >
           {(control) => <CodeArea control={control} rows={10} value={text} onChange={setText} />}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { formatMetadataValue } from '../format/metadata-value.ts';
 import { formatCount, formatCounted, formatDuration } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
@@ -202,7 +203,7 @@ function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalR
       {entries.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{typeof value === 'string' ? value : value.join(', ')}</dd>
+          <dd>{formatMetadataValue(value)}</dd>
         </div>
       ))}
     </dl>
