@@ -1,3 +1,4 @@
+import { changeLimits } from '../core/change-limits.ts';
 import { limits } from '../core/limits.ts';
 import { type EffectRow, formatNumber, formatSeconds, renderEffectTable } from './limit-row.ts';
 
@@ -54,6 +55,34 @@ const connectionRows: readonly EffectRow[] = [
 ];
 
 const backgroundRows: readonly EffectRow[] = [
+  {
+    limit: 'Changes kept',
+    bounds: 'Changes in the feed of an organization, and their age',
+    value: `${formatNumber(changeLimits.retainedMax)} and ${changeLimits.retentionMs / 86_400_000} days`,
+    effect: 'the oldest are deleted; older cursors get status 410',
+    enforcedIn: 'storage/change-feeds.ts retainedMax',
+  },
+  {
+    limit: 'Unused change feed',
+    bounds: 'Time since the last call for changes of an organization',
+    value: `${changeLimits.idleMs / 86_400_000} days`,
+    effect: 'the feed is closed, and its changes are deleted',
+    enforcedIn: 'storage/change-feeds.ts idleMs',
+  },
+  {
+    limit: 'Calls that wait for changes',
+    bounds: 'Concurrent calls with `wait_seconds`, with a fair share per organization',
+    value: formatNumber(changeLimits.waitsRunningMax),
+    effect: 'further calls do not wait',
+    enforcedIn: 'app/changes.ts waitsRunningMax',
+  },
+  {
+    limit: 'Duration of an event stream',
+    bounds: 'Time from the request to the end of the stream',
+    value: formatSeconds(changeLimits.streamMsMax),
+    effect: 'the stream ends; clients reconnect',
+    enforcedIn: 'services/changes.ts streamMsMax',
+  },
   {
     limit: 'Writes of the store',
     bounds: `Bytes of writes that wait for the disk; an eighth more for organizations with few waiting bytes`,

@@ -1,3 +1,4 @@
+import { changeLimits } from '../core/change-limits.ts';
 import { limits } from '../core/limits.ts';
 import { formatNumber, type LimitRow, perRequest } from './limit-row.ts';
 
@@ -75,6 +76,21 @@ export const fieldRows: readonly LimitRow[] = [
     bounds: '`changes` of update-aliases',
     value: limits.aliasChangesMax,
     enforcedIn: 'schemas/checks.ts checkAliasChanges',
+  }),
+  fieldRow('Changes of a reply', {
+    bounds: '`limit` of get-changes',
+    value: changeLimits.perReplyMax,
+    enforcedIn: 'schemas/checks.ts checkGetChanges',
+  }),
+  fieldRow('Wait for a change', {
+    bounds: 'Seconds of `wait_seconds`',
+    value: changeLimits.waitSecondsMax,
+    enforcedIn: 'schemas/checks.ts checkGetChanges',
+  }),
+  fieldRow('Cursor of a change feed', {
+    bounds: 'Characters of `after`',
+    value: changeLimits.cursorUnitsMax,
+    enforcedIn: 'schemas/checks.ts checkGetChanges',
   }),
   fieldRow('Lifetime of a document', {
     bounds: 'Seconds of `default_ttl_seconds`',

@@ -1,6 +1,7 @@
 import { limits } from '../core/limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
 import { accountRows } from './account-limit-table.ts';
+import { changeRows } from './change-limit-table.ts';
 import { fieldRows } from './field-limit-table.ts';
 import {
   fairShare,
@@ -216,6 +217,7 @@ const documentRows: readonly LimitRow[] = [
     header: 'aliases',
     share: ownAllowance,
   },
+  ...changeRows,
   {
     limit: 'Ingest queue',
     bounds: 'Documents in the ingest queue',

@@ -19,6 +19,7 @@ import { accountMaintenanceTasks, buildAccounts } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
+import { createChangeTrimTask } from './changes.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { checkInheritedSocket, openListeners } from './listeners.ts';
 import { LoadProgress, loadCollections } from './loading.ts';
@@ -329,6 +330,7 @@ async function startBackgroundWork(
   maintenance.start([
     ...accountMaintenanceTasks(settings, components, erasure),
     createExpirationTask({ ...storage, writer: pipeline.writer, now: () => erasure.now(), logger }),
+    createChangeTrimTask(storage.feeds),
     ...payments.maintenanceTasks,
     ...marketplaceComponents.maintenanceTasks,
   ]);

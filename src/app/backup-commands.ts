@@ -18,6 +18,7 @@ import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../core/logger.ts';
 import { type AppliedDeletions, applyDeletions } from '../storage/apply-deletions.ts';
+import { ChangeFeeds } from '../storage/change-feeds.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
 import { writeDeletions } from '../storage/deletions.ts';
 import { StoreLockedError } from '../storage/rocksdb.ts';
@@ -156,6 +157,7 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
     const ledger = await readDeletionLedger({ target, objects, cipher }, manifests, segments);
     await writeDeletions(data.store, ledger);
     const deletions = await applyDeletions(data.store, clock.now());
+    await new ChangeFeeds(data.store, random).restartAll(clock.now());
     const blobs = await restoreBlobs(data, objects, manifest, onProgress);
     command.onCheck();
     result = { blobs, deletions, check: await checkRestored(settings, resources, { data, logger }) };

@@ -195,7 +195,7 @@ interface DirectIndexing extends Pick<DirectIndexerOptions, 'steps' | 'logger' |
 /** Components that change records of documents. They share one publisher and one lock per path. */
 function createDocumentChanges(storage: Storage) {
   const { store, sequence, changes, live, indexes, meter } = storage;
-  const { documents, collections, versions, contents, counts } = storage;
+  const { documents, collections, versions, contents, counts, feeds } = storage;
   const versionPublisher = new VersionPublisher({ store, sequence, changes, live, indexes });
   const locks = new KeyedMutex();
   const count = (event: DocumentEvent) => meter.documentOperations(toDocumentUsageEvent(event));
@@ -211,6 +211,7 @@ function createDocumentChanges(storage: Storage) {
     locks,
     clock,
     count,
+    feeds,
     backgroundScheduler,
   });
   const createWriters = ({ ingest, ...direct }: DirectIndexing) => {
@@ -226,6 +227,7 @@ function createDocumentChanges(storage: Storage) {
       clock,
       random,
       count,
+      feeds,
       backgroundScheduler,
       onJob: (job: Job) => ingest.enqueue(job),
     };

@@ -41,6 +41,7 @@ import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
 import { type Backups, createBackupService } from './backups.ts';
+import { createChangeServices } from './changes.ts';
 import { createInstallationService, type Installation } from './installation.ts';
 import { createModelService } from './model-service.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
@@ -79,13 +80,14 @@ export function createCollectionServices({
   pipeline,
   audit,
 }: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit'>): CollectionServices {
-  const { store, collections, nameLocks, indexes } = storage;
+  const { store, collections, nameLocks, indexes, feeds } = storage;
   const { catalog, ingest, modelChanges } = pipeline;
   return new CollectionServices({
     store,
     collections,
     nameLocks,
     audit,
+    feeds,
     clock,
     random,
     model: catalog.defaultEmbedding,
@@ -105,7 +107,7 @@ export function createCollectionServices({
 
 interface DataRemovalDependencies {
   readonly collections: CollectionServices;
-  readonly storage: Pick<Storage, 'store' | 'collections'>;
+  readonly storage: Pick<Storage, 'store' | 'collections' | 'feeds'>;
   /** Removes the data of deleted collections whose removal is due. */
   readonly sweep: () => Promise<void>;
   /** Deletes the persisted state of the limits of an organization. */
@@ -123,6 +125,7 @@ export function createDataRemoval({ collections, storage, sweep, deleteLimits }:
     await sweep();
     const tombstones = await storage.collections.listTombstones();
     if (tombstones.some((tombstone) => tombstone.organizationId === organizationId)) return false;
+    await storage.feeds.delete(organizationId);
     await ledger.deleteAll(organizationId);
     await deleteLimits(organizationId);
     return true;
@@ -154,11 +157,13 @@ export function buildServices(dependencies: ServiceDependencies): Services {
       collections,
       clock,
       nameLocks: storage.nameLocks,
+      feeds: storage.feeds,
       audit: dependencies.audit,
     }),
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
-    changes: createChangeServices(dependencies),
+    changes: createDocumentChangeServices(dependencies),
+    changeFeed: createChangeServices(data, storage),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries,
     files: new FileServices({
@@ -214,7 +219,7 @@ function createDocumentServices(
   });
 }
 
-function createChangeServices({
+function createDocumentChangeServices({
   storage,
   pipeline,
   audit,

@@ -10,6 +10,7 @@ import type { ParserProcessRegistry } from '../parsing/process/parser-process-re
 import type { ToolEnvironment } from '../parsing/tools/open-tools.ts';
 import { handleToolCall } from '../parsing/tools/tool-channel.ts';
 import { ReplyParts } from '../search/reply-parts.ts';
+import { ChangeFeeds } from '../storage/change-feeds.ts';
 import { ChangeLog, LiveVersions } from '../storage/changes.ts';
 import { Collections } from '../storage/collections.ts';
 import { Contents } from '../storage/content.ts';
@@ -23,7 +24,7 @@ import type { Language } from '../text/languages.ts';
 import { NativeReranker } from '../text/native-reranker.ts';
 import { encodeFineTerms } from '../text/terms.ts';
 import { UsageMeter } from '../usage/meter.ts';
-import { clock } from './runtime.ts';
+import { clock, random } from './runtime.ts';
 
 /** Storage components and thread pools. */
 
@@ -97,6 +98,7 @@ export async function buildStorage(
     nameLocks: new KeyedMutex(),
     documents: new Documents(store),
     counts: new Counts(store),
+    feeds: new ChangeFeeds(store, random),
     meter,
     indexes,
   };

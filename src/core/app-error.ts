@@ -11,6 +11,7 @@ export const errorStatus = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  gone: 410,
   precondition_failed: 400,
   too_large: 413,
   expectation_failed: 417,

@@ -59,7 +59,8 @@ export interface Reply {
 
 /** Body produced while it is sent; `open` is called at most once, and never for a headers-only reply. */
 export interface StreamedBody {
-  readonly size: number;
+  /** Null: not known before the end. */
+  readonly size: number | null;
   /** Yields exactly `size` bytes. The iterator is returned early when the client disconnects. */
   readonly open: () => AsyncIterable<Uint8Array>;
 }
@@ -122,8 +123,8 @@ export function toBytes(body: Uint8Array | RenderedJson<unknown>): Uint8Array {
   return body instanceof RenderedJson ? body.toBytes() : body;
 }
 
-/** Value of `content-length`, in bytes. */
-export function bodySize(body: Reply['body']): number {
+/** Value of `content-length`, in bytes; null if it is not known in advance. */
+export function bodySize(body: Reply['body']): number | null {
   return isStreamedBody(body) ? body.size : body.byteLength;
 }
 

@@ -171,6 +171,11 @@ const booleanQueryParameter = (name: string, description: string) => ({
   schema: { type: 'boolean', default: false },
 });
 
+function describeQueryField({ properties }: JsonObject, name: string): JsonObject {
+  const { description, ...schema } = (properties as Readonly<Record<string, JsonObject>>)[name]!;
+  return { description, schema };
+}
+
 /** Values in the path, the query string and the headers of an operation. */
 export function parametersOf(route: Route): JsonObject[] {
   switch (route.kind) {
@@ -181,8 +186,9 @@ export function parametersOf(route: Route): JsonObject[] {
           name,
           in: 'query',
           required: false,
-          description: 'Overrides the field of the body.',
-          schema: { type: 'string' },
+          ...(route.method === 'GET'
+            ? describeQueryField(route.request as JsonObject, name)
+            : { description: 'Overrides the field of the body.', schema: { type: 'string' } }),
         })),
       ];
     case 'account':

@@ -114,7 +114,7 @@ export class RequestHandler {
     const { requestId, receivedAt, route } = context;
     const { logger, clock } = this.#components.options;
     const status = sent?.status ?? clientDisconnectedStatus;
-    const replyBytes = sent ? bodySize(sent.body) : 0;
+    const replyBytes = sent ? (bodySize(sent.body) ?? 0) : 0;
     const operation = route?.operation ?? 'none';
     const milliseconds = clock.monotonic() - receivedAt;
     this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });

@@ -208,10 +208,11 @@ class NodeExchange implements Exchange {
     if (this.#isDisconnected) return false;
     const isLingering = !this.#awaitsContinue && shouldLinger(this.body);
     const close = reply.close === true || isLingering || (this.#awaitsContinue && !this.body.isFinished);
+    const size = bodySize(reply.body);
     this.#response.writeHead(reply.status, {
       ...reply.headers,
       ...(reply.cookies?.length ? { 'set-cookie': [...reply.cookies] } : {}),
-      'content-length': String(bodySize(reply.body)),
+      ...(size === null ? {} : { 'content-length': String(size) }),
       ...(close ? { connection: 'close' } : {}),
     });
     if (!isLingering) this.body.discard();

@@ -2,6 +2,7 @@ import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { AdminService } from '../services/admin.ts';
 import type { BackupService } from '../services/backups.ts';
 import type { ServiceCall } from '../services/call.ts';
+import type { ChangeServices } from '../services/changes.ts';
 import type { CohereServices } from '../services/cohere.ts';
 import type { CollectionCloneServices } from '../services/collection-clones.ts';
 import type { CollectionNameServices } from '../services/collection-names.ts';
@@ -40,6 +41,7 @@ export interface Services {
   readonly uploads: PublicMethods<DocumentUploadServices>;
   readonly exports: PublicMethods<DocumentExportServices>;
   readonly changes: PublicMethods<DocumentChangeServices>;
+  readonly changeFeed: PublicMethods<ChangeServices>;
   readonly files: PublicMethods<FileServices>;
   readonly queries: PublicMethods<QueryServices>;
   readonly status: PublicMethods<StatusServices>;

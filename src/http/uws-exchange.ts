@@ -134,7 +134,7 @@ export class UwsExchange implements Exchange {
       return this.#endLingering(response, reply, toBytes(body));
     this.body.discard();
     if (isStreamedBody(body))
-      return body.size > 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, noBytes);
+      return body.size !== 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, noBytes);
     if (body.byteLength >= limits.bufferedReplyBytesMax)
       return this.#stream(response, reply, toStreamedBody(body));
     return this.#endWhole(
@@ -164,7 +164,8 @@ export class UwsExchange implements Exchange {
     this.#response = null;
     response.cork(() => {
       writeHead(response, reply, reply.close === true);
-      if (reply.status !== 304) response.writeHeader('content-length', String(bodySize(reply.body)));
+      const size = bodySize(reply.body);
+      if (reply.status !== 304 && size !== null) response.writeHeader('content-length', String(size));
       response.endWithoutBody();
     });
   }
@@ -202,6 +203,10 @@ export class UwsExchange implements Exchange {
     response.cork(() => writeHead(response, reply, reply.close === true));
     try {
       for await (const chunk of body.open()) {
+        if (body.size === null) {
+          if (!(await this.#sendPiece(chunk))) return false;
+          continue;
+        }
         const sent = await this.#send(chunk, body.size);
         if (sent === 'gone') return false;
         if (sent === 'done') {
@@ -209,12 +214,32 @@ export class UwsExchange implements Exchange {
           return true;
         }
       }
+      if (body.size === null) return this.#endPieces();
       assert(this.#response === null, 'a streamed body has its declared length');
       return false;
     } catch (error) {
       this.#closeConnection();
       throw error;
     }
+  }
+
+  /** Sends a piece of a body of unknown size. Returns false when the client has disconnected. */
+  async #sendPiece(piece: Uint8Array): Promise<boolean> {
+    const response = this.#response;
+    if (!response) return false;
+    let ok = true;
+    response.cork(() => {
+      ok = response.write(piece);
+    });
+    return ok || (await this.#writable(response)) !== null;
+  }
+
+  #endPieces(): boolean {
+    const response = this.#response;
+    if (!response) return false;
+    this.#response = null;
+    response.cork(() => response.end(noBytes));
+    return true;
   }
 
   /** Writes one chunk to the socket and waits until the socket accepts more. */

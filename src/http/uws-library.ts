@@ -10,6 +10,8 @@ import { limits } from '../core/limits.ts';
 export interface UwsResponse {
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string | Uint8Array): UwsResponse;
+  /** Sends a piece of a body of unknown length; false: the rest waits in memory until `onWritable`. */
+  write(chunk: Uint8Array): boolean;
   end(body: Uint8Array | string, close?: boolean): UwsResponse;
   endWithoutBody(): UwsResponse;
   tryEnd(chunk: Uint8Array, totalSize: number): [ok: boolean, done: boolean];

@@ -11,6 +11,7 @@ import { type ContentGuard, guardContent } from '../storage/garbage.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { type ChunkedRecord, type ContentOperations, toIndexed } from './content-operations.ts';
+import { appendDocumentChange } from './document-change.ts';
 import {
   createParsedHead,
   DocumentWriteOperations,
@@ -307,6 +308,12 @@ export class DirectIndexer {
       ...(existing === undefined ? [] : this.#operations.discardPending(existing)),
       ...this.#operations.putRecord(collection, indexed, existing),
       ...retireLive(record, this.#options),
+      this.#operations.appendAddition(collection, indexed, existing),
+      appendDocumentChange(this.#options.feeds, 'document.indexed', {
+        collection,
+        record: indexed,
+        at: this.#options.clock.now(),
+      }),
     ];
   }
 }

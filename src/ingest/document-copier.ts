@@ -102,6 +102,7 @@ export class DocumentCopier {
         ...this.#operations.putRecord(to, record, undefined),
         this.#operations.putVersion(to, record, hasImages),
         ...(job === null ? [] : [putJob(job)]),
+        this.#operations.appendAddition(to, record, undefined),
         ...this.#operations.countEvent(to, record, 'added'),
       ],
       { organizationId: to.organizationId },

@@ -4,6 +4,7 @@ import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import { countTexts, isPacked, type Texts } from '../core/packed-texts.ts';
 import type { VersionChange, VersionPublisher } from '../index/version-publisher.ts';
+import type { ChangeFeeds } from '../storage/change-feeds.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
@@ -18,6 +19,7 @@ import {
   ContentOperations,
   toIndexed,
 } from './content-operations.ts';
+import { appendDocumentChange } from './document-change.ts';
 import type { DocumentEvent } from './document-event.ts';
 import { retireLive } from './document-write-operations.ts';
 import { pathKey } from './document-writer.ts';
@@ -47,6 +49,7 @@ export interface DocumentTransitionsOptions {
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly count: (event: DocumentEvent) => WriteOperation[];
+  readonly feeds: Pick<ChangeFeeds, 'append'>;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
 }
 
@@ -179,7 +182,7 @@ export class DocumentTransitions {
   publishIndexed(
     documents: readonly { readonly job: Job; readonly content: ChunkedContent | null }[],
   ): Promise<ReadonlySet<number>> {
-    const { locks, documents: records, counts, versionPublisher } = this.#options;
+    const { locks, documents: records, counts, versionPublisher, feeds, clock } = this.#options;
     const { job: first } = assertDefined(documents[0], 'at least one document is published');
     const { collectionId } = first;
     const paths = documents.map(({ job }) => job.path);
@@ -206,6 +209,11 @@ export class DocumentTransitions {
           indexed.operation,
           ...(content === null ? [] : this.content.deleteParsed(job, content)),
           ...retireLive(record, this.#options),
+          appendDocumentChange(feeds, 'document.indexed', {
+            collection,
+            record: indexed.record,
+            at: clock.now(),
+          }),
         );
       }
       operations.push(
@@ -228,15 +236,22 @@ export class DocumentTransitions {
    * deletes the job.
    */
   markFailed(job: Job, status: 'parsing_failed' | 'indexing_failed', error: DocumentError): Promise<void> {
-    const { versions } = this.#options;
-    return this.#advance(job, (record) => {
-      const { live } = record;
+    const { versions, feeds, clock } = this.#options;
+    return this.#advance(job, (previous) => {
+      const { live } = previous;
       const shard = live === null ? 0 : (versions.get(job.collectionId, live)?.shard ?? 0);
-      const numPages = status === 'parsing_failed' ? null : record.numPages;
+      const numPages = status === 'parsing_failed' ? null : previous.numPages;
+      const removed = { live: null, liveDocumentId: null, indexedBytes: 0 };
+      const record = { ...previous, ...removed, status, error, numPages };
+      const collection = this.#requireCollection(job);
       return {
-        record: { ...record, status, error, live: null, liveDocumentId: null, indexedBytes: 0, numPages },
+        record,
         change: { collectionId: job.collectionId, shard, add: null, remove: live },
-        operations: [deleteJob(job.version), ...retireLive(record, this.#options)],
+        operations: [
+          deleteJob(job.version),
+          ...retireLive(previous, this.#options),
+          appendDocumentChange(feeds, 'document.failed', { collection, record, at: clock.now() }),
+        ],
       };
     });
   }

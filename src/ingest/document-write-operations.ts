@@ -4,6 +4,7 @@ import { createUuidV7, type Random } from '../core/ids.ts';
 import { countTexts, type Texts } from '../core/packed-texts.ts';
 import { shardOf } from '../index/shard-of.ts';
 import { putBlobReference } from '../storage/blob-references.ts';
+import type { ChangeFeeds } from '../storage/change-feeds.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
@@ -15,6 +16,7 @@ import type { ParsedHead } from '../storage/parsed-pages.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { WriteOperation } from '../storage/store.ts';
 import type { Versions } from '../storage/versions.ts';
+import { appendDocumentChange } from './document-change.ts';
 import type { DocumentEvent } from './document-event.ts';
 
 /** A validated document from a request. */
@@ -66,6 +68,7 @@ export interface DocumentWriteOperationsOptions {
   readonly random: Random;
   /** Returns operations that count an event, to be included in the write that causes it. */
   readonly count: (event: DocumentEvent) => WriteOperation[];
+  readonly feeds: Pick<ChangeFeeds, 'append'>;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'yield' | 'slice'>;
 }
 
@@ -212,6 +215,18 @@ export class DocumentWriteOperations {
     if (live === undefined) return [];
     const { collectionId, version, documentId, rawHash } = live;
     return [putGarbage({ collectionId, version, content: { documentId, rawHash } }, clock.now())];
+  }
+
+  /** Records that a document was added or overwritten. */
+  appendAddition(
+    collection: Collection,
+    record: DocumentRecord,
+    existing: DocumentRecord | undefined,
+  ): WriteOperation {
+    const { feeds, clock } = this.#options;
+    const change = { collection, record, previous: existing };
+    const type = existing === undefined ? 'document.added' : 'document.overwritten';
+    return appendDocumentChange(feeds, type, { ...change, at: clock.now() });
   }
 
   countEvent(collection: Collection, record: DocumentRecord, event: 'added' | 'deleted'): WriteOperation[] {

@@ -3,6 +3,7 @@ import { startInBackground } from '../core/async/background-scheduler.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import { shardOf } from '../index/shard-of.ts';
 import type { VersionPublisher } from '../index/version-publisher.ts';
+import type { ChangeType } from '../schemas/changes.ts';
 import type { Collection } from '../storage/collections.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
 import { isExpired } from '../storage/expirations.ts';
@@ -10,6 +11,7 @@ import { type Job, putJob } from '../storage/jobs.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
 import { ExpectationFailedError, type WriteOperation } from '../storage/store.ts';
 import type { DirectIndexer } from './direct-indexer.ts';
+import { appendDocumentChange } from './document-change.ts';
 import {
   createJob,
   DocumentWriteOperations,
@@ -162,6 +164,7 @@ export class DocumentWriter {
         ...this.#operations.putRecord(collection, record, existing),
         this.#operations.putVersion(collection, record, input.parsed?.hasImages ?? false),
         putJob(job),
+        this.#operations.appendAddition(collection, record, existing),
         ...this.#operations.countEvent(collection, record, 'added'),
       ],
       { organizationId: collection.organizationId },
@@ -217,6 +220,7 @@ export class DocumentWriter {
       return {
         record: { ...known, ...expiry, version, metadata, status: 'not_indexed', error: null },
         step: 'index',
+        change: 'document.metadata_changed',
       };
     });
   }
@@ -244,11 +248,11 @@ export class DocumentWriter {
   #change(
     collection: Collection,
     path: string,
-    decide: (existing: DocumentRecord) => { record: DocumentRecord; step: Job['step'] },
+    decide: (existing: DocumentRecord) => { record: DocumentRecord; step: Job['step']; change?: ChangeType },
   ): Promise<void> {
     return this.#withPathLock(collection, path, async (existing) => {
       if (existing === undefined) throw pathNotFound(collection, path);
-      const { record, step } = decide(existing);
+      const { record, step, change } = decide(existing);
       const { clock, versions } = this.#options;
       const job = createJob(collection, record, step, clock.now());
       const hasImages = versions.get(collection.collectionId, existing.version)?.hasImages ?? false;
@@ -259,6 +263,7 @@ export class DocumentWriter {
           ...this.#operations.putRecord(collection, record, existing),
           this.#operations.putVersion(collection, record, hasImages),
           putJob(job),
+          ...(change === undefined ? [] : [this.#append(change, { collection, record, previous: existing })]),
         ],
         { organizationId: collection.organizationId },
       );
@@ -288,6 +293,7 @@ export class DocumentWriter {
             bytes: -existing.indexedBytes,
             stored: -existing.size,
           }),
+          this.#append('document.deleted', { collection, record: existing }),
           ...this.#operations.countEvent(collection, existing, 'deleted'),
           ...extraOperations,
         ],
@@ -296,6 +302,11 @@ export class DocumentWriter {
       this.#options.onAbandoned(existing);
       return true;
     });
+  }
+
+  #append(type: ChangeType, change: Omit<Parameters<typeof appendDocumentChange>[2], 'at'>): WriteOperation {
+    const { feeds, clock } = this.#options;
+    return appendDocumentChange(feeds, type, { ...change, at: clock.now() });
   }
 
   /**

@@ -6,6 +6,7 @@ import {
   RenameCollectionRequest,
   UpdateAliasesRequest,
 } from '../schemas/aliases.ts';
+import { GetChangesRequest } from '../schemas/changes.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
 import { CohereEmbedRequest, CohereRerankRequest, CohereRerankV2Request } from '../schemas/cohere.ts';
@@ -86,6 +87,8 @@ const requestSchemas = {
   'update-aliases': UpdateAliasesRequest,
   'delete-alias': DeleteAliasRequest,
   'get-alias-list': EmptyRequest,
+  'get-changes': GetChangesRequest,
+  'stream-changes': GetChangesRequest,
   'get-collection-info': GetCollectionInfoRequest,
   'get-collection-list': EmptyRequest,
   'add-document': AddDocumentRequest,

@@ -1,5 +1,7 @@
 import { AppError } from '../core/app-error.ts';
+import { changeLimits } from '../core/change-limits.ts';
 import { limits, shardCounts } from '../core/limits.ts';
+import type { GetChangesRequest } from './changes.ts';
 import type { APIParsedDocument } from './document-content.ts';
 import { listPrefix, type MetadataSchema } from './metadata-schema.ts';
 import type { DocumentMetadataJson } from './wire.ts';
@@ -336,4 +338,11 @@ export function decodeBase64(text: string): Buffer {
   const lastQuantum = bytes.subarray(bytes.length - (padding === 0 ? 3 : 3 - padding));
   if (lastQuantum.toString('base64') !== text.slice(text.length - 4)) reject(base64Detail);
   return bytes;
+}
+
+export function checkGetChanges({ after, limit, wait_seconds: waitSeconds }: GetChangesRequest): void {
+  if (after !== undefined && after.length > changeLimits.cursorUnitsMax)
+    reject('`after` is not a cursor of a change feed: it is too long.');
+  if (limit !== undefined) checkInteger('limit', limit, 1, changeLimits.perReplyMax);
+  if (waitSeconds !== undefined) checkInteger('wait_seconds', waitSeconds, 0, changeLimits.waitSecondsMax);
 }

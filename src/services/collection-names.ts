@@ -14,10 +14,12 @@ import type {
 } from '../schemas/aliases.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
+import type { ChangeFeeds } from '../storage/change-feeds.ts';
 import type { Collections } from '../storage/collections.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
+import { appendCollectionChange } from './collection-change.ts';
 import { collectionNotFoundError, findExactCollection, nameTakenError } from './collections.ts';
 
 export interface CollectionNameServicesOptions {
@@ -27,6 +29,7 @@ export interface CollectionNameServicesOptions {
   readonly nameLocks: KeyedMutex;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
+  readonly feeds: Pick<ChangeFeeds, 'append'>;
 }
 
 type NameCall = ServiceCall<OrganizationPrincipal>;
@@ -81,7 +84,7 @@ export class CollectionNameServices {
 
   /** Renames a collection; its aliases, documents and running work continue. */
   renameCollection(call: NameCall, request: RenameCollectionRequest): Promise<DefaultResponse> {
-    const { store, collections, nameLocks } = this.#options;
+    const { store, collections, nameLocks, feeds, clock } = this.#options;
     const { organizationId } = call.principal;
     const newName = request.new_collection_name;
     return nameLocks.run(organizationId, async () => {
@@ -90,8 +93,14 @@ export class CollectionNameServices {
         if (newName === collection.name) return successResponse;
         if (collections.resolve(organizationId, newName) !== undefined) throw nameTakenError(newName);
         const entry = this.#auditEntry(call, 'collection.renamed', collection.name, { name: newName });
+        const renamed = appendCollectionChange(
+          feeds,
+          'collection.renamed',
+          { ...collection, name: newName },
+          { at: clock.now(), previousName: collection.name },
+        );
         try {
-          await store.write([...collections.rename(collection, newName), entry]);
+          await store.write([...collections.rename(collection, newName), entry, renamed]);
           return successResponse;
         } catch (error) {
           // Indexing added a language to the record: read it again.

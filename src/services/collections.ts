@@ -18,6 +18,7 @@ import type {
 import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
+import type { ChangeFeeds } from '../storage/change-feeds.ts';
 import {
   type Collection,
   type Collections,
@@ -30,6 +31,7 @@ import {
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
+import { appendCollectionChange } from './collection-change.ts';
 import { pickKnownDefaults } from './query-defaults.ts';
 
 /** Lifecycle of the shards of a collection, which open before its record exists and are removed after it. */
@@ -50,6 +52,7 @@ export interface CollectionServicesOptions {
   /** Changes of the names and aliases of an organization run under its id. */
   readonly nameLocks: KeyedMutex;
   readonly lifecycle: CollectionLifecycle;
+  readonly feeds: Pick<ChangeFeeds, 'append'>;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -119,13 +122,15 @@ export class CollectionServices {
 
   /** Errors: 409 for the name of a collection or an alias. */
   #create({ organizationId }: OrganizationPrincipal, collection: Collection): Promise<void> {
-    const { store, collections, lifecycle, nameLocks } = this.#options;
+    const { store, collections, lifecycle, nameLocks, feeds } = this.#options;
     const { name } = collection;
     return nameLocks.run(organizationId, async () => {
       if (collections.resolve(organizationId, name) !== undefined) throw nameTakenError(name);
       await lifecycle.open(collection);
       try {
-        await store.write(collections.create(collection), { organizationId });
+        const at = collection.createdAt;
+        const created = appendCollectionChange(feeds, 'collection.created', collection, { at });
+        await store.write([...collections.create(collection), created], { organizationId });
       } catch (error) {
         await lifecycle.remove(collection);
         throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;
@@ -177,7 +182,7 @@ export class CollectionServices {
       extraOperations = [],
     }: { readonly gcAdvanceMs?: number; readonly extraOperations?: readonly WriteOperation[] },
   ): Promise<boolean> {
-    const { store, collections, lifecycle, clock } = this.#options;
+    const { store, collections, lifecycle, clock, feeds } = this.#options;
     try {
       const { organizationId, collectionId } = collection;
       const aliases = await collections.aliases.list(organizationId);
@@ -185,6 +190,7 @@ export class CollectionServices {
       const operations = [
         ...collections.delete(collection, clock.now() - gcAdvanceMs),
         ...own.map((alias) => collections.aliases.delete(alias)),
+        appendCollectionChange(feeds, 'collection.deleted', collection, { at: clock.now() }),
         ...extraOperations,
       ];
       await store.write(operations, { mayUseReserve: true });

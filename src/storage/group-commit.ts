@@ -255,7 +255,7 @@ async function evaluate(
 function evaluateWrite(operations: readonly WriteOperation[], overlay: Overlay): PlainOperation[] {
   // All reads happen before anything is applied: a write that cannot be evaluated has no effect.
   for (const operation of operations) {
-    if (operation.type === 'add') overlay.load(operation.key);
+    if (operation.type === 'add' || operation.type === 'append') overlay.load(operation.key);
     if (operation.type !== 'expect') continue;
     if (!operation.holds(overlay.get(operation.key))) throw new ExpectationFailedError(operation.description);
   }
@@ -266,10 +266,21 @@ function evaluateWrite(operations: readonly WriteOperation[], overlay: Overlay):
       overlay.add(operation);
       continue;
     }
-    overlay.apply(operation);
-    plain.push(operation);
+    const applied = operation.type === 'append' ? numberEntry(operation, overlay) : operation;
+    if (applied === null) continue;
+    overlay.apply(applied);
+    plain.push(applied);
   }
   return plain;
+}
+
+/** Returns null if the counter does not exist. */
+function numberEntry(
+  { key, entry }: Extract<WriteOperation, { type: 'append' }>,
+  overlay: Overlay,
+): PlainOperation | null {
+  const number = overlay.increment(key);
+  return number === null ? null : { type: 'put', ...entry(number) };
 }
 
 interface Counters {
@@ -310,7 +321,7 @@ class Overlay {
     const keys = new Map<string, Uint8Array>();
     for (const write of group) {
       for (const operation of write.operations) {
-        if (operation.type !== 'add' && operation.type !== 'expect') continue;
+        if (operation.type === 'put' || operation.type === 'delete') continue;
         keys.set(toKeyText(operation.key), operation.key);
         this.#neededTables[operation.key[0]!] = 1;
       }
@@ -351,16 +362,30 @@ class Overlay {
 
   add({ key, amounts }: Extract<WriteOperation, { type: 'add' }>): void {
     const text = toKeyText(key);
-    let counters = this.#counters.get(text);
-    if (counters === undefined) {
-      const stored = this.#read(text, key);
-      counters = { key, totals: readCounters(stored, (stored?.byteLength ?? 0) / 8) };
-      this.#counters.set(text, counters);
-    }
-    const { totals } = counters;
+    const { totals } = this.#counters.get(text) ?? this.#track(text, key, this.#read(text, key));
     amounts.forEach((amount, i) => {
       totals[i] = (totals[i] ?? 0) + amount;
     });
+  }
+
+  /** Adds 1 to the first counter and returns it; null if the counter does not exist. */
+  increment(key: Uint8Array): number | null {
+    const text = toKeyText(key);
+    let counters = this.#counters.get(text);
+    if (counters === undefined) {
+      const stored = this.#read(text, key);
+      if (stored === undefined) return null;
+      counters = this.#track(text, key, stored);
+    }
+    const next = (counters.totals[0] ?? 0) + 1;
+    counters.totals[0] = next;
+    return next;
+  }
+
+  #track(text: string, key: Uint8Array, stored: Uint8Array | undefined): Counters {
+    const counters = { key, totals: readCounters(stored, (stored?.byteLength ?? 0) / 8) };
+    this.#counters.set(text, counters);
+    return counters;
   }
 
   /** Returns the totals of the group's additions as operations. */

@@ -13,7 +13,9 @@ export type SecretPurpose =
   | 'sign-in'
   | 'replies'
   | 'marketplaces'
-  | 'second-factors';
+  | 'second-factors'
+  | 'changes'
+  | 'webhooks';
 
 /** Derives a 256-bit key for one purpose, so that a signature for one purpose is invalid for any other. */
 function deriveSecret(secret: Uint8Array, purpose: SecretPurpose): Uint8Array {

@@ -74,6 +74,9 @@ import { assert } from '../core/assert.ts';
  * | 0x91 | marketplaceAgreements   | text marketplace, text subject             | agreement of an organization           |
  * | 0x92 | marketplaceAgreementsOf | uuid organizationId, text marketplace, text subject | nothing                       |
  * | 0x93 | marketplaceHours        | text license, u53 hour, text dimension     | usage to be reported                   |
+ * | 0xa0 | changeFeeds      | uuid organizationId                               | state of a change feed                 |
+ * | 0xa1 | changeCounters   | uuid organizationId                               | counter: number of the last change     |
+ * | 0xa2 | feedChanges      | uuid organizationId, u53 sequence                 | change of a document or collection     |
  *
  * Replies of `inspect-organization` contain the names of the tables.
  */
@@ -133,6 +136,9 @@ export const tables = {
   marketplaceAgreements: 0x91,
   marketplaceAgreementsOf: 0x92,
   marketplaceHours: 0x93,
+  changeFeeds: 0xa0,
+  changeCounters: 0xa1,
+  feedChanges: 0xa2,
 } as const;
 
 /** Encodes and decodes one field of a key. */

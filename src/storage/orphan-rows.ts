@@ -74,6 +74,9 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   marketplaceAgreementsOf: 'organization',
   // Contains a license and no organization: usage is reported also after the organization is deleted.
   marketplaceHours: 'anywhere',
+  changeFeeds: 'organization',
+  changeCounters: 'organization',
+  feedChanges: 'organization',
 };
 
 const names = Object.keys(tables) as TableName[];

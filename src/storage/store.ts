@@ -64,6 +64,16 @@ export type WriteOperation =
    */
   | { readonly type: 'add'; readonly key: Uint8Array; readonly amounts: readonly number[] }
   /**
+   * Numbers an entry with the next value of the first counter under `key`, and stores it. Evaluated in write order: the
+   * numbers of a counter have no gaps and increase with the order of the writes. Without a stored counter, nothing is
+   * written. `entry` must not throw.
+   */
+  | {
+      readonly type: 'append';
+      readonly key: Uint8Array;
+      readonly entry: (number: number) => Entry;
+    }
+  /**
    * A condition that must hold when this write is applied, after all writes before it; otherwise the whole
    * write is rejected with `ExpectationFailedError` and changes nothing.
    */

@@ -26,6 +26,8 @@ const expected: Readonly<Record<string, readonly [number, number, number, number
   'update-aliases': [401, 403, 200, 403, 403],
   'delete-alias': [401, 403, 200, 403, 403],
   'get-alias-list': [401, 200, 200, 403, 403],
+  'get-changes': [401, 200, 200, 403, 403],
+  'stream-changes': [401, 200, 200, 403, 403],
   'export-documents': [401, 200, 200, 403, 403],
   'get-collection-list': [401, 200, 200, 403, 403],
   'add-document': [401, 403, 200, 403, 403],

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { GetChangesResponse } from './change-replies.ts';
 import {
   GetHealthResponse,
   GetLogLinesResponse,
@@ -325,6 +326,7 @@ const replyShapes = {
   'aliases/update-aliases': DefaultResponse,
   'aliases/delete-alias': DefaultResponse,
   'aliases/get-alias-list': GetAliasListResponse,
+  'changes/get-changes': GetChangesResponse,
   'collections/get-collection-info': GetCollectionInfoResponse,
   'documents/export-documents': ExportDocumentsResponse,
   'parsers/parse-document': ParseDocumentResponse,

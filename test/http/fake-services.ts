@@ -86,6 +86,7 @@ type FakeServices = Omit<
     Services['uploads'] &
     Services['exports'] &
     Services['changes'] &
+    Services['changeFeed'] &
     Services['files'] &
     Services['queries'] &
     Services['status'] &
@@ -119,6 +120,14 @@ const fakeServices: FakeServices = {
   updateAliases: async () => success,
   deleteAlias: async () => success,
   getAliasList: async () => ({ aliases: [] }),
+  getChanges: async () => ({ changes: [], cursor: 'cursor', has_more: false }),
+  streamChanges: async () => ({
+    events: (async function* () {
+      yield Buffer.from('data: one\n\n');
+      yield Buffer.from('data: two\n\n');
+    })(),
+    close: () => {},
+  }),
   getCollectionInfo: async () => ({ collection: collectionInfo }),
   exportDocuments: async () => RenderedJson.of({ documents: [] }),
   addDocument: async (_call, { content, overwrite }) => {
@@ -357,6 +366,7 @@ function groupServices(operations: FakeServices): Services {
     uploads: operations,
     exports: operations,
     changes: operations,
+    changeFeed: operations,
     files: operations,
     queries: operations,
     status: operations,

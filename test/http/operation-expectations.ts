@@ -76,6 +76,8 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
     buildInput: (_names, fresh) => ({ body: { alias_name: `alias-${fresh}` } }),
   },
   'get-alias-list': { expected: readAccess(200, 200), buildInput: withBody() },
+  'get-changes': { expected: readAccess(200, 200), buildInput: withBody() },
+  'stream-changes': { expected: readAccess(200, 200), buildInput: () => ({}) },
   'get-collection-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'add-document': {
     expected: { ...writeAccess(201), filtered: 403 },

@@ -25,6 +25,7 @@ import type { ParseOutcome, ParseTask } from '../../src/parsing/process/parse-ta
 import { ReplyParts } from '../../src/search/reply-parts.ts';
 import { Search } from '../../src/search/search.ts';
 import { Blobs } from '../../src/storage/blobs.ts';
+import { ChangeFeeds } from '../../src/storage/change-feeds.ts';
 import { ChangeLog, LiveVersions } from '../../src/storage/changes.ts';
 import {
   type Collection,
@@ -155,6 +156,7 @@ async function openStorage({
     collections: new Collections(store),
     documents: new Documents(store),
     counts: new Counts(store),
+    feeds: new ChangeFeeds(store, random),
     blobs: await Blobs.open({ directory: join(folder, 'blobs'), store, random }),
   };
   return {

@@ -105,6 +105,7 @@ export const schemaTablesOfPages: readonly string[] = [
   'src/admission/limit-row.ts',
   'src/admission/limit-table.ts',
   'src/admission/account-limit-table.ts',
+  'src/admission/change-limit-table.ts',
   'src/admission/field-limit-table.ts',
   'src/admission/connection-limit-table.ts',
   'src/admission/parse-limit-table.ts',

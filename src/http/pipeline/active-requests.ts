@@ -1,4 +1,5 @@
 import { IndexedSet } from '../../core/indexed-set.ts';
+import type { Deadline } from '../deadline.ts';
 import { shuttingDownError } from './availability-errors.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -8,6 +9,7 @@ export class ActiveRequests {
   endsConnections = false;
   readonly #requests = new IndexedSet<RequestContext>();
   readonly #idleListeners: (() => void)[] = [];
+  readonly #streams = new Set<Deadline>();
   #isDraining = false;
   #count = 0;
 
@@ -32,12 +34,19 @@ export class ActiveRequests {
 
   delete(context: RequestContext): void {
     this.#requests.delete(context);
+    this.#streams.delete(context.deadline);
     if (this.#requests.size === 0) for (const listener of this.#idleListeners.splice(0)) listener();
+  }
+
+  /** A reply without an end: `drain` ends it at once. */
+  addStream(deadline: Deadline): void {
+    this.#streams.add(deadline);
   }
 
   /** See `RequestHandler.drain`. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
+    for (const deadline of [...this.#streams]) deadline.abort(shuttingDownError());
     if (await this.#waitUntilIdle(graceMs)) return;
     for (const context of this.#requests) context.deadline.abort(shuttingDownError());
     await this.#waitUntilIdle(1_000);

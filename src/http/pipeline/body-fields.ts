@@ -48,6 +48,18 @@ export function parseQuery(exchange: Exchange): URLSearchParams {
   return new URLSearchParams(exchange.query);
 }
 
+/** Converts fields of the query string whose schema is an integer; other text is left for the validation. */
+export function convertIntegers(
+  { properties }: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> },
+  request: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const entries = Object.entries(request).map(([name, value]) => {
+    const isInteger = properties?.[name]?.type === 'integer';
+    return [name, isInteger && /^-?\d{1,15}$/.test(String(value)) ? Number(value) : value] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
 /** Merges the fields of the query string into the request; they override the body. */
 export function mergeQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
   if (names.length === 0 || exchange.query === '') return request;

@@ -2,12 +2,20 @@ import { assert } from '../../core/assert.ts';
 import { mergeParams } from '../../requests/path-fields.ts';
 import { canHaveLargeBody } from '../../requests/prepare-request.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
+import type { ChangeStream } from '../../services/changes.ts';
 import type { Reply } from '../exchange.ts';
 import type { BodyReservation } from '../read-body.ts';
 import { jsonReply } from '../replies.ts';
 import { estimateMemoryBytes } from '../request-body-reader.ts';
 import type { JsonRoute } from '../routes/route.ts';
-import { bodyLimitsOf, isLargeBody, mergeQueryFields, metadataBytesMaxOf } from './body-fields.ts';
+import {
+  bodyLimitsOf,
+  convertIntegers,
+  isLargeBody,
+  mergeQueryFields,
+  metadataBytesMaxOf,
+} from './body-fields.ts';
+import { acceptsEventStream, eventStreamReply, isStillAllowed } from './event-stream.ts';
 import { createServiceCall, ownerOf, type RequestContext } from './request-context.ts';
 import type { RouteHandler } from './route-handler.ts';
 
@@ -23,6 +31,7 @@ export class JsonRouteHandler implements RouteHandler {
   #isPrepared = false;
   #call: ServiceCall | null = null;
   #reply: ServiceReply<unknown> | null = null;
+  #stream: ChangeStream | null = null;
 
   constructor(context: RequestContext, route: JsonRoute, params: Readonly<Record<string, string>>) {
     this.route = route;
@@ -32,9 +41,18 @@ export class JsonRouteHandler implements RouteHandler {
   }
 
   async readBody(): Promise<void> {
-    if (this.route.method === 'GET') this.#request = {};
+    if (this.route.method === 'GET') this.#request = this.#readQuery();
     else await this.#readJsonBody();
     this.#request = mergeParams(this.#request, this.#params);
+  }
+
+  /** Clients of event streams send the position in a header when they reconnect. */
+  #readQuery(): unknown {
+    const { exchange } = this.#context;
+    const request = mergeQueryFields({}, this.route.queryFields, exchange);
+    const lastEventId = this.route.openStream === null ? undefined : exchange.header('last-event-id');
+    const after = lastEventId === undefined || lastEventId === '' ? {} : { after: lastEventId };
+    return { ...convertIntegers(this.route.request, request as Record<string, unknown>), ...after };
   }
 
   async #readJsonBody(): Promise<void> {
@@ -94,10 +112,17 @@ export class JsonRouteHandler implements RouteHandler {
   async callService(): Promise<void> {
     assert(this.#call, 'validate has created the call');
     const { services } = this.#context.components.options;
+    if (this.route.openStream !== null && acceptsEventStream(this.#context)) {
+      this.#stream = await this.route.openStream(services, this.#call, this.#request, () =>
+        isStillAllowed(this.#context),
+      );
+      return;
+    }
     this.#reply = await this.route.serve(services, this.#call, this.#request);
   }
 
   renderReply(): Reply {
+    if (this.#stream !== null) return eventStreamReply(this.#context, this.#stream);
     assert(this.#reply, 'callService has set the reply');
     this.#context.components.schemas.checkReply(this.route, this.#reply);
     return jsonReply(this.#reply.status, this.#reply.body);

@@ -3,6 +3,7 @@ import * as checks from '../../schemas/checks.ts';
 import type { Static, TSchema } from '../../schemas/typebox.ts';
 import type { AdministratorCall } from '../../services/admin.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
+import type { ChangeStream } from '../../services/changes.ts';
 import type { RenderedJson } from '../../services/rendered-json.ts';
 import type { OrganizationCall, Services } from '../services.ts';
 import type { CheckBounds, JsonRoute } from './route.ts';
@@ -21,6 +22,12 @@ interface JsonRouteOptions<Q extends TSchema, R extends TSchema> extends Operati
   readonly successStatuses?: readonly number[];
   readonly queryFields?: readonly string[];
   readonly check?: (request: Static<Q>, bounds: CheckBounds) => void;
+  readonly openStream?: (
+    services: Services,
+    call: OrganizationCall,
+    request: Static<Q>,
+    isAllowed: () => boolean,
+  ) => Promise<ChangeStream>;
 }
 
 interface OrganizationAccess {
@@ -54,6 +61,7 @@ function createJsonRoute<Q extends TSchema, R extends TSchema>(
   // `/models/embed` is tagged `models`; so are the paths of one segment, which are compatible with clients of
   // other services.
   const [, group = '', rest] = options.path.split('/');
+  const { openStream } = options;
   return {
     kind: 'json',
     method: options.method ?? 'POST',
@@ -74,6 +82,11 @@ function createJsonRoute<Q extends TSchema, R extends TSchema>(
     queryFields: options.queryFields ?? [],
     check: (request, bounds) => options.check?.(request as Static<Q>, bounds),
     serve: (services, call, request) => serve(services, call, request as Static<Q>),
+    openStream:
+      openStream === undefined
+        ? null
+        : (services, call, request, isAllowed) =>
+            openStream(services, toOrganizationCall(call), request as Static<Q>, isAllowed),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { TSchema } from '../../schemas/typebox.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
+import type { ChangeStream } from '../../services/changes.ts';
 import type { Services } from '../services.ts';
 import type { AccountRoute } from './account-route.ts';
 import type { RouteDescription } from './route-description.ts';
@@ -26,7 +27,17 @@ export interface JsonRoute extends RouteDescription {
   /** Rules that fail with 400. `request` matches the schema. */
   readonly check: (request: unknown, bounds: CheckBounds) => void;
   readonly serve: (services: Services, call: ServiceCall, request: unknown) => Promise<ServiceReply<unknown>>;
+  /** Replies to requests that accept `text/event-stream`; null: the operation has no event stream. */
+  readonly openStream: OpenStream | null;
 }
+
+/** `isAllowed`: whether the caller may still call the operation. */
+type OpenStream = (
+  services: Services,
+  call: ServiceCall,
+  request: unknown,
+  isAllowed: () => boolean,
+) => Promise<ChangeStream>;
 
 /** Document upload as the raw body (`put`) or a form part (`multipart`); it streams to the service. */
 export interface UploadRoute extends RouteDescription {

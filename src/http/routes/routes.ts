@@ -3,6 +3,7 @@ import { aliasRoutes } from './aliases.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { backupRoutes } from './backups.ts';
 import { billingRoutes } from './billing.ts';
+import { changeRoutes } from './changes.ts';
 import { collectionRoutes } from './collections.ts';
 import { documentRoutes } from './documents.ts';
 import { installationRoutes } from './installation.ts';
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...collectionRoutes,
   ...aliasRoutes,
   ...documentRoutes,
+  ...changeRoutes,
   ...queryRoutes,
   ...statusRoutes,
   ...parserRoutes,

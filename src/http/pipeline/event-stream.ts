@@ -1,0 +1,37 @@
+import type { ChangeStream } from '../../services/changes.ts';
+import type { Reply } from '../exchange.ts';
+import { authenticate, authorize } from './authorization.ts';
+import { ownerOf, type RequestContext } from './request-context.ts';
+
+/** Whether the client asks for server-sent events. */
+export function acceptsEventStream({ exchange }: RequestContext): boolean {
+  return exchange.method === 'GET' && /\btext\/event-stream\b/i.test(exchange.header('accept') ?? '');
+}
+
+/** Whether the credential is still valid and gives the same access as at the start of the request. */
+export function isStillAllowed(context: RequestContext): boolean {
+  const before = context.principal;
+  const owner = ownerOf(context);
+  try {
+    authenticate(context);
+    authorize(context);
+  } catch {
+    return false;
+  }
+  const { principal } = context;
+  if (before?.kind !== 'organization' || principal?.kind !== 'organization') return false;
+  const restrictions = [before, principal].map(({ restriction = null }) => JSON.stringify(restriction));
+  return ownerOf(context) === owner && restrictions[0] === restrictions[1];
+}
+
+/** The stream ends when the server stops, so that clients reconnect to the next one at once. */
+export function eventStreamReply({ components, deadline }: RequestContext, stream: ChangeStream): Reply {
+  // The stream may never be opened, if the client disconnects before the reply.
+  deadline.onCanceled(stream.close);
+  components.activeRequests.addStream(deadline);
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+    body: { size: null, open: () => stream.events },
+  };
+}
