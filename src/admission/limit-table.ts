@@ -11,6 +11,7 @@ import {
   type LimitRow,
   perRequest,
 } from './limit-row.ts';
+import { sourceRows } from './source-limit-table.ts';
 
 const ownAllowance = 'own allowance';
 const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
@@ -385,6 +386,7 @@ export const limitTable: readonly LimitRow[] = [
   ...requestRows,
   ...documentRows,
   ...queryRows,
+  ...sourceRows,
   ...accountRows,
 ];
 
@@ -394,5 +396,6 @@ export const limitSections: readonly (readonly [title: string, rows: readonly Li
   ['Documents', documentRows],
   ['Queries and models', queryRows],
   ['Fields of a request', fieldRows],
+  ['Sources', sourceRows],
   ['Accounts', accountRows],
 ];

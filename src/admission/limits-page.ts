@@ -3,6 +3,7 @@ import { renderConnectionLimits } from './connection-limit-table.ts';
 import { formatNumber } from './limit-row.ts';
 import { limitSections } from './limit-table.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
+import { renderSourceLimits } from './source-limit-table.ts';
 
 /** Renders the page `docs/reference/limits.md`. */
 export function renderLimitsPage(): string {
@@ -36,5 +37,5 @@ and a request beyond the share returns at once with the current status of its do
       '',
     ].join('\n');
   });
-  return head + parts.join('') + renderConnectionLimits() + renderParseLimits();
+  return head + parts.join('') + renderConnectionLimits() + renderParseLimits() + renderSourceLimits();
 }

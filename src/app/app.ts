@@ -38,6 +38,7 @@ import { openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
+import { openSources } from './sources.ts';
 import type { Storage } from './storage.ts';
 import { openTracer } from './tracing.ts';
 
@@ -200,8 +201,10 @@ async function openAccountModules(
   const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
   const collections = createCollectionServices({ storage, pipeline, audit });
+  const sourceInputs = { data, storage, pipeline, quotas, organizations, audit, logger };
+  const { services: sources, scheduler } = openSources(settings, resources, sourceInputs);
   const sweep = () => maintenance.sweep();
-  const deleteDocuments = createDataRemoval({ collections, storage, sweep, deleteLimits });
+  const deleteDocuments = createDataRemoval({ sources, collections, storage, sweep, deleteLimits });
   const deleteData = async (id: string) => {
     await marketplaces.deleteOrganization(id);
     await billing.closeAccount(id);
@@ -233,6 +236,7 @@ async function openAccountModules(
     derivedFiles,
     slowQueries: dependencies.slowQueries,
     installation,
+    sources,
   });
   const storageOf = createStorageUsageReader(quotas, pipeline);
   const accounts = buildAccounts(settings, {
@@ -245,7 +249,7 @@ async function openAccountModules(
     marketplaces,
     egress,
   });
-  return { services, accounts, quotas, payments, marketplaceComponents, removal };
+  return { services, accounts, quotas, payments, marketplaceComponents, removal, scheduler };
 }
 
 function createOrganizationRemoval(
@@ -321,7 +325,7 @@ async function startBackgroundWork(
     backups,
     components,
     retrieval: { modelWatcher, maintenance, storage, pipeline },
-    accountModules: { payments, marketplaceComponents, removal },
+    accountModules: { payments, marketplaceComponents, removal, scheduler },
     erasure,
     logger,
   }: BackgroundWorkDependencies,
@@ -337,6 +341,7 @@ async function startBackgroundWork(
   await removal.start();
   await marketplaceComponents.marketplaces.start();
   await payments.start();
+  await scheduler.start();
   backups.manager.start();
 }
 

@@ -34,6 +34,7 @@ import { OpenAiServices } from '../services/openai.ts';
 import { ParserServices } from '../services/parsers.ts';
 import { QueryServices } from '../services/queries.ts';
 import type { SlowQueryLog } from '../services/slow-query-log.ts';
+import type { SourceServices } from '../services/sources.ts';
 import { StatusServices } from '../services/status.ts';
 import { UsageService } from '../services/usage.ts';
 import { UserService } from '../services/users.ts';
@@ -73,6 +74,7 @@ interface ServiceDependencies {
   readonly derivedFiles: DerivedFiles;
   readonly slowQueries: SlowQueryLog | null;
   readonly installation: Installation;
+  readonly sources: SourceServices;
 }
 
 export function createCollectionServices({
@@ -106,6 +108,7 @@ export function createCollectionServices({
 }
 
 interface DataRemovalDependencies {
+  readonly sources: Pick<SourceServices, 'deleteAllOfOrganization'>;
   readonly collections: CollectionServices;
   readonly storage: Pick<Storage, 'store' | 'collections' | 'feeds'>;
   /** Removes the data of deleted collections whose removal is due. */
@@ -118,9 +121,16 @@ interface DataRemovalDependencies {
  * Returns a function that deletes the documents, usage and limits of an organization. It resolves with false
  * while some of the data still exists.
  */
-export function createDataRemoval({ collections, storage, sweep, deleteLimits }: DataRemovalDependencies) {
+export function createDataRemoval({
+  sources,
+  collections,
+  storage,
+  sweep,
+  deleteLimits,
+}: DataRemovalDependencies) {
   const ledger = new UsageLedger({ store: storage.store, clock });
   return async (organizationId: string): Promise<boolean> => {
+    await sources.deleteAllOfOrganization(organizationId);
     await collections.deleteAllOfOrganization(organizationId);
     await sweep();
     const tombstones = await storage.collections.listTombstones();
@@ -195,6 +205,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     backups: createBackupService(dependencies.backups, data),
     inspection: createInspection(dependencies),
     installation: createInstallationService(dependencies.installation, dependencies),
+    sources: dependencies.sources,
     usage: new UsageService({ meter, ledger, collections }),
   };
 }

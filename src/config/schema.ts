@@ -6,6 +6,7 @@ import { parsingSettings } from './schema/parsing.ts';
 import { paymentSettings } from './schema/payments.ts';
 import { resourceSettings } from './schema/resources.ts';
 import { serverSettings } from './schema/server.ts';
+import { sourceSettings } from './schema/sources.ts';
 import { threadSettings } from './schema/threads.ts';
 import { tierSettings } from './schema/tiers.ts';
 import { tracingSettings } from './schema/tracing.ts';
@@ -20,6 +21,7 @@ const settingTable = {
   ...serverSettings,
   ...resourceSettings,
   ...backupSettings,
+  ...sourceSettings,
   ...tracingSettings,
   ...threadSettings,
   ...parsingSettings,

@@ -18,6 +18,7 @@ import type { ModelService } from '../services/models.ts';
 import type { OpenAiServices } from '../services/openai.ts';
 import type { ParserServices } from '../services/parsers.ts';
 import type { QueryServices } from '../services/queries.ts';
+import type { SourceServices } from '../services/sources.ts';
 import type { StatusServices } from '../services/status.ts';
 import type { UsageService } from '../services/usage.ts';
 import type { UserService } from '../services/users.ts';
@@ -54,5 +55,6 @@ export interface Services {
   readonly users: PublicMethods<UserService>;
   readonly backups: PublicMethods<BackupService>;
   readonly installation: PublicMethods<InstallationService>;
+  readonly sources: PublicMethods<SourceServices>;
   readonly usage: PublicMethods<UsageService>;
 }

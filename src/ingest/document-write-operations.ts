@@ -45,6 +45,8 @@ export interface NewDocument {
   readonly vectors?: readonly Float32Array[];
   /** Approximate bytes of the chunk vectors derived from them. */
   readonly vectorBytes?: number;
+  /** Operations included in the write; only for files to be parsed. */
+  readonly extraOperations?: readonly WriteOperation[];
 }
 
 /** A file that is not parsed, because its pages are supplied. */

@@ -166,6 +166,7 @@ export class DocumentWriter {
         putJob(job),
         this.#operations.appendAddition(collection, record, existing),
         ...this.#operations.countEvent(collection, record, 'added'),
+        ...(input.extraOperations ?? []),
       ],
       { organizationId: collection.organizationId },
     );

@@ -36,6 +36,14 @@ import { EmbedRequest, GetModelListRequest, RerankRequest } from '../schemas/mod
 import { OpenAiEmbeddingsRequest, OpenAiModelRequest, VectorStoreSearchRequest } from '../schemas/openai.ts';
 import { ParseDocumentRequest } from '../schemas/parsers.ts';
 import { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from '../schemas/queries.ts';
+import {
+  AddSourceRequest,
+  DeleteSourceRequest,
+  GetSourceItemListRequest,
+  SourceRequest,
+  SyncSourceRequest,
+  UpdateSourceRequest,
+} from '../schemas/sources.ts';
 import { StatusRequest } from '../schemas/status.ts';
 import type { TObject } from '../schemas/typebox.ts';
 import { UsageRequest } from '../schemas/usage.ts';
@@ -89,6 +97,16 @@ const requestSchemas = {
   'get-alias-list': EmptyRequest,
   'get-changes': GetChangesRequest,
   'stream-changes': GetChangesRequest,
+  'add-source': AddSourceRequest,
+  'update-source': UpdateSourceRequest,
+  'delete-source': DeleteSourceRequest,
+  'get-source': SourceRequest,
+  'get-source-list': EmptyRequest,
+  'sync-source': SyncSourceRequest,
+  'preview-source': SourceRequest,
+  'get-source-item-list': GetSourceItemListRequest,
+  'pause-source': SourceRequest,
+  'resume-source': SourceRequest,
   'get-collection-info': GetCollectionInfoRequest,
   'get-collection-list': EmptyRequest,
   'add-document': AddDocumentRequest,

@@ -25,7 +25,8 @@ function formatNumber(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function checkName(noun: string, name: string, bytesMax: number): void {
+/** 1 to `bytesMax` bytes of UTF-8, no NUL, no lone surrogate. */
+export function checkName(noun: string, name: string, bytesMax: number): void {
   if (name.length === 0) reject(`The ${noun} is empty.`);
   if (name.includes('\0')) reject(`The ${noun} contains a NUL character.`);
   if (hasLoneSurrogate(name)) reject(`The ${noun} contains a lone surrogate, which is not a character.`);

@@ -15,7 +15,8 @@ export type SecretPurpose =
   | 'marketplaces'
   | 'second-factors'
   | 'changes'
-  | 'webhooks';
+  | 'webhooks'
+  | 'sources';
 
 /** Derives a 256-bit key for one purpose, so that a signature for one purpose is invalid for any other. */
 function deriveSecret(secret: Uint8Array, purpose: SecretPurpose): Uint8Array {

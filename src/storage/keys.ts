@@ -77,6 +77,9 @@ import { assert } from '../core/assert.ts';
  * | 0xa0 | changeFeeds      | uuid organizationId                               | state of a change feed                 |
  * | 0xa1 | changeCounters   | uuid organizationId                               | counter: number of the last change     |
  * | 0xa2 | feedChanges      | uuid organizationId, u53 sequence                 | change of a document or collection     |
+ * | 0xb0 | sources          | uuid organizationId, text name                    | source of documents                    |
+ * | 0xb1 | sourceStates     | uuid organizationId, uuid sourceId                | cursor and runs of a source            |
+ * | 0xb2 | sourceItems      | uuid organizationId, uuid sourceId, text key      | item of a source and its document      |
  *
  * Replies of `inspect-organization` contain the names of the tables.
  */
@@ -139,6 +142,9 @@ export const tables = {
   changeFeeds: 0xa0,
   changeCounters: 0xa1,
   feedChanges: 0xa2,
+  sources: 0xb0,
+  sourceStates: 0xb1,
+  sourceItems: 0xb2,
 } as const;
 
 /** Encodes and decodes one field of a key. */

@@ -77,6 +77,9 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   changeFeeds: 'organization',
   changeCounters: 'organization',
   feedChanges: 'organization',
+  sources: 'organization',
+  sourceStates: 'organization',
+  sourceItems: 'organization',
 };
 
 const names = Object.keys(tables) as TableName[];

@@ -5,6 +5,7 @@ import { connectionLimitTable } from '../../src/admission/connection-limit-table
 import { limitTable } from '../../src/admission/limit-table.ts';
 import { renderLimitsPage } from '../../src/admission/limits-page.ts';
 import { parseLimitTable } from '../../src/admission/parse-limit-table.ts';
+import { sourceEffectRows } from '../../src/admission/source-limit-table.ts';
 import { rateLimits } from '../../src/core/rate-limits.ts';
 import { projectRoot } from '../../src/core/root.ts';
 import { routes } from '../../src/http/routes/routes.ts';
@@ -23,7 +24,12 @@ t.test('the page of the documentation matches the table', async (t) => {
 });
 
 t.test('the symbol named in each row enforces the limit', async (t) => {
-  for (const { limit, enforcedIn } of [...limitTable, ...connectionLimitTable, ...parseLimitTable]) {
+  for (const { limit, enforcedIn } of [
+    ...limitTable,
+    ...connectionLimitTable,
+    ...parseLimitTable,
+    ...sourceEffectRows,
+  ]) {
     const [file = '', name = ''] = enforcedIn.split(' ');
     const source = sources.find(({ path }) => path === file);
     t.ok(source !== undefined && new RegExp(`\\b${name}\\b`).test(source.text), `${limit}: ${enforcedIn}`);

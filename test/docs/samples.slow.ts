@@ -38,6 +38,9 @@ const last = [
 /** Statuses of samples that cannot succeed without a device, a mail, a payment or another service. */
 const expectedStatuses: Readonly<Record<string, number>> = {
   'change-model': 409, // the sample names the only built-in model, which the collection has
+  'add-source': 403, // the server allows no folder
+  ...statusOf(404, ['update-source', 'delete-source', 'get-source', 'sync-source', 'preview-source']),
+  ...statusOf(404, ['get-source-item-list', 'pause-source', 'resume-source']),
   'get-page-image': 404, // a text has no page image
   asset: 404, // the names of the files contain hashes
   ...statusOf(400, ['confirm-administrator-second-factor', 'disable-administrator-second-factor']),

@@ -10,6 +10,12 @@ import {
 } from './installation-replies.ts';
 import { DateTime, Nullable, OneOf, Uuid } from './reply-types.ts';
 import {
+  GetSourceItemListResponse,
+  GetSourceListResponse,
+  PreviewSourceResponse,
+  SourceResponse,
+} from './source-replies.ts';
+import {
   CloneCollectionResponse,
   ExportDocumentsResponse,
   GetAliasListResponse,
@@ -327,6 +333,16 @@ const replyShapes = {
   'aliases/delete-alias': DefaultResponse,
   'aliases/get-alias-list': GetAliasListResponse,
   'changes/get-changes': GetChangesResponse,
+  'sources/add-source': DefaultResponse,
+  'sources/update-source': DefaultResponse,
+  'sources/delete-source': DefaultResponse,
+  'sources/pause-source': DefaultResponse,
+  'sources/resume-source': DefaultResponse,
+  'sources/get-source': SourceResponse,
+  'sources/get-source-list': GetSourceListResponse,
+  'sources/sync-source': SourceResponse,
+  'sources/preview-source': PreviewSourceResponse,
+  'sources/get-source-item-list': GetSourceItemListResponse,
   'collections/get-collection-info': GetCollectionInfoResponse,
   'documents/export-documents': ExportDocumentsResponse,
   'parsers/parse-document': ParseDocumentResponse,

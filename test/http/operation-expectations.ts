@@ -28,6 +28,7 @@ import {
   usageOfCollection,
   withBody,
 } from './operation-inputs.ts';
+import { sourceExpectations } from './source-expectations.ts';
 
 /** Status of every operation for every kind of caller. */
 
@@ -78,6 +79,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   'get-alias-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'get-changes': { expected: readAccess(200, 200), buildInput: withBody() },
   'stream-changes': { expected: readAccess(200, 200), buildInput: () => ({}) },
+  ...sourceExpectations,
   'get-collection-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'add-document': {
     expected: { ...writeAccess(201), filtered: 403 },

@@ -28,6 +28,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:parsing',
     'type:tracing',
   ],
+  sources: ['core', 'schemas', 'storage', 'ingest', 'egress', 'backup/backup-schedule'],
   search: ['core', 'storage', 'index', 'text'],
   audit: ['core', 'schemas', 'storage'],
   admission: ['core', 'schemas', 'storage', 'parsing/limits'],
@@ -39,6 +40,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   requests: ['core', 'schemas'],
   services: [
     ...['core', 'schemas', 'requests', 'storage', 'ingest', 'search', 'models', 'usage', 'audit'],
+    'sources',
     'type:accounts',
     'type:backup',
   ],
@@ -109,6 +111,7 @@ export const schemaTablesOfPages: readonly string[] = [
   'src/admission/field-limit-table.ts',
   'src/admission/connection-limit-table.ts',
   'src/admission/parse-limit-table.ts',
+  'src/admission/source-limit-table.ts',
 ];
 
 /** Interfaces that only one place may use; all other code receives them as parameters. */

@@ -18,6 +18,7 @@ import { parserRoutes } from './parsers.ts';
 import { queryRoutes } from './queries.ts';
 import type { Route } from './route.ts';
 import { signInRoutes } from './sign-in.ts';
+import { sourceRoutes } from './sources.ts';
 import { statusRoutes } from './status.ts';
 import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   ...aliasRoutes,
   ...documentRoutes,
   ...changeRoutes,
+  ...sourceRoutes,
   ...queryRoutes,
   ...statusRoutes,
   ...parserRoutes,

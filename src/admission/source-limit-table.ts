@@ -1,0 +1,87 @@
+import { sourceLimits } from '../core/source-limits.ts';
+import {
+  type EffectRow,
+  formatNumber,
+  formatSeconds,
+  type LimitRow,
+  renderEffectTable,
+} from './limit-row.ts';
+
+/** Limits of sources that reject a request. */
+export const sourceRows: readonly LimitRow[] = [
+  {
+    limit: 'Sources',
+    bounds: 'Sources of an organization, including those that are being deleted',
+    value: formatNumber(sourceLimits.perOrganizationMax),
+    enforcedIn: 'services/sources.ts perOrganizationMax',
+    status: 400,
+    header: null,
+    share: 'own allowance',
+  },
+  {
+    limit: 'Dry runs',
+    bounds: 'Concurrent calls of preview-source',
+    value: formatNumber(sourceLimits.runsPerOrganizationMax),
+    enforcedIn: 'sources/source-scheduler.ts runsPerOrganizationMax',
+    status: 429,
+    header: null,
+    share: 'own allowance',
+  },
+];
+
+/** Limits of sources that delay, shorten or fail a run. */
+export const sourceEffectRows: readonly EffectRow[] = [
+  {
+    limit: 'Runs',
+    bounds: 'Concurrent runs of all sources, and of those of one organization',
+    value: `${formatNumber(sourceLimits.runsMax)}, ${formatNumber(sourceLimits.runsPerOrganizationMax)}`,
+    effect: 'other runs wait; the organization with the fewest runs is next',
+    enforcedIn: 'sources/source-scheduler.ts runsMax',
+  },
+  {
+    limit: 'Items of a run',
+    bounds: 'Items that one run reads at the same time',
+    value: formatNumber(sourceLimits.itemsRunningMax),
+    effect: 'other items wait',
+    enforcedIn: 'sources/synchronizer.ts itemsRunningMax',
+  },
+  {
+    limit: 'Items of a source',
+    bounds: 'Items of an origin that are not excluded',
+    value: formatNumber(sourceLimits.itemsMax),
+    effect: 'the run fails and deletes nothing',
+    enforcedIn: 'sources/synchronizer.ts itemsMax',
+  },
+  {
+    limit: 'Watched folders',
+    bounds: 'Folders below a folder with `watch`',
+    value: formatNumber(sourceLimits.watchedFoldersMax),
+    effect: 'the folder is not watched; `watch_error` says so',
+    enforcedIn: 'sources/directory/folder-watcher.ts watchedFoldersMax',
+  },
+  {
+    limit: 'Ignore file',
+    bounds: 'Bytes of a `.quarryignore`',
+    value: formatNumber(sourceLimits.ignoreBytesMax),
+    effect: 'its folder is not read, and its documents stay',
+    enforcedIn: 'sources/directory/walk-folders.ts ignoreBytesMax',
+  },
+  {
+    limit: 'Waiting item',
+    bounds: 'Attempts to add an item while a queue or an allowance is used up, and the wait between them',
+    value: `${formatNumber(sourceLimits.retriesMax)}, up to ${formatSeconds(sourceLimits.retryMsMax)}`,
+    effect: 'the item fails; the next run tries again',
+    enforcedIn: 'sources/document-target.ts retriesMax',
+  },
+  {
+    limit: 'Dry run',
+    bounds: 'Changes in the reply of preview-source, and its duration',
+    value: `${formatNumber(sourceLimits.planMax)}, ${formatSeconds(sourceLimits.planMsMax)}`,
+    effect: 'further changes are only counted; `is_complete` is false',
+    enforcedIn: 'services/sources.ts planMax',
+  },
+];
+
+export function renderSourceLimits(): string {
+  return `\n## Runs of sources\n\nThese limits reject no request.\n\n${renderEffectTable(sourceEffectRows)}`;
+}

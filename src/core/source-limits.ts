@@ -1,0 +1,23 @@
+/** Bounds of sources that are not settings. Names end with the unit; `Max` bounds are inclusive. */
+export const sourceLimits = {
+  perOrganizationMax: 100,
+  nameBytesMax: 256,
+  settingUnitsMax: 4_096,
+  itemsMax: 100_000,
+  /** Items of one run that are read at the same time. */
+  itemsRunningMax: 4,
+  runsMax: 8,
+  runsPerOrganizationMax: 2,
+  /** Attempts to store an item while the server accepts no documents, and the wait between two of them. */
+  retriesMax: 60,
+  retryMs: 250,
+  retryMsMax: 30_000,
+  tickMs: 1_000,
+  /** Delay after a change of a watched folder, so that several changes cause one run. */
+  watchMs: 500,
+  watchedFoldersMax: 2_000,
+  ignoreBytesMax: 262_144,
+  /** Changes in the reply of a dry run, and its duration. */
+  planMax: 1_000,
+  planMsMax: 45_000,
+} as const;

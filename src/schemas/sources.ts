@@ -1,0 +1,201 @@
+import { sourceLimits } from '../core/source-limits.ts';
+import { type Static, Type } from './typebox.ts';
+import {
+  CollectionName,
+  Component,
+  Count,
+  DocumentMetadataJson,
+  Nullable,
+  OneOf,
+  Timestamp,
+} from './wire.ts';
+
+/** Schemas of sources. Ranges are checked by `source-checks.ts` (400). */
+
+const text = (description: string, examples: string[] = []) =>
+  Type.String({ maxLength: sourceLimits.settingUnitsMax, description, examples });
+
+export const SourceName = () =>
+  Type.String({
+    description: 'Name of the source: 1 to 256 bytes of UTF-8, without NUL. An unknown name returns 404.',
+    examples: ['handbook-files'],
+  });
+
+const DirectorySettings = Component('DirectorySettings', 'A folder of the machine of the server.', {
+  path: text('Absolute path, below a folder of `QUARRY_SOURCE_FOLDERS`.', ['/srv/handbook']),
+  include_hidden: Type.Optional(
+    Type.Boolean({ description: 'Whether names that start with a dot are included; default false.' }),
+  ),
+  url_prefix: Type.Optional(
+    Nullable(text('Start of the URL of each file, which becomes its `source_url`.'), {}),
+  ),
+});
+export type DirectorySettings = Static<typeof DirectorySettings>;
+
+export const sourceKinds = ['directory'] as const;
+export type SourceKind = (typeof sourceKinds)[number];
+
+/** Settings by kind; a request has exactly one of them. */
+const kindFields = { directory: Type.Optional(DirectorySettings) } as const;
+
+const optionFields = {
+  schedule: Type.Optional(
+    Nullable(text('An interval (`30m`, `6h`, `1d`), a time of day in UTC (`02:30`), or `off`.'), {
+      description: 'Time of the runs; default `1h`.',
+    }),
+  ),
+  watch: Type.Optional(
+    Nullable(Type.Boolean(), {
+      description: 'Whether changes of a folder start a run at once; only for `directory`. Default false.',
+    }),
+  ),
+  metadata: Type.Optional(
+    Nullable(DocumentMetadataJson, { description: 'Metadata of all documents of the source.' }),
+  ),
+  credentials: Type.Optional(
+    Nullable(Type.Record(Type.String(), text('A secret value.')), {
+      description: 'Secrets of the origin by name. They are stored encrypted, and no reply contains them.',
+    }),
+  ),
+} as const;
+
+export const AddSourceRequest = Component('AddSourceRequest', 'A source to create.', {
+  source_name: SourceName(),
+  collection_name: CollectionName(),
+  ...kindFields,
+  prefix: Type.Optional(
+    Nullable(Type.String(), { description: 'Start of the paths of its documents, such as `handbook/`.' }),
+  ),
+  ...optionFields,
+});
+export type AddSourceRequest = Static<typeof AddSourceRequest>;
+
+export const UpdateSourceRequest = Component(
+  'UpdateSourceRequest',
+  'Changes of a source; absent fields stay. The kind cannot be changed.',
+  { source_name: SourceName(), ...kindFields, ...optionFields },
+);
+export type UpdateSourceRequest = Static<typeof UpdateSourceRequest>;
+
+export const SourceRequest = Component('SourceRequest', 'A source.', { source_name: SourceName() });
+export type SourceRequest = Static<typeof SourceRequest>;
+
+export const DeleteSourceRequest = Component('DeleteSourceRequest', 'A source to delete.', {
+  source_name: SourceName(),
+  delete_documents: Type.Optional(
+    Type.Boolean({ description: 'Whether its documents are deleted too; default false.' }),
+  ),
+});
+export type DeleteSourceRequest = Static<typeof DeleteSourceRequest>;
+
+export const SyncSourceRequest = Component('SyncSourceRequest', 'A source to synchronize.', {
+  source_name: SourceName(),
+  allow_empty: Type.Optional(
+    Type.Boolean({
+      description: 'Whether all documents may be deleted because the origin is empty; default false.',
+    }),
+  ),
+});
+export type SyncSourceRequest = Static<typeof SyncSourceRequest>;
+
+const SourceCountsInfo = Type.Object({
+  added: Count('Documents added.'),
+  updated: Count('Documents replaced, or with new metadata.'),
+  deleted: Count('Documents deleted.'),
+  unchanged: Count('Items without a change.'),
+  failed: Count('Items that could not be stored.'),
+});
+
+export const SourceInfo = Component('SourceInfo', 'A source and its state.', {
+  source_name: Type.String(),
+  collection_name: Nullable(Type.String(), { description: 'Null if the collection was deleted.' }),
+  kind: OneOf(sourceKinds),
+  ...kindFields,
+  prefix: Type.String(),
+  schedule: Type.String(),
+  watch: Type.Boolean(),
+  watch_error: Nullable(Type.String(), { description: 'Reason why the folder is not watched.' }),
+  metadata: DocumentMetadataJson,
+  has_credentials: Type.Boolean(),
+  state: OneOf(['idle', 'queued', 'running', 'paused', 'deleting']),
+  running: Nullable(Type.Object({ started_at: Timestamp('Start of the run.'), counts: SourceCountsInfo }), {
+    description: 'The running synchronization; null if none runs.',
+  }),
+  last_run: Nullable(
+    Type.Object({
+      started_at: Timestamp('Start of the run.'),
+      ended_at: Timestamp('End of the run.'),
+      outcome: OneOf(['succeeded', 'partial', 'failed', 'interrupted'], {
+        description: '`partial`: some items failed. `failed`: the origin could not be read.',
+      }),
+      error: Nullable(Type.String()),
+      counts: SourceCountsInfo,
+    }),
+    { description: 'The last run; null before the first one.' },
+  ),
+  last_success_at: Nullable(Type.String(), {
+    description: 'Start of the last run after which the documents were equal to the origin.',
+  }),
+  next_run_at: Nullable(Type.String(), { description: 'Time of the next scheduled run; null without.' }),
+  created_at: Timestamp('Time when the source was created.'),
+});
+export type SourceInfo = Static<typeof SourceInfo>;
+
+export const SourceResponse = Component('SourceResponse', 'A source.', { source: SourceInfo });
+export type SourceResponse = Static<typeof SourceResponse>;
+
+export const GetSourceListResponse = Component('GetSourceListResponse', 'All sources of the caller.', {
+  sources: Type.Array(SourceInfo, { description: 'In ascending order of their names.' }),
+});
+export type GetSourceListResponse = Static<typeof GetSourceListResponse>;
+
+export const PreviewSourceResponse = Component(
+  'PreviewSourceResponse',
+  'Changes that a run would make now. Files are compared by time and size, so some may turn out to be unchanged.',
+  {
+    counts: SourceCountsInfo,
+    changes: Type.Array(
+      Type.Object({
+        key: Type.String({ description: 'Name of the item in the origin.' }),
+        path: Type.String({ description: 'Path of its document.' }),
+        action: OneOf(['add', 'update', 'delete', 'fail']),
+        error: Nullable(Type.String()),
+      }),
+      { description: `The first ${sourceLimits.planMax.toLocaleString('en-US')} changes.` },
+    ),
+    is_complete: Type.Boolean({
+      description: 'False if the origin was not listed completely in the time of the call.',
+    }),
+  },
+);
+export type PreviewSourceResponse = Static<typeof PreviewSourceResponse>;
+
+export const GetSourceItemListRequest = Component('GetSourceItemListRequest', 'Items of a source.', {
+  source_name: SourceName(),
+  only_failed: Type.Optional(
+    Type.Boolean({ description: 'Whether only failed items are returned; default false.' }),
+  ),
+  key_gt: Type.Optional(Nullable(Type.String(), { description: 'Only items after this one.' })),
+  limit: Type.Optional(
+    Nullable(Type.Integer(), { description: 'Maximum number of items: 1 to 1,024; default 1,024.' }),
+  ),
+});
+export type GetSourceItemListRequest = Static<typeof GetSourceItemListRequest>;
+
+export const GetSourceItemListResponse = Component('GetSourceItemListResponse', 'Items of a source.', {
+  items: Type.Array(
+    Type.Object({
+      key: Type.String({ description: 'Name of the item in the origin.' }),
+      path: Type.String({ description: 'Path of its document.' }),
+      result: OneOf(['added', 'updated', 'failed'], { description: 'Result of its last change.' }),
+      error: Nullable(Type.String(), { description: 'Reason of the failure.' }),
+      at: Timestamp('Time of the result.'),
+      sha256: Nullable(Type.String(), { description: 'SHA-256 of its document; null without one.' }),
+    }),
+    { description: 'In ascending order of their keys.' },
+  ),
+  next_key_gt: Nullable(Type.String(), {
+    description: '`key_gt` of the next request; null at the end.',
+  }),
+});
+export type GetSourceItemListResponse = Static<typeof GetSourceItemListResponse>;

@@ -1,0 +1,55 @@
+import type { Sealer } from '../core/sealer.ts';
+import type { SourceRecord } from '../storage/sources.ts';
+import type { Source } from './source.ts';
+
+export type SourceCredentials = Readonly<Record<string, string>>;
+
+/** Opens the sources of one kind. */
+export interface SourceOpener {
+  /** Names of the credentials that it uses. */
+  readonly credentialNames: readonly string[];
+  /** Whether the kind can watch its origin. */
+  readonly canWatch: boolean;
+  /** Errors: AppError if the settings are not allowed or the origin cannot be used. */
+  open(
+    record: Pick<SourceRecord, 'organizationId' | 'settings'>,
+    credentials: SourceCredentials,
+  ): Promise<Source>;
+}
+
+/** All kinds of sources that this server can open. */
+export class SourceKinds {
+  readonly #openers: ReadonlyMap<string, SourceOpener>;
+  readonly #sealer: Sealer;
+
+  constructor(openers: Readonly<Record<string, SourceOpener>>, sealer: Sealer) {
+    this.#openers = new Map(Object.entries(openers));
+    this.#sealer = sealer;
+  }
+
+  openerOf(kind: string): SourceOpener {
+    const opener = this.#openers.get(kind);
+    if (opener === undefined) throw new Error(`unknown kind of source: ${kind}`);
+    return opener;
+  }
+
+  seal(sourceId: string, credentials: SourceCredentials): Uint8Array {
+    return this.#sealer.seal(JSON.stringify(credentials), contextOf(sourceId));
+  }
+
+  /** Errors: those of `SourceOpener.open`; an error if no key of the installation opens the credentials. */
+  open(record: SourceRecord): Promise<Source> {
+    return this.openerOf(record.kind).open(record, this.#unseal(record));
+  }
+
+  #unseal({ sourceId, credentials }: SourceRecord): SourceCredentials {
+    if (credentials === null) return {};
+    const text = this.#sealer.open(credentials, contextOf(sourceId));
+    if (text === null) throw new Error('the credentials were sealed with a secret that no longer exists');
+    return JSON.parse(text) as SourceCredentials;
+  }
+}
+
+function contextOf(sourceId: string): string {
+  return `source ${sourceId}`;
+}

@@ -1,0 +1,331 @@
+import { setMaxListeners } from 'node:events';
+import { parseSchedule } from '../backup/backup-schedule.ts';
+import { AppError } from '../core/app-error.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { sourceLimits } from '../core/source-limits.ts';
+import type { SourceCounts, SourceOutcome, SourceRecord, SourceState, Sources } from '../storage/sources.ts';
+import type { Store } from '../storage/store.ts';
+import type { Source, SourceWatcher } from './source.ts';
+import type { SourceKinds } from './source-kinds.ts';
+import { createCounts, type MutableCounts, type PlannedChange, type Synchronizer } from './synchronizer.ts';
+
+export interface SourceSchedulerOptions {
+  readonly store: Pick<Store, 'write'>;
+  readonly sources: Sources;
+  readonly kinds: SourceKinds;
+  readonly synchronizer: Synchronizer;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+}
+
+interface ActiveRun {
+  readonly startedAt: number;
+  readonly counts: MutableCounts;
+  readonly controller: AbortController;
+  readonly ended: Promise<void>;
+}
+
+interface Entry {
+  record: SourceRecord;
+  run: ActiveRun | null;
+  /** A run on request, or after a change of a watched folder. */
+  request: { readonly allowEmpty: boolean } | null;
+  /** Earliest time of the next attempt after a failure of this server. */
+  retryAt: number;
+  watcher: SourceWatcher | null;
+  watchError: string | null;
+}
+
+export interface SourceActivity {
+  readonly isQueued: boolean;
+  readonly run: { readonly startedAt: number; readonly counts: SourceCounts } | null;
+  readonly nextAt: number | null;
+  readonly watchError: string | null;
+}
+
+/** Milliseconds until work that failed because of this server, and not of the origin, is tried again. */
+const retryMs = 30_000;
+
+/**
+ * Runs sources when they are due, on request, and after changes of watched folders. An organization has a bounded share
+ * of the runs, and the one with the fewest runs is next.
+ */
+export class SourceScheduler {
+  readonly #options: SourceSchedulerOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** Dry runs by organization. */
+  readonly #previews = new Map<string, number>();
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: SourceSchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Continues the runs that a stop of the server has interrupted. */
+  async start(): Promise<void> {
+    for (const record of await this.#options.sources.listAll()) {
+      const isInterrupted = this.#options.sources.state(record).runningSince !== null;
+      this.#add(record, isInterrupted || record.isWatched);
+    }
+    if (this.#isClosed) return;
+    this.#timer = setInterval(() => this.#startRuns(), sourceLimits.tickMs);
+    this.#timer.unref();
+    this.#startRuns();
+  }
+
+  /** Starts to run a new source. */
+  add(record: SourceRecord): void {
+    this.#add(record, record.isWatched);
+    this.#startRuns();
+  }
+
+  /** Uses the new settings from now on; a running synchronization starts again with them. */
+  async replace(record: SourceRecord): Promise<void> {
+    const entry = this.#entries.get(record.sourceId);
+    if (entry === undefined) return;
+    entry.record = record;
+    const wasRunning = entry.run !== null;
+    await this.#interrupt(entry);
+    if (wasRunning && !record.isPaused) entry.request ??= { allowEmpty: false };
+    if (record.isPaused) entry.request = null;
+    this.#updateWatcher(entry);
+    this.#startRuns();
+  }
+
+  request({ sourceId }: SourceRecord, allowEmpty: boolean): void {
+    const entry = this.#entries.get(sourceId);
+    if (entry === undefined) return;
+    entry.request = { allowEmpty };
+    this.#startRuns();
+  }
+
+  activityOf(record: SourceRecord): SourceActivity {
+    const entry = this.#entries.get(record.sourceId);
+    return {
+      isQueued: entry !== undefined && entry.request !== null && entry.run === null,
+      run: entry?.run ?? null,
+      nextAt: record.isPaused ? null : this.#nextAt(record),
+      watchError: entry?.watchError ?? null,
+    };
+  }
+
+  /** Returns what a run would change. Errors: those of a run; `queue_full` for too many dry runs. */
+  async preview(
+    record: SourceRecord,
+    signal: AbortSignal,
+    onChange: (change: PlannedChange) => void,
+  ): Promise<SourceCounts> {
+    const { organizationId } = record;
+    const running = this.#previews.get(organizationId) ?? 0;
+    if (running >= sourceLimits.runsPerOrganizationMax)
+      throw new AppError('queue_full', 'Your organization already runs two dry runs. Try again later.', {
+        retryAfterMs: 2_000,
+      });
+    this.#previews.set(organizationId, running + 1);
+    const counts = createCounts();
+    let source: Source | null = null;
+    try {
+      source = await this.#options.kinds.open(record);
+      const input = { record, source, cursor: null, allowEmpty: true, signal, plan: onChange };
+      await this.#options.synchronizer.run(input, counts);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await source?.close();
+      this.#previews.set(organizationId, this.#previews.get(organizationId)! - 1);
+      if (this.#previews.get(organizationId) === 0) this.#previews.delete(organizationId);
+    }
+    return counts;
+  }
+
+  /** Stops all runs of an organization that is being deleted, and forgets its sources. */
+  async forget(organizationId: string): Promise<void> {
+    const entries = [...this.#entries.values()].filter(
+      ({ record }) => record.organizationId === organizationId,
+    );
+    for (const { record } of entries) this.#entries.delete(record.sourceId);
+    await Promise.all(entries.map((entry) => this.#discard(entry)));
+  }
+
+  /** Interrupts all runs; the next start continues them. Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await Promise.all([...this.#entries.values()].map((entry) => this.#discard(entry)));
+  }
+
+  #add(record: SourceRecord, isRequested: boolean): void {
+    const request = isRequested && !record.isPaused ? { allowEmpty: false } : null;
+    const entry: Entry = { record, run: null, request, retryAt: 0, watcher: null, watchError: null };
+    this.#entries.set(record.sourceId, entry);
+    this.#updateWatcher(entry);
+  }
+
+  async #discard(entry: Entry): Promise<void> {
+    entry.request = null;
+    entry.watcher?.close();
+    entry.watcher = null;
+    await this.#interrupt(entry);
+  }
+
+  async #interrupt({ run }: Entry): Promise<void> {
+    run?.controller.abort();
+    await run?.ended;
+  }
+
+  #updateWatcher(entry: Entry): void {
+    entry.watcher?.close();
+    entry.watcher = null;
+    entry.watchError = null;
+    const { record } = entry;
+    if (record.isWatched && !record.isPaused && record.removal === undefined) void this.#watch(entry, record);
+  }
+
+  /** Never rejects. */
+  async #watch(entry: Entry, record: SourceRecord): Promise<void> {
+    let source: Source | null = null;
+    try {
+      source = await this.#options.kinds.open(record);
+      const watcher = await source.watch?.(() => {
+        entry.request ??= { allowEmpty: false };
+        this.#startRuns();
+      });
+      const isCurrent = entry.record === record && this.#entries.get(record.sourceId) === entry;
+      if (!isCurrent || this.#isClosed || entry.watcher !== null) watcher?.close();
+      else entry.watcher = watcher ?? null;
+    } catch (error) {
+      entry.watchError = describe(error);
+      this.#options.logger.warn({ source: record.sourceId, err: error }, 'source not watched');
+    } finally {
+      await source?.close();
+    }
+  }
+
+  #nextAt(record: SourceRecord): number | null {
+    const { clock, sources } = this.#options;
+    const lastAt = sources.state(record).lastRun?.startedAt ?? null;
+    return parseSchedule(record.schedule)?.(lastAt, clock.now()) ?? null;
+  }
+
+  #isDue({ record, request, retryAt }: Entry): boolean {
+    const now = this.#options.clock.now();
+    if (retryAt > now) return false;
+    if (record.removal !== undefined) return true;
+    if (record.isPaused) return false;
+    if (request !== null) return true;
+    const nextAt = this.#nextAt(record);
+    return nextAt !== null && nextAt <= now;
+  }
+
+  #startRuns(): void {
+    if (this.#isClosed || this.#timer === null) return;
+    const running = new Map<string, number>();
+    let free = sourceLimits.runsMax;
+    const waiting: Entry[] = [];
+    for (const entry of this.#entries.values()) {
+      const { organizationId } = entry.record;
+      if (entry.run !== null) {
+        running.set(organizationId, (running.get(organizationId) ?? 0) + 1);
+        free -= 1;
+      } else if (this.#isDue(entry)) waiting.push(entry);
+    }
+    const runsOf = ({ record }: Entry) => running.get(record.organizationId) ?? 0;
+    for (; free > 0; free -= 1) {
+      const [next] = waiting.sort((a, b) => runsOf(a) - runsOf(b));
+      if (next === undefined || runsOf(next) >= sourceLimits.runsPerOrganizationMax) return;
+      waiting.shift();
+      running.set(next.record.organizationId, runsOf(next) + 1);
+      this.#startRun(next);
+    }
+  }
+
+  #startRun(entry: Entry): void {
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal);
+    const counts = createCounts();
+    const allowEmpty = entry.request?.allowEmpty ?? false;
+    entry.request = null;
+    const startedAt = this.#options.clock.now();
+    const run = { startedAt, counts, controller };
+    const work = async () => {
+      try {
+        if (entry.record.removal === undefined) await this.#run(entry.record, run, allowEmpty);
+        else await this.#removeSource(entry, controller.signal);
+      } catch (error) {
+        // The store is closed or full.
+        entry.retryAt = this.#options.clock.now() + retryMs;
+        if (!controller.signal.aborted)
+          this.#options.logger.error({ source: entry.record.sourceId, err: error }, 'source run failed');
+      } finally {
+        entry.run = null;
+      }
+    };
+    // `work` ends after this turn at the earliest.
+    entry.run = { ...run, ended: Promise.resolve().then(work) };
+    void entry.run.ended.then(() => this.#startRuns());
+  }
+
+  async #run(record: SourceRecord, run: Omit<ActiveRun, 'ended'>, allowEmpty: boolean): Promise<void> {
+    const { store, sources, clock, logger } = this.#options;
+    const { startedAt, counts, controller } = run;
+    const state = sources.state(record);
+    await store.write([sources.putState(record, { ...state, runningSince: startedAt })]);
+    const result = await this.#synchronize(record, state, { run, allowEmpty });
+    if (this.#isClosed && controller.signal.aborted) return;
+    const { outcome, error, cursor } = result;
+    const lastRun = { startedAt, endedAt: clock.now(), outcome, error, counts: { ...counts } };
+    const lastSuccessAt = outcome === 'succeeded' ? startedAt : state.lastSuccessAt;
+    await store.write([sources.putState(record, { cursor, runningSince: null, lastRun, lastSuccessAt })], {
+      mayUseReserve: true,
+    });
+    const level = outcome === 'failed' ? 'warn' : 'info';
+    logger[level]({ source: record.sourceId, outcome, error, ...counts }, 'source synchronized');
+  }
+
+  async #synchronize(
+    record: SourceRecord,
+    state: SourceState,
+    { run, allowEmpty }: { readonly run: Omit<ActiveRun, 'ended'>; readonly allowEmpty: boolean },
+  ): Promise<{ outcome: SourceOutcome; error: string | null; cursor: string | null }> {
+    const { counts, controller } = run;
+    const { signal } = controller;
+    // A cursor belongs to the settings with which it was made.
+    const start = `${record.revision} `;
+    const cursor = state.cursor?.startsWith(start) === true ? state.cursor.slice(start.length) : null;
+    let source: Source | null = null;
+    try {
+      source = await this.#options.kinds.open(record);
+      const input = { record, source, cursor, allowEmpty, signal };
+      const next = await this.#options.synchronizer.run(input, counts);
+      const outcome = counts.failed === 0 ? 'succeeded' : 'partial';
+      return { outcome, error: null, cursor: next === null ? null : `${start}${next}` };
+    } catch (error) {
+      if (signal.aborted) return { outcome: 'interrupted', error: null, cursor: null };
+      if (!(error instanceof AppError))
+        this.#options.logger.error({ source: record.sourceId, err: error }, 'source run failed');
+      return { outcome: 'failed', error: describe(error), cursor: null };
+    } finally {
+      await source?.close();
+    }
+  }
+
+  async #removeSource(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { store, sources, synchronizer } = this.#options;
+    const { record } = entry;
+    if (record.removal?.deleteDocuments === true) await synchronizer.removeDocuments(record, signal);
+    signal.throwIfAborted();
+    await sources.deleteItems(record);
+    await store.write(sources.delete(record), { mayUseReserve: true });
+    this.#entries.delete(record.sourceId);
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof AppError) return error.message;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string'
+    ? `The origin cannot be read (${code}).`
+    : 'The run failed with an internal error. Ask the operator to read the log of the server.';
+}
