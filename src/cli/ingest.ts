@@ -1,5 +1,5 @@
 import { AppError } from '../core/app-error.ts';
-import { shardCounts } from '../core/limits.ts';
+import { limits, shardCounts } from '../core/limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
 import type { DocumentMetadataJson } from '../schemas/wire.ts';
 import { ApiResponseError } from './api-client.ts';
@@ -9,6 +9,7 @@ import { hasFailed, type ListedDocument, listDocuments } from './document-list.t
 import { exitCodes } from './exit-codes.ts';
 import { type FollowResult, followUntilFinal } from './follow.ts';
 import { integerOption, jsonObjectOption } from './option-values.ts';
+import { PathChanges } from './path-changes.ts';
 import { ProgressBar } from './progress.ts';
 import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 import { hashFile, Uploader } from './upload.ts';
@@ -26,6 +27,8 @@ interface IngestCounts {
   added: number;
   overwritten: number;
   unchanged: number;
+  /** Null without `--mirror`. */
+  deleted: number | null;
   bytes: number;
   /** Paths to wait for, including unchanged files that are not indexed yet. */
   readonly followed: Set<string>;
@@ -63,6 +66,11 @@ export const ingestCommand: CommandSpec = {
     },
     { flags: '--hidden', meaning: 'include files and folders whose name starts with a dot' },
     { flags: '--parallel <count>', meaning: 'concurrent uploads, 1 to 64', default: '4' },
+    {
+      flags: '--mirror',
+      meaning: 'delete all documents of the collection that start with the prefix and have no file',
+    },
+    { flags: '--watch', meaning: 'continue, and upload again after each change, until Ctrl-C' },
     { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
     { flags: '--strict', meaning: 'exit code 1 also if a document could not be parsed or indexed' },
     jsonOption,
@@ -81,6 +89,26 @@ async function ingest(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
+  if (options.watch !== true) return await ingestOnce(context, args, options);
+  const changes = new PathChanges(args);
+  try {
+    for (let run = 1; ; run += 1) {
+      changes.reset();
+      await ingestOnce(context, args, options, run > 1);
+      await changes.next(context.api.signal);
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+/** `mayBeEmpty`: whether all files can have been deleted since an earlier run. */
+async function ingestOnce(
+  context: CommandContext,
+  args: readonly string[],
+  options: CommandOptions,
+  mayBeEmpty = false,
+): Promise<number> {
   const collection = String(options.collection);
   const prefix = String(options.prefix);
   const shards = integerOption(options, 'shards', { minimum: 1, maximum: 64 });
@@ -89,7 +117,7 @@ async function ingest(
   const startedAt = context.clock.monotonic();
 
   const found = await findFiles({ paths: args, hidden: options.hidden === true, prefix });
-  if (found.files.length === 0 && found.unreadable.length === 0) {
+  if (found.files.length === 0 && found.unreadable.length === 0 && !mayBeEmpty) {
     throw new AppError('bad_request', 'No files to ingest. Use --hidden to include hidden files.');
   }
   const isNew = await createIfMissing(context, collection, shards);
@@ -98,12 +126,14 @@ async function ingest(
     added: 0,
     overwritten: 0,
     unchanged: 0,
+    deleted: null,
     bytes: 0,
     followed: new Set(),
     rejected: found.unreadable.map((entry) => ({ ...entry })),
   };
   const plan: IngestPlan = { collection, files: found.files, known, metadata, parallel };
   await uploadAll(context, plan, counts);
+  if (options.mirror === true) counts.deleted = await deleteOthers(context, plan, found.unreadable);
   const followed = options.wait === false ? null : await follow(context, plan, prefix, counts);
   const seconds = (context.clock.monotonic() - startedAt) / 1000;
   printReport(context, { plan, counts, followed, seconds, json: options.json === true });
@@ -173,6 +203,35 @@ async function uploadAll(context: CommandContext, plan: IngestPlan, counts: Inge
       `${filesDone} of ${pluralize(plan.files.length, 'file')}: ${counts.added} added, ${counts.overwritten} overwritten, ${counts.unchanged} unchanged, ${counts.rejected.length} rejected`,
     );
   }
+}
+
+/**
+ * Deletes the documents without a file. Errors: `bad_request` if some entries could not be read, because their documents
+ * could have files.
+ */
+async function deleteOthers(
+  { api }: CommandContext,
+  { collection, files, known }: IngestPlan,
+  unreadable: readonly RejectedFile[],
+): Promise<number> {
+  const [first] = unreadable;
+  if (first !== undefined)
+    throw new AppError(
+      'bad_request',
+      `${first.path} cannot be read: ${first.reason}. All files were uploaded, and no document was deleted.`,
+    );
+  const paths = new Set(files.map(({ path }) => path));
+  const others = [...known.keys()].filter((path) => !paths.has(path));
+  for (let at = 0; at < others.length; at += limits.deletePathsMax) {
+    const path = others.slice(at, at + limits.deletePathsMax);
+    try {
+      await api.call('documents/delete-document', { collection_name: collection, path });
+    } catch (error) {
+      // Deleted by another client.
+      if (!(error instanceof ApiResponseError) || error.status !== 404) throw error;
+    }
+  }
+  return others.length;
 }
 
 async function uploadFile(
@@ -263,6 +322,7 @@ function printReport(context: CommandContext, report: IngestReport): void {
       added: counts.added,
       overwritten: counts.overwritten,
       unchanged: counts.unchanged,
+      ...(counts.deleted === null ? {} : { deleted: counts.deleted }),
       bytes: counts.bytes,
       seconds: report.seconds,
       refused: counts.rejected,
@@ -273,12 +333,13 @@ function printReport(context: CommandContext, report: IngestReport): void {
     return;
   }
   const uploadedText = `${formatBytes(counts.bytes)} in ${report.seconds.toFixed(1)} s`;
+  const deletedText = counts.deleted === null ? '' : `, ${counts.deleted} deleted`;
   const foundText =
     followed === null
       ? ''
       : `; ${followed.indexed} of ${pluralize(counts.followed.size, 'document')} searchable`;
   context.terminal.out(
-    `${plan.collection}: ${counts.added + counts.overwritten} uploaded, ${counts.unchanged} unchanged (${uploadedText})${foundText}`,
+    `${plan.collection}: ${counts.added + counts.overwritten} uploaded, ${counts.unchanged} unchanged${deletedText} (${uploadedText})${foundText}`,
   );
   formatReasons('Refused', counts.rejected).forEach(context.terminal.out);
   formatReasons('Failed', failures).forEach(context.terminal.out);

@@ -24,6 +24,7 @@ import { openCommand } from './open.ts';
 import { sampleCommand } from './sample.ts';
 import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
+import { sourceCommands } from './sources.ts';
 import { statusCommand } from './status.ts';
 import { exportCommand } from './transfer/export.ts';
 import { importCommand } from './transfer/import.ts';
@@ -51,6 +52,7 @@ export const commands: readonly CommandSpec[] = [
   statusCommand,
   ...collectionCommands,
   ...aliasCommands,
+  ...sourceCommands,
   ...documentCommands,
   ...documentChangeCommands,
   ...keyCommands,
@@ -73,6 +75,7 @@ export const commands: readonly CommandSpec[] = [
 export const commandGroups: Readonly<Record<string, string>> = {
   collections: 'list, add, rename and delete collections',
   aliases: 'list, set and delete aliases of collections',
+  sources: 'list, add, run, pause and delete sources of documents',
   documents: 'list, add, show, update, delete and retry documents',
   keys: 'list, create and revoke API keys (needs the admin key)',
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',

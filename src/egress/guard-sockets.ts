@@ -8,6 +8,13 @@ interface Target {
 
 type Connect = (this: Socket, ...connectArguments: unknown[]) => Socket;
 
+const permittedSockets = new WeakSet<Socket>();
+
+/** Allows the connection of a socket whose address is checked by the caller. */
+export function permitConnection(socket: Socket): void {
+  permittedSockets.add(socket);
+}
+
 /**
  * From now on, this thread opens no TCP connection that `egress` does not allow, regardless of the library:
  * the AWS SDK, for example, requests credentials from the instance by itself. All Node clients (http, https,
@@ -18,8 +25,8 @@ export function guardSockets(egress: Egress): void {
   const { connect } = prototype;
   prototype.connect = function guarded(this: Socket, ...connectArguments: unknown[]): Socket {
     const target = parseTarget(connectArguments);
-    if (target === null || egress.allows(target.host, target.port))
-      return connect.apply(this, connectArguments);
+    const isPermitted = target === null || permittedSockets.has(this);
+    if (isPermitted || egress.allows(target.host, target.port)) return connect.apply(this, connectArguments);
     try {
       egress.check(target.host, target.port);
     } catch (error) {

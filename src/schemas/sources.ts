@@ -26,17 +26,33 @@ const DirectorySettings = Component('DirectorySettings', 'A folder of the machin
   include_hidden: Type.Optional(
     Type.Boolean({ description: 'Whether names that start with a dot are included; default false.' }),
   ),
-  url_prefix: Type.Optional(
-    Nullable(text('Start of the URL of each file, which becomes its `source_url`.'), {}),
-  ),
+  url_prefix: Type.Optional(Nullable(text('Start of the URL of each file, which becomes its `source_url`.'))),
 });
 export type DirectorySettings = Static<typeof DirectorySettings>;
 
-export const sourceKinds = ['directory'] as const;
+const S3Settings = Component('S3Settings', 'A bucket of S3 or a compatible store.', {
+  bucket: text('Name of the bucket.', ['company-documents']),
+  key_prefix: Type.Optional(
+    Nullable(text('Start of the keys of its objects, such as `handbook/`; not part of the paths.')),
+  ),
+  region: Type.Optional(Nullable(text('Region of the bucket; default `us-east-1`.'))),
+  endpoint: Type.Optional(Nullable(text('URL of a compatible store; default S3 of the region.'))),
+  include_tags: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the tags of each object become metadata named `source_tag_...`; default false.',
+    }),
+  ),
+});
+export type S3Settings = Static<typeof S3Settings>;
+
+export const sourceKinds = ['directory', 's3'] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
 /** Settings by kind; a request has exactly one of them. */
-const kindFields = { directory: Type.Optional(DirectorySettings) } as const;
+const kindFields = {
+  directory: Type.Optional(DirectorySettings),
+  s3: Type.Optional(S3Settings),
+} as const;
 
 const optionFields = {
   schedule: Type.Optional(

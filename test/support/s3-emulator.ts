@@ -9,6 +9,8 @@ import type { AddressInfo } from 'node:net';
 export class S3Emulator {
   readonly bucket = 'backups';
   readonly accessKeyId = 'TESTKEY';
+  /** Tags of all objects. */
+  readonly tags = new Map<string, string>();
   readonly objects = new Map<string, { readonly body: Buffer; readonly modifiedAt: Date }>();
   readonly uploads = new Map<
     string,
@@ -49,6 +51,7 @@ export class S3Emulator {
     if (bucket !== this.bucket) return sendError(response, 404, 'NoSuchBucket');
     const key = rest.join('/');
     if (key === '') return this.#answerBucket(url, response);
+    if (url.searchParams.has('tagging')) return this.#answerTags(response);
     if (url.searchParams.has('uploads') || url.searchParams.has('uploadId'))
       return this.#answerUpload({ request, url, key, body }, response);
     return this.#answerObject({ request, key, body }, response);
@@ -77,7 +80,7 @@ export class S3Emulator {
     const isTruncated = keys.length > page.length;
     const entries = page.map((key) => {
       const { body, modifiedAt } = this.objects.get(key)!;
-      return `<Contents><Key>${key}</Key><Size>${body.length}</Size><LastModified>${modifiedAt.toISOString()}</LastModified></Contents>`;
+      return `<Contents><Key>${key}</Key><Size>${body.length}</Size><ETag>${etagOf(body).replaceAll('"', '&quot;')}</ETag><LastModified>${modifiedAt.toISOString()}</LastModified></Contents>`;
     });
     const token = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
     return sendXml(
@@ -114,6 +117,12 @@ export class S3Emulator {
     const parts = [...upload.parts].sort(([a], [b]) => a - b).map(([, part]) => part);
     this.#put(key, Buffer.concat(parts));
     return sendXml(response, 'CompleteMultipartUploadResult', `<Key>${key}</Key><ETag>"m"</ETag>`);
+  }
+
+  #answerTags(response: ServerResponse): ServerResponse {
+    this.operations.push('GetObjectTagging');
+    const tags = [...this.tags].map(([key, value]) => `<Tag><Key>${key}</Key><Value>${value}</Value></Tag>`);
+    return sendXml(response, 'Tagging', `<TagSet>${tags.join('')}</TagSet>`);
   }
 
   #answerObject(

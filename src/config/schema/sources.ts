@@ -1,5 +1,8 @@
 import { optionalSetting, type Setting } from '../setting.ts';
 
+const hostsPattern =
+  /^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)(,(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?))*$/;
+
 /** Origins that sources may read. */
 export const sourceSettings = {
   sourceFolders: optionalSetting({
@@ -8,5 +11,17 @@ export const sourceSettings = {
       'Folders that sources of the kind `directory` may read, with everything below them; with an organization ID and =, only for that organization',
     allowed: 'absolute paths without a comma, separated by commas, such as /srv/handbook',
     defaultMeaning: 'none: no folder can be a source',
+  }),
+  sourceHosts: optionalSetting({
+    pattern: hostsPattern,
+    meaning: 'Hosts that sources may connect to; * for all public hosts on the ports 80 and 443',
+    allowed: 'host or host:port, separated by commas, or *',
+    defaultMeaning: 'none: sources connect to no host',
+  }),
+  sourcePrivateHosts: optionalSetting({
+    pattern: hostsPattern,
+    meaning: 'Hosts that sources may connect to although they have a private address',
+    allowed: 'host or host:port, separated by commas',
+    defaultMeaning: 'none: private addresses are refused',
   }),
 } satisfies Record<string, Setting>;

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isPrivateAddress } from '../../src/egress/private-addresses.ts';
+import { SourceConnections } from '../../src/egress/source-connections.ts';
+import t from '../support/tap.ts';
+
+const { signal } = new AbortController();
+
+t.test('private and reserved addresses are recognized', async (t) => {
+  const privateAddresses = [
+    ...['0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.31.255.255'],
+    ...['192.168.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'],
+    ...['fe80::1', 'fd00::1', 'ff02::1', '2002:7f00:1::', '2001:0:1::1', '2001:db8::1', 'localhost', ''],
+  ];
+  for (const address of privateAddresses) t.ok(isPrivateAddress(address), address);
+  for (const address of ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '2a00:1450::1'])
+    t.notOk(isPrivateAddress(address), address);
+});
+
+t.test('a host is allowed by its name, its port or *; a private address only explicitly', async (t) => {
+  const server = createServer((_request, response) => response.end('granite'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(`http://localhost:${port}/`);
+  const open = (hosts: string[], privateHosts: string[] = [], mode: 'configured' | 'none' = 'configured') =>
+    new SourceConnections({ mode, hosts, privateHosts });
+  const message = { name: 'AppError', code: 'forbidden' };
+  t.throws(() => open([]).checkUrl(url.href), message);
+  t.throws(() => open(['*']).checkUrl(url.href), message, 'another port');
+  t.throws(() => open(['localhost:1']).checkUrl(url.href), message);
+  t.throws(() => open([], ['localhost'], 'none').checkUrl(url.href), message);
+  t.throws(() => open(['*']).checkUrl('https://user:password@example.com'), { code: 'bad_request' });
+  t.ok(open(['*']).checkUrl('https://example.com/'));
+  await t.rejects(open([`localhost:${port}`]).get(url, { signal }), {
+    ...message,
+    message: /private address/,
+  });
+  const connections = open([], [`localhost:${port}`]);
+  const reply = await connections.get(url, { signal });
+  t.equal(reply.statusCode, 200);
+  reply.destroy();
+  connections.close();
+});
