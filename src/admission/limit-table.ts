@@ -136,7 +136,7 @@ const requestRows: readonly LimitRow[] = [
   },
   {
     limit: 'Large bodies waiting',
-    bounds: 'Requests of an organization that wait for a worker, from 131,072 bytes on',
+    bounds: 'Requests of 131,072 bytes or more of an organization that wait for a worker',
     value: formatNumber(limits.largeBodiesWaitingMax),
     enforcedIn: 'app/request-handler.ts largeBodiesWaitingMax',
     status: 429,
