@@ -20,7 +20,7 @@ import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
 import { createChangeTrimTask } from './changes.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { Installation } from './installation.ts';
 import { checkInheritedSocket, openListeners } from './listeners.ts';
 import { LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
@@ -91,7 +91,7 @@ async function openApp(
   const inputs = { data, organizations: components.organizations, egress, logger, metrics, tracer };
   const retrieval = await openRetrieval(settings, resources, inputs);
   const { tools, pipeline, pools } = retrieval;
-  const installation = createInstallation(loaded, base.logTail);
+  const installation = new Installation(loaded, base.logTail);
   const slowQueries = openSlowQueryLog(settings, { logger, metrics });
   const moduleDependencies = { ...base, components, retrieval, installation, slowQueries };
   const accountModules = await openAccountModules(settings, resources, moduleDependencies);
@@ -117,12 +117,10 @@ async function openApp(
   // Runs after listening, which can fail because the address is in use: a key that was created must be shown.
   const { organizationId, newKey } = await bootstrap(settings, components);
   warnAboutInsecureSettings(settings, logger);
-  installation.url = settings.baseUrl ?? localUrl(settings, listening.port);
-  installation.organizationId = organizationId;
+  const url = settings.baseUrl ?? localUrl(settings, listening.port);
+  installation.setListening({ url, organizationId, httpServer: listening.kind, readiness });
   const erasure = await ErasureClock.open({ store: data.store, clock, logger });
   backups.shipper?.start();
-  installation.httpServer = listening.kind;
-  installation.readiness = readiness;
   const loading = loadCollections(retrieval.storage, pipeline, progress, logger).then(() =>
     startBackgroundWork(settings, { backups, components, retrieval, accountModules, erasure, logger }),
   );

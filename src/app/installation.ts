@@ -1,6 +1,7 @@
 import { describeSettings, settingSections } from '../config/describe.ts';
 import { findSetting } from '../config/schema.ts';
 import type { LoadedSettings } from '../config/settings.ts';
+import { assert } from '../core/assert.ts';
 import type { LogTail } from '../core/log-tail.ts';
 import { readProcessMemoryBytes } from '../core/process-memory.ts';
 import { version } from '../core/version.ts';
@@ -12,28 +13,52 @@ import { diagnose } from './diagnostics/diagnose.ts';
 import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
 
-/** The running server. */
-export interface Installation {
-  readonly loadedSettings: LoadedSettings;
-  readonly logTail: LogTail;
-  readonly startedAt: number;
-  /** The following are known when the server listens. */
-  url: string;
-  organizationId: string;
-  httpServer: string;
-  readiness: () => Readiness;
+/** Values that are known when the server listens. */
+interface ListeningServer {
+  /** Public URL. */
+  readonly url: string;
+  /** The first organization. */
+  readonly organizationId: string;
+  readonly httpServer: string;
+  readonly readiness: () => Readiness;
 }
 
-export function createInstallation(loadedSettings: LoadedSettings, logTail: LogTail): Installation {
-  return {
-    loadedSettings,
-    logTail,
-    startedAt: clock.now(),
-    url: '',
-    organizationId: '',
-    httpServer: '',
-    readiness: () => ({ ready: false, components: {} }),
-  };
+/** The running server. Services that describe it are constructed before it listens. */
+export class Installation {
+  readonly loadedSettings: LoadedSettings;
+  readonly logTail: LogTail;
+  readonly startedAt: number = clock.now();
+  #server: ListeningServer | null = null;
+
+  constructor(loadedSettings: LoadedSettings, logTail: LogTail) {
+    this.loadedSettings = loadedSettings;
+    this.logTail = logTail;
+  }
+
+  /** Call once, when the server listens. */
+  setListening(server: ListeningServer): void {
+    assert(this.#server === null, 'a server begins to listen once');
+    this.#server = server;
+  }
+
+  /** Empty until the server listens; requests before that get 503. */
+  get url(): string {
+    return this.#server?.url ?? '';
+  }
+
+  /** Empty until the server listens. */
+  get organizationId(): string {
+    return this.#server?.organizationId ?? '';
+  }
+
+  /** Empty until the server listens. */
+  get httpServer(): string {
+    return this.#server?.httpServer ?? '';
+  }
+
+  readiness(): Readiness {
+    return this.#server?.readiness() ?? { ready: false, components: {} };
+  }
 }
 
 interface InstallationDependencies {
