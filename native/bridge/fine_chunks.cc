@@ -25,7 +25,7 @@ std::span<const uint8_t> BytesOf(const Napi::Value& value) {
 }
 
 // Returns the lists as one array, because creating an array costs more than filling it: six numbers per fine chunk, the
-// last of which is the position of the fine chunk that is best after as many others, or -1.
+// last of which belongs to the order: row i has the position of the fine chunk with rank i, or -1 if fewer are ranked.
 Napi::Value ToRows(Napi::Env env, const text::FineScores& scores) {
   const size_t count = scores.parents.size();
   auto rows = Napi::Float64Array::New(env, count * 6);

@@ -70,8 +70,8 @@ class Bitset {
     for (uint64_t& word : words_) word = ~word;
     CutTail();
   }
-  // Adds the members of another set, of any size, that lie in [64 * from, 64 * from + size()), each minus 64
-  // * from.
+  // Adds the members of another set, of any size, that lie in [64 * from, 64 * from + size()), shifted down by
+  // 64 * from.
   void OrWords(const std::vector<uint64_t>& words, size_t from = 0) {
     const size_t left = words.size() < from ? 0 : words.size() - from;
     const size_t common = left < words_.size() ? left : words_.size();
