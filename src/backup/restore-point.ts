@@ -46,7 +46,7 @@ export function planRestore(
     'not_found',
     manifests.length === 0
       ? 'The backup target contains no backup.'
-      : `No backup and journal reach this moment. Recoverable: ${recoverableWindows(manifests, segments).map(describeWindow).join('; ')}.`,
+      : `This moment cannot be restored. Recoverable: ${recoverableWindows(manifests, segments).map(describeWindow).join('; ')}.`,
   );
 }
 

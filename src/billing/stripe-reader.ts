@@ -17,6 +17,7 @@ import { isResourceMissing, mapStripeErrors } from './stripe.ts';
 
 /** Reads the state of a Stripe customer. */
 
+/** The copy that is stored, and the Stripe objects that it was made from. */
 export interface StripeSnapshot {
   readonly copy: BillingCopy;
   /** Subscriptions that have not ended; the authoritative one first. */

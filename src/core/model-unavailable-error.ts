@@ -8,7 +8,7 @@ export interface ModelUnavailableErrorOptions {
 }
 
 /**
- * A model does not answer, through no fault of the caller. Work that needs the model waits or continues
+ * A model does not respond, and the caller is not the cause. Work that needs the model waits or continues
  * without it.
  */
 export class ModelUnavailableError extends AppError {

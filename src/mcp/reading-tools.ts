@@ -54,7 +54,7 @@ export const readingTools: readonly McpTool[] = [
     name: 'read_document',
     title: 'Read a document',
     description:
-      'Returns the text of a document from a page or a character offset on. If the text is longer than the reply, the reply names the offset to continue at.',
+      'Returns the text of a document starting at a page or a character offset. If the text is longer than the reply, the reply names the offset to continue at.',
     fields: {
       collection: collectionField,
       path: pathField,

@@ -51,7 +51,7 @@ const HealthCheck = Component('HealthCheck', 'Result of one check of the machine
   check: Type.String({ examples: ['disk'] }),
   state: OneOf(['ok', 'warning', 'failed', 'skipped']),
   detail: Type.String({ description: 'What was found.' }),
-  advice: Nullable(Type.String(), { description: 'What to do; null if nothing is to be done.' }),
+  advice: Nullable(Type.String(), { description: 'Action to take; null if none is needed.' }),
 });
 export type HealthCheck = Static<typeof HealthCheck>;
 

@@ -27,7 +27,7 @@ export class OpenAiServices {
     this.#options = options;
   }
 
-  /** `POST /embeddings`. Texts are documents unless the request says otherwise. */
+  /** `POST /embeddings`. Texts are embedded as documents unless the request specifies queries. */
   async openAiEmbeddings(
     call: ModelServiceCall,
     request: OpenAiEmbeddingsRequest,

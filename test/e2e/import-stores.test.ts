@@ -115,7 +115,7 @@ await t.test('records of Chroma', async (t) => {
   const absent = await quarry('import', unused, '--from', 'chroma', '--collection', 'x');
   t.match(absent, {
     code: 3,
-    err: /Chroma at http:\/\/127\.0\.0\.1:\d+\/\S+ does not answer: .*ECONNREFUSED/,
+    err: /Chroma at http:\/\/127\.0\.0\.1:\d+\/\S+ does not respond: .*ECONNREFUSED/,
   });
 });
 

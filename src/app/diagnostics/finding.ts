@@ -7,7 +7,7 @@ export interface Finding {
   readonly state: FindingState;
   /** What was found. */
   readonly detail: string;
-  /** What to do; null if nothing is to be done. */
+  /** Action to take; null if none is needed. */
   readonly advice: string | null;
 }
 

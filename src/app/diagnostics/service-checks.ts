@@ -45,7 +45,7 @@ export async function checkCertificate(
     const certificate = parseCertificate(files, await readCertificateFiles(files), now);
     const days = Math.floor((certificate.expiresAt - now) / dayMs);
     const detail = `certificate of ${certificate.names} expires at ${toTime(certificate.expiresAt)}, in ${days} days`;
-    const advice = 'Renew the certificate; the server reads the changed files by itself.';
+    const advice = 'Renew the certificate; the server reads changed files automatically.';
     if (days < certificateDays.failure) return failed('tls', detail, advice);
     if (days < certificateDays.warning) return warning('tls', detail, advice);
     const { mode } = await stat(tlsKeyFile);

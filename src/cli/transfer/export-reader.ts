@@ -184,7 +184,7 @@ class ByteReader {
   async *readBytes(count: number): AsyncGenerator<Uint8Array, void, void> {
     for (let left = count; left > 0; ) {
       if (this.#rest.byteLength === 0 && !(await this.#fill()))
-        throw new AppError('bad_request', 'The export ends inside of a file.');
+        throw new AppError('bad_request', 'The export ends within a file.');
       const part = this.#rest.subarray(0, left);
       this.#rest = this.#rest.subarray(part.byteLength);
       left -= part.byteLength;

@@ -26,7 +26,7 @@ export class ServiceClient {
     return this.#call(path, { method: 'POST', body: JSON.stringify(body) });
   }
 
-  /** Errors: `bad_gateway` with the reply of the system, `unavailable` if it does not answer. */
+  /** Errors: `bad_gateway` with the reply of the system, `unavailable` if it does not respond. */
   async #call<Reply>(path: string, init: RequestInit): Promise<Reply> {
     const { system, headers, signal } = this.#options;
     const url = `${this.#base}${path}`;
@@ -41,7 +41,7 @@ export class ServiceClient {
       const { cause: reason, message } = cause as { cause?: Error; message: string };
       throw new AppError(
         'unavailable',
-        `${system} at ${url} does not answer: ${reason?.message ?? message}.`,
+        `${system} at ${url} does not respond: ${reason?.message ?? message}.`,
         {
           cause,
         },

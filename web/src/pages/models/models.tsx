@@ -124,7 +124,7 @@ function ModelName({ model: { id, aliases, is_default: isDefault } }: { readonly
 }
 
 function Latency({ latency }: Pick<ModelDetails, 'latency'>) {
-  // Of the same height as with a latency, which appears after a trial.
+  // Same height as with a latency, so that rows do not move after a trial.
   if (latency === null)
     return (
       <span class="user-cell muted">
