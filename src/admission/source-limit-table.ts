@@ -67,6 +67,29 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/directory/walk-folders.ts ignoreBytesMax',
   },
   {
+    limit: 'Page',
+    bounds: 'Bytes of a page, a feed, a sitemap or a robots.txt',
+    value: formatNumber(sourceLimits.pageBytesMax),
+    effect: 'the page fails; no document of the site is deleted in this run',
+    enforcedIn: 'sources/web/web-client.ts pageBytesMax',
+  },
+  {
+    limit: 'Web site',
+    bounds: 'Pages of a site, links to a page, and requests per second',
+    value: [sourceLimits.websitePagesMax, sourceLimits.websiteDepthMax, sourceLimits.requestsPerSecondMax]
+      .map(formatNumber)
+      .join(', '),
+    effect: 'other pages are not read',
+    enforcedIn: 'app/source-kinds.ts websitePagesMax',
+  },
+  {
+    limit: 'Feed',
+    bounds: 'Entries of a feed',
+    value: formatNumber(sourceLimits.feedEntriesMax),
+    effect: 'further entries are not read',
+    enforcedIn: 'sources/web/feed-source.ts feedEntriesMax',
+  },
+  {
     limit: 'Waiting item',
     bounds: 'Attempts to add an item while a queue or an allowance is used up, and the wait between them',
     value: `${formatNumber(sourceLimits.retriesMax)}, up to ${formatSeconds(sourceLimits.retryMsMax)}`,

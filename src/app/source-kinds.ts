@@ -2,11 +2,15 @@ import { resolve } from 'node:path';
 import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { Sealer } from '../core/sealer.ts';
+import { sourceLimits } from '../core/source-limits.ts';
 import { SourceConnections } from '../egress/source-connections.ts';
-import type { DirectorySettings, S3Settings } from '../schemas/sources.ts';
+import type { DirectorySettings, FeedSettings, S3Settings, WebsiteSettings } from '../schemas/sources.ts';
 import { DirectorySource } from '../sources/directory/directory-source.ts';
 import { S3Source } from '../sources/s3/s3-source.ts';
-import { SourceKinds, type SourceOpener } from '../sources/source-kinds.ts';
+import { type SourceCredentials, SourceKinds, type SourceOpener } from '../sources/source-kinds.ts';
+import { FeedSource } from '../sources/web/feed-source.ts';
+import { WebClient } from '../sources/web/web-client.ts';
+import { WebsiteSource } from '../sources/web/website-source.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { deriveSecrets } from '../storage/installation-secrets.ts';
 import type { ResourceStack } from './resource-stack.ts';
@@ -28,6 +32,8 @@ export function createSourceKinds(
   const openers = {
     directory: createDirectoryOpener(settings, dataFolder),
     s3: createS3Opener(connections),
+    website: createWebsiteOpener(connections),
+    rss: createFeedOpener(connections),
   };
   return new SourceKinds(openers, new Sealer(deriveSecrets(secrets, 'sources'), random));
 }
@@ -86,6 +92,60 @@ function createS3Opener(connections: SourceConnections): SourceOpener {
       });
     },
   };
+}
+
+const webCredentials = ['authorization'] as const;
+
+function createWebsiteOpener(connections: SourceConnections): SourceOpener {
+  return {
+    credentialNames: webCredentials,
+    canWatch: false,
+    async open({ settings }, credentials) {
+      const website = settings as WebsiteSettings;
+      const { websitePagesMax, websitePagesDefault, websiteDepthMax, websiteDepthDefault } = sourceLimits;
+      const { requestsPerSecondMax, requestsPerSecondDefault } = sourceLimits;
+      const url = connections.checkUrl(website.url);
+      const sitemapUrl = website.sitemap_url == null ? null : connections.checkUrl(website.sitemap_url);
+      const pagesMax = website.max_pages ?? websitePagesDefault;
+      const depthMax = website.max_depth ?? websiteDepthDefault;
+      const requestsPerSecond = website.requests_per_second ?? requestsPerSecondDefault;
+      checkRange('max_pages', pagesMax, [1, websitePagesMax]);
+      checkRange('max_depth', depthMax, [0, websiteDepthMax]);
+      checkRange('requests_per_second', requestsPerSecond, [0.01, requestsPerSecondMax]);
+      const client = createClient(connections, url, { requestsPerSecond, credentials });
+      return new WebsiteSource({ url, sitemapUrl, pagesMax, depthMax, client });
+    },
+  };
+}
+
+function createFeedOpener(connections: SourceConnections): SourceOpener {
+  return {
+    credentialNames: webCredentials,
+    canWatch: false,
+    async open({ settings }, credentials) {
+      const feed = settings as FeedSettings;
+      const url = connections.checkUrl(feed.url);
+      const { requestsPerSecondDefault: requestsPerSecond } = sourceLimits;
+      const client = createClient(connections, url, { requestsPerSecond, credentials });
+      return new FeedSource({ url, client, keepsRemoved: feed.keep_removed ?? true });
+    },
+  };
+}
+
+function createClient(
+  connections: SourceConnections,
+  { origin }: URL,
+  { requestsPerSecond, credentials }: { requestsPerSecond: number; credentials: SourceCredentials },
+): WebClient {
+  const { authorization = null } = credentials;
+  if (authorization !== null && !/^[\x20-\x7e]{1,4096}$/.test(authorization))
+    throw new AppError('bad_request', 'The credential authorization must be printable ASCII text.');
+  return new WebClient({ connections, clock, requestsPerSecond, authorization, origin });
+}
+
+function checkRange(name: string, value: number, [minimum, maximum]: readonly [number, number]): void {
+  if (value >= minimum && value <= maximum) return;
+  throw new AppError('bad_request', `${name} is ${value}; it must be from ${minimum} to ${maximum}.`);
 }
 
 interface AllowedFolder {

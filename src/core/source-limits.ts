@@ -20,4 +20,18 @@ export const sourceLimits = {
   /** Changes in the reply of a dry run, and its duration. */
   planMax: 1_000,
   planMsMax: 45_000,
+  /** Bytes of a page, a feed, a sitemap or a robots.txt. */
+  pageBytesMax: 10_000_000,
+  websitePagesMax: 5_000,
+  websitePagesDefault: 1_000,
+  websiteDepthMax: 20,
+  websiteDepthDefault: 5,
+  requestsPerSecondMax: 20,
+  requestsPerSecondDefault: 2,
+  crawlDelayMsMax: 30_000,
+  urlUnitsMax: 2_048,
+  redirectsMax: 5,
+  feedEntriesMax: 1_000,
+  /** Known pages of a web site as JSON; with more, every run reads all pages. */
+  cursorUnitsMax: 8_000_000,
 } as const;

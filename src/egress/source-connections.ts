@@ -16,7 +16,7 @@ export interface SourceConnectionsOptions {
   readonly privateHosts: readonly string[];
 }
 
-export interface SourceRequest {
+export interface SourceGetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
@@ -80,7 +80,7 @@ export class SourceConnections {
    * Sends a GET request. Redirects are returned as replies. Errors: AppError `forbidden` or `bad_gateway`; the reason
    * of the signal.
    */
-  async get(url: URL, { headers = {}, signal }: SourceRequest): Promise<IncomingMessage> {
+  async get(url: URL, { headers = {}, signal }: SourceGetOptions): Promise<IncomingMessage> {
     const isSecure = url.protocol === 'https:';
     const options = { headers, signal, agent: isSecure ? this.#agents.httpsAgent : this.#agents.httpAgent };
     return await new Promise((resolve, reject) => {

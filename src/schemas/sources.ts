@@ -45,13 +45,45 @@ const S3Settings = Component('S3Settings', 'A bucket of S3 or a compatible store
 });
 export type S3Settings = Static<typeof S3Settings>;
 
-export const sourceKinds = ['directory', 's3'] as const;
+const rateField = Type.Optional(
+  Nullable(Type.Number(), {
+    description:
+      'Requests per second: more than 0, at most 20; default 2. A crawl delay of robots.txt is respected.',
+  }),
+);
+
+const WebsiteSettings = Component('WebsiteSettings', 'Pages of a web site.', {
+  url: text('The first page. Only pages in its folder are followed.', ['https://docs.example.com/guide/']),
+  sitemap_url: Type.Optional(Nullable(text('A sitemap, whose pages are read instead of following links.'))),
+  max_pages: Type.Optional(
+    Nullable(Type.Integer(), { description: 'Maximum number of pages: 1 to 5,000; default 1,000.' }),
+  ),
+  max_depth: Type.Optional(
+    Nullable(Type.Integer(), { description: 'Maximum number of links to a page: 0 to 20; default 5.' }),
+  ),
+  requests_per_second: rateField,
+});
+export type WebsiteSettings = Static<typeof WebsiteSettings>;
+
+const FeedSettings = Component('FeedSettings', 'An RSS or Atom feed.', {
+  url: text('The feed.', ['https://example.com/news.xml']),
+  keep_removed: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the documents of entries that are no longer in the feed stay; default true.',
+    }),
+  ),
+});
+export type FeedSettings = Static<typeof FeedSettings>;
+
+export const sourceKinds = ['directory', 's3', 'website', 'rss'] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
 /** Settings by kind; a request has exactly one of them. */
 const kindFields = {
   directory: Type.Optional(DirectorySettings),
   s3: Type.Optional(S3Settings),
+  website: Type.Optional(WebsiteSettings),
+  rss: Type.Optional(FeedSettings),
 } as const;
 
 const optionFields = {

@@ -96,7 +96,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages that several files may import. */
-export const sharedPackages: readonly string[] = ['msgpackr', '@aws-sdk/client-s3'];
+export const sharedPackages: readonly string[] = ['msgpackr', '@aws-sdk/client-s3', 'htmlparser2'];
 
 /** Second implementations of a contract, constructed only by its suite. */
 export const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
