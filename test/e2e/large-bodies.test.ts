@@ -101,7 +101,7 @@ async function checkRejections(t: Test): Promise<void> {
   for (const wrong of [
     { ...good, path: 7 },
     { ...good, content: { type: 'text' } },
-    { ...good, metadata: { a: 1 } },
+    { ...good, metadata: { a: null } },
     { ...good, content: { type: 'auto', base64_data: '*' } },
     { ...good, path: '' },
     { ...good, collection_name: 'absent' },

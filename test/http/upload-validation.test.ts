@@ -39,7 +39,7 @@ t.test('uploads are rejected with a reason before anything is stored', async (t)
   const latin1 = Buffer.from('{"a":"caf\xe9"}', 'latin1').toString('base64url');
   t.match(await put('/v1/documents/c/p', meta(latin1)), /^400 .*not UTF-8/);
   t.match(await put('/v1/documents/c/p', meta(base64url([]))), /^400 .*must be an object/);
-  t.match(await put('/v1/documents/c/p', meta(base64url({ a: 1 }))), /^400 .*must be a string or a list/);
+  t.match(await put('/v1/documents/c/p', meta(base64url({ a: null }))), /^400 .*must be/);
   t.match(await put('/v1/documents/c/p', meta(base64url({ a: ['x'] }))), /^400 .*list:/);
   t.match(await put('/v1/documents/c/p', { body: 'x'.repeat(10_001) }), /^413 .*10,000 bytes/);
   t.equal(stored, 0);
@@ -98,7 +98,7 @@ t.test('forms are rejected with a reason before anything is stored', async (t) =
   t.match(await send([['file', 'x'], ...named]), /^422 .*collection_name/);
   t.match(await send([...named, ['wait', '1'], ['file', 'x']]), /^422 .*"loc":\["body","wait"\]/);
   t.match(await send([...named, ['metadata', '{'], ['file', 'x']]), /^400 .*JSON/);
-  t.match(await send([...named, ['metadata', '{"a":1}'], ['file', 'x']]), /^400 .*metadata/);
+  t.match(await send([...named, ['metadata', '{"a":null}'], ['file', 'x']]), /^400 .*metadata/);
   t.match(await send([...named, ['path', 'q'], ['file', 'x']]), /^422 .*occurs more than once/);
   t.match(await send([...named, ['file', 'x'], ['file', 'y']]), /^422 .*more than one file/);
   t.match(await send([...named, ['other', 'x'.repeat(140_000)], ['file', 'x']]), /^422 .*too long/);
