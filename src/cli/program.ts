@@ -6,6 +6,7 @@ import { aliasCommands } from './aliases.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { billingCommands } from './billing.ts';
+import { changesCommand } from './changes.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
 import { type CompletionEntry, createCompletionCommand } from './completion.ts';
@@ -53,6 +54,7 @@ export const commands: readonly CommandSpec[] = [
   ...collectionCommands,
   ...aliasCommands,
   ...sourceCommands,
+  changesCommand,
   ...documentCommands,
   ...documentChangeCommands,
   ...keyCommands,
