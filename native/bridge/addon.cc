@@ -22,6 +22,7 @@
 #include "bridge/sockets.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
+#include "engine/facets.h"
 #include "engine/kernels.h"
 #include "engine/packed_terms.h"
 #include "engine/process_memory.h"
@@ -165,6 +166,30 @@ Napi::Value Count(const Napi::CallbackInfo& info) {
   const auto filter = ToFilter(info[1]);
   const uint64_t count = CountVersions(collection->GetReadSnapshot(), filter.has_value() ? &*filter : nullptr);
   return Napi::Number::New(info.Env(), static_cast<double>(count));
+}
+
+Napi::Value Facets(const Napi::CallbackInfo& info) {
+  using Bytes = std::shared_ptr<std::vector<uint8_t>>;
+  const auto collection = CollectionOf(info);
+  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
+  const auto facets = std::make_shared<std::vector<FacetRequest>>(ToFacets(info[2]));
+  const auto excluded = std::make_shared<std::vector<uint64_t>>(ToVersions(info[3]));
+  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[4], "deadlineMs"));
+  const auto bytes = std::make_shared<std::vector<uint8_t>>();
+  return RunAsync<Bytes>(
+      info.Env(),
+      [&](const Finish<Bytes>& finish) {
+        return Registry::Instance().RunQuery(
+            [collection, filter, facets, excluded, cancellation, bytes, readSnapshot = collection->GetReadSnapshot()] {
+              std::vector<FacetResult> results;
+              Status status = CountFacets(readSnapshot, filter->has_value() ? &**filter : nullptr, *facets, *excluded,
+                                          cancellation, &results);
+              if (status.ok()) *bytes = EncodeFacets(results);
+              return status;
+            },
+            [finish, bytes](Status status) { finish(std::move(status), bytes); });
+      },
+      [](Napi::Env env, Bytes& found) { return Napi::Buffer<uint8_t>::Copy(env, found->data(), found->size()); });
 }
 
 Napi::Value HasWords(const Napi::CallbackInfo& info) {
@@ -313,6 +338,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionDiscard", Napi::Function::New<CatchOutOfMemory<Discard>>(env, "collectionDiscard"));
   add("collectionCommit", Napi::Function::New<CatchOutOfMemory<Commit>>(env, "collectionCommit"));
   add("collectionSearch", Napi::Function::New<CatchOutOfMemory<Search>>(env, "collectionSearch"));
+  add("collectionFacets", Napi::Function::New<CatchOutOfMemory<Facets>>(env, "collectionFacets"));
   add("collectionList", Napi::Function::New<CatchOutOfMemory<List>>(env, "collectionList"));
   add("collectionCount", Napi::Function::New<CatchOutOfMemory<Count>>(env, "collectionCount"));
   add("collectionHasWords", Napi::Function::New<CatchOutOfMemory<HasWords>>(env, "collectionHasWords"));

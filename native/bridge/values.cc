@@ -122,6 +122,25 @@ std::optional<FilterProgram> ToFilter(const Napi::Value& value) {
   return program;
 }
 
+std::vector<FacetRequest> ToFacets(const Napi::Value& value) {
+  const auto bytes = ToBytes(value, "facets");
+  std::vector<FacetRequest> facets;
+  if (const Status status = ParseFacets(bytes.data(), bytes.size(), &facets); !status.ok()) {
+    throw ToError(value.Env(), status);
+  }
+  return facets;
+}
+
+std::vector<uint64_t> ToVersions(const Napi::Value& value) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array) {
+    throw Napi::TypeError::New(value.Env(), "versions must be a Float64Array");
+  }
+  const auto numbers = value.As<Napi::Float64Array>();
+  std::vector<uint64_t> versions;
+  for (size_t i = 0; i < numbers.ElementLength(); i++) versions.push_back(static_cast<uint64_t>(numbers[i]));
+  return versions;
+}
+
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes) {
   const auto floats = ToFloats(vectors, "vectors");

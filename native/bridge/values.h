@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/collection.h"
+#include "engine/facets.h"
 #include "engine/registry.h"
 #include "engine/search.h"
 #include "engine/spelling.h"
@@ -25,6 +27,10 @@ uint64_t ToCount(const Napi::Value& value, const char* name);
 std::optional<uint64_t> ToOptionalCount(const Napi::Value& value, const char* name);
 // Returns nullopt for null. The bytes have the format of FilterProgram::Parse.
 std::optional<FilterProgram> ToFilter(const Napi::Value& value);
+// The bytes have the format of ParseFacets.
+std::vector<FacetRequest> ToFacets(const Napi::Value& value);
+// Converts a Float64Array of ascending integers.
+std::vector<uint64_t> ToVersions(const Napi::Value& value);
 // Copies the vectors, the term bytes and the attribute bytes: the caller may change them afterwards.
 std::shared_ptr<DocumentInput> ToDocument(uint64_t version, const Napi::Value& vectors, const Napi::Value& terms,
                                           const Napi::Value& attributes);

@@ -1,6 +1,7 @@
 #include "engine/attributes.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "engine/bytes.h"
@@ -80,6 +81,13 @@ void SlotSet::AddTo(uint32_t from, Bitset* target) const {
     target->Add(*slot - from);
   }
   if (!bits_.empty()) target->OrWords(bits_, from / 64);
+}
+
+uint64_t SlotSet::CountIn(const Bitset& slots) const {
+  uint64_t count = 0;
+  for (const uint32_t slot : list_) count += slots.Has(slot) ? 1 : 0;
+  for (size_t w = 0; w < bits_.size(); w++) count += static_cast<uint64_t>(std::popcount(bits_[w] & slots.Word(w)));
+  return count;
 }
 
 void AttributeIndex::Add(uint32_t slot, const Attributes& attributes) {

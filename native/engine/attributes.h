@@ -47,6 +47,8 @@ class SlotSet {
       }
     }
   }
+  // Returns the number of members that are in `slots` as well.
+  uint64_t CountIn(const Bitset& slots) const;
   // Upper bound on the list entries and words that AddTo scans.
   size_t Size() const { return list_.size() + bits_.size(); }
   size_t Bytes() const { return list_.capacity() * sizeof(uint32_t) + bits_.capacity() * sizeof(uint64_t); }
@@ -75,6 +77,19 @@ class AttributeIndex {
     const ReaderLock lock(mutex_);
     for (const auto& [name, column] : columns_) {
       for (const auto& [value, set] : column) visit(name, value, set);
+    }
+  }
+
+  // Calls visit(value, set) for the values of one attribute from `from`, included, to `to`, excluded, until it returns
+  // false. Holds the read lock; the value exists as long as the index.
+  template <class Visit>
+  void ForEachValue(std::string_view name, std::string_view from, std::string_view to, Visit visit) const {
+    const ReaderLock lock(mutex_);
+    const auto column = columns_.find(name);
+    if (column == columns_.end() || to <= from) return;
+    const auto last = column->second.lower_bound(to);
+    for (auto entry = column->second.lower_bound(from); entry != last; ++entry) {
+      if (!visit(entry->first, entry->second)) return;
     }
   }
 

@@ -3,6 +3,7 @@
 #include "engine/calibration.cc"
 #include "engine/codes.cc"
 #include "engine/ef_values.cc"
+#include "engine/facets.cc"
 #include "engine/filter.cc"
 #include "engine/filter_cache.cc"
 #include "engine/graph.cc"

@@ -27,6 +27,11 @@ export const fieldRows: readonly LimitRow[] = [
     value: limits.metadataSchemaFieldsMax,
     enforcedIn: 'schemas/checks.ts metadataSchemaFieldsMax',
   }),
+  fieldRow('Facets', {
+    bounds: 'Fields, values and ranges of one field',
+    value: [limits.facetsMax, limits.facetValuesMax, limits.facetRangesMax].map(formatNumber).join(', '),
+    enforcedIn: 'search/facets.ts facetsMax',
+  }),
   fieldRow('Query', {
     bounds: 'Characters (Unicode code points)',
     value: limits.queryCodePointsMax,

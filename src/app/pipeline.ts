@@ -321,6 +321,7 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
     reader: storage.reader,
     clock,
     getIndex: (collectionId, generation) => storage.indexes.get(collectionId, generation),
+    findExpired: (collectionId) => storage.documents.listExpiredVersions(collectionId, clock.now()),
     mayDegrade: settings.withoutModel === 'degrade',
     isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,
     models: {

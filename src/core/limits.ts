@@ -12,6 +12,11 @@ export const limits = {
   metadataBytesRaisedMax: 131_072,
   metadataNameBytesMax: 256,
   metadataSchemaFieldsMax: 256,
+  facetsMax: 16,
+  facetValuesDefault: 10,
+  facetValuesMax: 100,
+  facetRangesMax: 100,
+  expiredVersionsMax: 10_000,
   aliasesPerOrganizationMax: 1_000,
   aliasChangesMax: 64,
   /** Bounds of one call that copies documents of a collection. */

@@ -120,6 +120,14 @@ export interface Addon extends NativeText, NativeReplies {
     limit: number,
     deadlineMs: number,
   ): Promise<Float64Array>;
+  /** Counts documents by values: `facets` and the reply have the formats of src/index/facets.ts. */
+  collectionFacets(
+    handle: CollectionHandle,
+    filter: Uint8Array | null,
+    facets: Uint8Array,
+    excluded: Float64Array,
+    deadlineMs: number,
+  ): Promise<Buffer>;
   collectionCount(handle: CollectionHandle, filter: Uint8Array | null): number;
   /** Whether each word, or one of its alternatives, occurs in some row. `request` as for a search. */
   collectionHasWords(handle: CollectionHandle, request: Uint8Array): boolean;

@@ -11,6 +11,7 @@ import {
   type ShardOpenResult,
 } from './addon.ts';
 import { encodeAttributes, encodeFilter, type FilterNode, type IndexValue } from './encoding.ts';
+import { decodeFacets, encodeFacets, type FacetRequest, type FacetResult } from './facets.ts';
 import { IndexError, toIndexError } from './index-error.ts';
 import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
 import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
@@ -253,6 +254,32 @@ export class CollectionIndex {
     return this.#runOperation(() =>
       addon.collectionList(this.#handle, bytes, limit, Math.max(0, Math.ceil(deadlineMs))),
     );
+  }
+
+  /** Counts the documents that match the filter by values. `expired`: versions that do not count, ascending. */
+  async countFacets(
+    {
+      filter,
+      facets,
+      expired,
+    }: {
+      readonly filter: FilterNode | null;
+      readonly facets: readonly FacetRequest[];
+      readonly expired: Float64Array;
+    },
+    deadlineMs = 0xffffffff,
+  ): Promise<FacetResult[]> {
+    const bytes = filter === null ? null : encodeFilter(filter);
+    const counted = await this.#runOperation(() =>
+      addon.collectionFacets(
+        this.#handle,
+        bytes,
+        encodeFacets(facets),
+        expired,
+        Math.max(0, Math.ceil(deadlineMs)),
+      ),
+    );
+    return decodeFacets(counted, facets);
   }
 
   /** Returns the number of matching versions. */

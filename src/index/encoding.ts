@@ -45,7 +45,7 @@ const operatorCode = {
 } as const;
 
 /** Growing little-endian buffer; a text is written as the length of its UTF-8, then its bytes. */
-class ByteWriter {
+export class ByteWriter {
   #buffer = Buffer.allocUnsafe(256);
   #length = 0;
 
@@ -159,7 +159,7 @@ function writeCondition(
   for (const value of values) writeValue(writer, value);
 }
 
-function writeValue(writer: ByteWriter, value: FilterValue | GeoPoint | GeoArea): void {
+export function writeValue(writer: ByteWriter, value: FilterValue | GeoPoint | GeoArea): void {
   if (typeof value === 'string') writer.text(value);
   else if (typeof value === 'number') writer.bytes(encodeNumber(value));
   else if (typeof value === 'boolean') writer.bytes(encodeBoolean(value));

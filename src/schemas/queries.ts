@@ -47,6 +47,48 @@ const Weights = Type.Object(
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
+const facets = Type.Optional(
+  Nullable(
+    Type.Array(
+      Type.Union([
+        Type.String(),
+        Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: {} }),
+      ]),
+    ),
+    {
+      description:
+        'Counts of the documents that match the filter, by the values of metadata fields: a name, `{"author": {"limit": 20}}`, or `{"year": {"ranges": [{"from": 2000, "to": 2010}]}}`. They count all documents that match the filter, not only those that the query finds. At most 16 fields; 10 values of a field, or `limit`, at most 100.',
+      examples: [['author', { year: { ranges: [{ from: 2000, to: 2010 }] } }]],
+    },
+  ),
+);
+const facetBound = Type.Optional(Type.Union([Type.String(), Type.Number()]));
+export const FacetResponse = Component('FacetResponse', 'Counts of one metadata field.', {
+  field: Type.String(),
+  values: Type.Optional(
+    Type.Array(
+      Type.Object({
+        value: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+        count: Type.Integer({ description: 'Number of documents.' }),
+      }),
+      { description: 'The most frequent values first.' },
+    ),
+  ),
+  num_values: Type.Optional(
+    Type.Integer({
+      description: 'Number of different values of the documents; more than are listed, maybe.',
+    }),
+  ),
+  ranges: Type.Optional(
+    Type.Array(Type.Object({ from: facetBound, to: facetBound, count: Type.Integer() }), {
+      description: 'In the order of the request; `from` is included, `to` is not.',
+    }),
+  ),
+});
+export type FacetResponse = Static<typeof FacetResponse>;
+const facetResponses = Type.Optional(
+  Type.Array(FacetResponse, { description: 'In the order of the request; only with `facets`.' }),
+);
 const querySyntaxes = ['natural', 'operators'] as const;
 const controlFields = {
   weights: Type.Optional(Nullable(Weights, { description: weightsDescription })),
@@ -90,6 +132,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   query_vector: queryVector,
   k: resultLimit('documents', 2048),
   filter,
+  facets,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -106,6 +149,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   query_vector: queryVector,
   k: resultLimit('pages', 1024),
   filter,
+  facets,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
@@ -127,6 +171,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   k: resultLimit('snippets', 128),
   reranker,
   filter,
+  facets,
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
@@ -285,6 +330,7 @@ const documentResults = Type.Array(DocumentRetrievalResponse, {
 
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
   results: Type.Array(DocumentRetrievalResponse),
+  facets: facetResponses,
   warnings,
   explain: queryExplanation,
 });
@@ -293,6 +339,7 @@ export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
+  facets: facetResponses,
   warnings,
   explain: queryExplanation,
 });
@@ -301,6 +348,7 @@ export type TopPagesResponse = Static<typeof TopPagesResponse>;
 export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
+  facets: facetResponses,
   warnings,
   explain: queryExplanation,
 });

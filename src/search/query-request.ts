@@ -2,6 +2,7 @@ import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type { Trace } from '../core/trace.ts';
 import type { FilterNode } from '../index/collection-index.ts';
+import type { FacetRequest } from '../index/facets.ts';
 import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
 import type { QueryOperators } from './operators.ts';
@@ -35,6 +36,8 @@ export interface SearchRequest {
   /** Maximum number of results. */
   readonly k: number;
   readonly filter: FilterNode | null;
+  /** Counts of the documents that match the filter; absent or null for none. */
+  readonly facets?: readonly FacetRequest[] | null;
   /**
    * The caller must not learn anything about documents outside the filter, not even which words they contain.
    */

@@ -27,6 +27,8 @@ export interface SearchComponents {
   /** Returns the shards with the vectors of this generation. Errors: 503 while a collection is loading. */
   readonly getIndex: (collectionId: string, generation: number) => CollectionIndex;
   readonly reader: VersionReader;
+  /** Returns the versions of documents of a collection that have expired and are not deleted yet, ascending. */
+  readonly findExpired: (collectionId: string) => Promise<Float64Array>;
   readonly clock: Clock;
   /** Whether a query continues without an unavailable model and reports it; otherwise the query fails. */
   readonly mayDegrade: boolean;

@@ -1,4 +1,5 @@
 import type { IndexHits } from '../index/collection-index.ts';
+import type { FacetResult } from '../index/facets.ts';
 import type { WrittenReply } from '../index/written-reply.ts';
 import type { StoredChunk } from '../storage/chunks.ts';
 import type { RowLocation } from '../storage/version-reader.ts';
@@ -72,6 +73,8 @@ export interface SearchResult<H> extends QueryOutcome {
   /** Whether a hit is relevant to the query; null if relevance was not measured. Measured with `explain`. */
   readonly goodMatch: boolean | null;
   readonly control: SearchControl;
+  /** Counts of the requested facets; absent or null without facets. */
+  readonly facets?: readonly FacetResult[] | null;
   /** Words searched in a corrected spelling. */
   readonly corrections: readonly Correction[];
 }

@@ -2,6 +2,7 @@ import type { WrittenReply } from '../index/written-reply.ts';
 import { getGeneration } from '../storage/collections.ts';
 import { analyze, emptyQuery } from './analyze.ts';
 import { embed } from './embed.ts';
+import { countFacets } from './facets.ts';
 import type { AnalyzedQuery, PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
@@ -140,7 +141,8 @@ export class Search {
     const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
     const hits = await strategy.readHits(components, query, best);
     const measured = await measureRelevance(components, query, hits);
-    return { ...toSearchResult(query, measured, candidates), parents };
+    const facets = await countFacets(components, query);
+    return { ...toSearchResult(query, measured, candidates), parents, facets };
   }
 }
 

@@ -15,8 +15,22 @@ export interface WritePlan {
 const writtenResultsMax = 128;
 
 /** Whether the engine can write the reply of a query: its results are the best rows, and nothing explains them. */
-export function isWritable({ k, reranker, isWide, explain, trace = null, control }: SearchRequest): boolean {
-  const isPlain = reranker === null && !isWide && !explain && trace === null && control.operators === null;
+export function isWritable({
+  k,
+  reranker,
+  isWide,
+  explain,
+  trace = null,
+  control,
+  facets = null,
+}: SearchRequest): boolean {
+  const isPlain =
+    reranker === null &&
+    !isWide &&
+    !explain &&
+    trace === null &&
+    control.operators === null &&
+    facets === null;
   const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
   return isPlain && isUnlimited && k <= writtenResultsMax;
 }

@@ -13,6 +13,7 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
+import { parseFacets } from '../search/facets.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../search/query-request.ts';
@@ -88,6 +89,7 @@ type QueryRequest = Pick<
   | 'syntax'
   | 'explain'
   | 'query_vector'
+  | 'facets'
 > & {
   readonly query: string | null;
 };
@@ -226,10 +228,11 @@ export class QueryServices {
 
   #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
-    { explain }: SearchRequest,
+    { explain, facets = null }: SearchRequest,
     metadata: boolean | undefined,
   ): ReplyOptions {
     return {
+      facets,
       metadata: metadata ?? false,
       explain,
       fragments: this.#fragments,
@@ -259,6 +262,7 @@ export class QueryServices {
       vector,
       k: request.k,
       filter: restrictFilter(call.principal, parseFilter(request.filter, collection.metadataSchema)),
+      facets: parseFacets(request.facets),
       isRestricted: documentFilterOf(call.principal) !== null,
       reranker,
       isWide: request.latency_mode === 'high',

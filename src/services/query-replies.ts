@@ -1,11 +1,13 @@
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type {
+  FacetResponse,
   QueryExplanation,
   ResultExplanation,
   TopDocumentsResponse,
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
+import type { SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
@@ -15,6 +17,8 @@ import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fr
 export interface ReplyOptions {
   readonly metadata: boolean;
   readonly explain: boolean;
+  /** Facets of the request; absent or null for none. */
+  readonly facets?: SearchRequest['facets'];
   readonly fragments: ReplyFragments;
   /** Start of the URLs in the reply. */
   readonly baseUrl: string;
@@ -124,12 +128,37 @@ async function appendDocumentResults(
   }
 }
 
-function renderEnd(result: SearchResult<DocumentHit>, { explain }: ReplyOptions): string {
+function renderEnd(result: SearchResult<DocumentHit>, { explain, facets = null }: ReplyOptions): string {
   const warnings = toWarnings(result);
+  const counted =
+    facets === null || (result.facets ?? null) === null
+      ? ''
+      : `,"facets":${JSON.stringify(toFacetResponses(facets, result.facets!))}`;
   const warningsField = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
   return explain
-    ? `]${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
-    : `]${warningsField}}`;
+    ? `]${counted}${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
+    : `]${counted}${warningsField}}`;
+}
+
+function toFacetResponses(
+  requests: NonNullable<SearchRequest['facets']>,
+  results: NonNullable<SearchResult<DocumentHit>['facets']>,
+): FacetResponse[] {
+  return results.map(({ distinct, counts }, i) => {
+    const { attribute: field, ranges } = requests[i]!;
+    if (ranges.length === 0)
+      return {
+        field,
+        values: counts.map(({ value, documents }) => ({ value: value!, count: documents })),
+        num_values: distinct,
+      };
+    const counted = ranges.map(({ from, to }, at) => ({
+      ...(from === null ? {} : { from }),
+      ...(to === null ? {} : { to }),
+      count: counts[at]!.documents,
+    }));
+    return { field, ranges: counted };
+  });
 }
 
 function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): string[] {

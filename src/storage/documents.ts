@@ -1,5 +1,6 @@
+import { limits } from '../core/limits.ts';
 import type { DocumentErrorCode, DocumentIndexStatus } from '../schemas/documents.ts';
-import { changeExpiration } from './expirations.ts';
+import { changeExpiration, listExpired } from './expirations.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
 import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
 import type { RangeOptions, Store, WriteOperation } from './store.ts';
@@ -110,6 +111,17 @@ export class Documents {
     const record = this.get(key[0], key[1]);
     if (record === undefined) return undefined;
     return record.documentId === documentId || record.liveDocumentId === documentId ? record : undefined;
+  }
+
+  /**
+   * Returns the live versions of documents of a collection that have expired and are not deleted yet, ascending. They
+   * are deleted within seconds; of a backlog of more than 10,000 in the installation, only the oldest are found.
+   */
+  async listExpiredVersions(collectionId: string, now: number): Promise<Float64Array> {
+    const expired = await listExpired(this.#store, now, limits.expiredVersionsMax);
+    const paths = expired.filter((each) => each.collectionId === collectionId).map(({ path }) => path);
+    const versions = this.getMany(collectionId, paths).map((record) => record?.live ?? null);
+    return Float64Array.from(versions.filter((version) => version !== null)).sort();
   }
 
   /** Returns records by path, in the order of UTF-8 bytes. */

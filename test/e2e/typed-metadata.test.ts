@@ -203,6 +203,98 @@ await t.test('the filter of a key compares by type', async (t) => {
   }
 });
 
+await t.test('facets count the documents that match the filter', async (t) => {
+  const facets = ['final', { year: { ranges: [{ to: 2000 }, { from: 2000 }] } }, { published: { limit: 1 } }];
+  const request = { collection_name: 'typed', k: 1, facets };
+  const expected = [
+    {
+      field: 'final',
+      values: [
+        { value: true, count: 2 },
+        { value: 'true', count: 1 },
+        { value: false, count: 1 },
+      ],
+      num_values: 3,
+    },
+    {
+      field: 'year',
+      ranges: [
+        { to: 2000, count: 1 },
+        { from: 2000, count: 2 },
+      ],
+    },
+    { field: 'published', values: [{ value: '1999-12-31T23:30:00-01:00', count: 1 }], num_values: 4 },
+  ];
+  for (const operation of ['queries/top-documents', 'queries/top-pages', 'queries/top-snippets'] as const)
+    t.match(await api.call(operation, { ...request, query: 'granite' }), { facets: expected }, operation);
+  t.match(await api.call('queries/top-documents', { ...request, query: null }), { facets: expected });
+  const filtered = await api.call('queries/top-documents', {
+    ...request,
+    query: null,
+    filter: { final: true },
+  });
+  t.match(filtered, { facets: [{ values: [{ value: true, count: 2 }], num_values: 1 }] });
+  const plain = await api.call('queries/top-documents', { ...request, query: 'granite', facets: undefined });
+  t.notOk('facets' in plain);
+  const wrong = await api.request('queries/top-documents', {
+    ...request,
+    query: 'x',
+    facets: [{ year: { ranges: [] } }],
+  });
+  t.equal(wrong.status, 400);
+});
+
+await t.test('facets count no hidden and no expired documents', async (t) => {
+  const administration = new CheckedApiClient(server, adminKey);
+  const body = {
+    organization_id: '55555555-5555-4555-8555-555555555556',
+    name: 'facets',
+    permission: 'all',
+    restriction: { collection_names: null, filter: { final: true } },
+  } as const;
+  const restricted = new CheckedApiClient(
+    server,
+    (await administration.call('admin/add-api-key', body)).api_key,
+  );
+  const facets = ['year', 'list:none'];
+  const request = {
+    collection_name: 'keys',
+    query: null,
+    k: 10,
+    facets,
+    filter: { year: { $exists: true } },
+  };
+  t.match(await restricted.call('queries/top-documents', request), {
+    facets: [
+      {
+        values: [
+          { value: 1999, count: 1 },
+          { value: 2000.5, count: 1 },
+        ],
+        num_values: 2,
+      },
+      { values: [], num_values: 0 },
+    ],
+  });
+  await api.call('collections/add-collection', { collection_name: 'expiring' });
+  const expires_at = new Date(Date.now() + 4_000).toISOString();
+  const content = text('Granite.');
+  for (const document of [
+    { path: 'a', content, metadata: { year: 1 }, expires_at },
+    { path: 'b', content, metadata: { year: 2 } },
+  ])
+    await api.call('documents/add-document', { collection_name: 'expiring', ...document, wait: true });
+  const counted = { collection_name: 'expiring', query: null, k: 10, facets: ['year'] };
+  await waitFor('the expiry', async () => {
+    const reply = (await api.call('queries/top-documents', counted)) as unknown as {
+      results: unknown[];
+      facets: { num_values: number }[];
+    };
+    t.ok(reply.facets[0]!.num_values <= reply.results.length, 'no more values than documents');
+    return reply.results.length === 1 && reply.facets[0]!.num_values === 1 ? true : null;
+  });
+});
+
 await t.test('values that cannot be stored are rejected', async (t) => {
   const add = (metadata: unknown) =>
     api.request('documents/add-document', {

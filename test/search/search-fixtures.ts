@@ -81,6 +81,7 @@ export function createSearch(
     ...components,
     clock: { now: () => 0, monotonic: () => 0 },
     getIndex: (collectionId) => components.indexes.get(collectionId),
+    findExpired: async () => new Float64Array(0),
     mayDegrade: true,
     isKnownWord,
     models: {

@@ -46,6 +46,7 @@ function createCountingSearch(first: ServiceFixture['first']): CountingSearch {
     ...first,
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     getIndex: (collectionId, generation) => first.indexes.get(collectionId, generation),
+    findExpired: async () => new Float64Array(0),
     mayDegrade: true,
     isKnownWord: null,
     models: {

@@ -241,6 +241,7 @@ function createSearch({ options: { clock }, parts, indexes }: ComponentContext):
     ...parts,
     clock,
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
+    findExpired: async () => new Float64Array(0),
     mayDegrade: true,
     isKnownWord: null,
     models: {

@@ -1,0 +1,87 @@
+import { ByteWriter, type FilterValue, writeValue } from './encoding.ts';
+
+/** Counts of documents by the values of an attribute. */
+export interface FacetRequest {
+  readonly attribute: string;
+  /** Maximum number of values, the most frequent first; unused with ranges. */
+  readonly valuesMax: number;
+  /** From `from`, included, to `to`, excluded; null: no bound. Both ends of a range have the same type. */
+  readonly ranges: readonly FacetRange[];
+}
+
+export interface FacetRange {
+  readonly from: string | number | null;
+  readonly to: string | number | null;
+}
+
+export interface FacetResult {
+  /** Number of distinct values; 0 for ranges. */
+  readonly distinct: number;
+  /** One entry per value or per range, whose value is null. */
+  readonly counts: readonly {
+    readonly value: string | number | boolean | null;
+    readonly documents: number;
+  }[];
+}
+
+/** Least text of a type, and the least one above it, of the format of native/engine/typed_values.h. */
+const bounds = {
+  string: [Uint8Array.of(), Uint8Array.of(0xf8)],
+  number: [Uint8Array.of(0xf8), Uint8Array.of(0xf9)],
+} as const;
+
+/** Encodes facets in the format of native/engine/facets.h. */
+export function encodeFacets(facets: readonly FacetRequest[]): Uint8Array {
+  const writer = new ByteWriter();
+  writer.number(facets.length);
+  for (const { attribute, valuesMax, ranges } of facets) {
+    writer.text(attribute);
+    writer.number(valuesMax);
+    writer.number(ranges.length);
+    for (const { from, to } of ranges) {
+      const [first, end] = bounds[typeof (from ?? to) === 'number' ? 'number' : 'string'];
+      writeBound(writer, from, first);
+      writeBound(writer, to, end);
+    }
+  }
+  return writer.toBytes();
+}
+
+function writeBound(writer: ByteWriter, value: FilterValue | null, otherwise: Uint8Array): void {
+  if (value === null) writer.bytes(otherwise);
+  else writeValue(writer, value);
+}
+
+/** Decodes the counts of facets, in the format of native/engine/facets.h. */
+export function decodeFacets(bytes: Buffer, facets: readonly FacetRequest[]): FacetResult[] {
+  let offset = 0;
+  const readNumber = () => {
+    offset += 8;
+    return bytes.readDoubleLE(offset - 8);
+  };
+  const readCount = () => {
+    offset += 4;
+    return bytes.readUInt32LE(offset - 4);
+  };
+  return facets.map(({ ranges }) => {
+    const length = readCount();
+    const distinct = readNumber();
+    const counts = Array.from({ length }, () => {
+      const size = readCount();
+      const value = ranges.length > 0 ? null : decodeValue(bytes.subarray(offset, offset + size));
+      offset += size;
+      return { value, documents: readNumber() };
+    });
+    return { distinct, counts };
+  });
+}
+
+function decodeValue(bytes: Buffer): string | number | boolean {
+  if (bytes[0] === 0xf9) return bytes[1] === 1;
+  if (bytes[0] !== 0xf8) return bytes.toString('utf8');
+  const number = Buffer.from(bytes.subarray(1));
+  // The sign bit of positive numbers is set, and negative numbers are inverted.
+  if (number[0]! >= 0x80) number[0]! -= 0x80;
+  else for (let i = 0; i < 8; i++) number[i] = ~number[i]!;
+  return number.readDoubleBE(0);
+}

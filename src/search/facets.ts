@@ -1,0 +1,96 @@
+import { AppError } from '../core/app-error.ts';
+import { limits } from '../core/limits.ts';
+import type { FacetRange, FacetRequest, FacetResult } from '../index/facets.ts';
+import { callIndex } from './call-index.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { SearchComponents } from './search-components.ts';
+
+const namePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
+
+/** A field, or a field with options, as requests write it. */
+export type FacetField = string | Readonly<Record<string, unknown>>;
+
+/** Parses the facets of a request. Errors: 400 with the position of the problem. */
+export function parseFacets(
+  facets: readonly FacetField[] | null | undefined,
+): readonly FacetRequest[] | null {
+  if (facets == null || facets.length === 0) return null;
+  if (facets.length > limits.facetsMax)
+    reject('facets', `it has ${facets.length} entries; at most ${limits.facetsMax} are allowed.`);
+  return facets.map((facet, i) => {
+    const path = `facets[${i}]`;
+    if (typeof facet === 'string')
+      return { ...parseName(facet, path), valuesMax: limits.facetValuesDefault, ranges: [] };
+    const [[name, options] = ['', undefined], ...others] = Object.entries(facet);
+    if (others.length > 0) reject(path, 'an object must have one field.');
+    return { ...parseName(name, path), ...parseOptions(name, options, path) };
+  });
+}
+
+function parseName(attribute: string, path: string): { readonly attribute: string } {
+  if (namePattern.test(attribute)) return { attribute };
+  return reject(path, 'expected the name of a metadata field: letters, digits, "-" and "_".');
+}
+
+function parseOptions(
+  name: string,
+  options: unknown,
+  path: string,
+): Pick<FacetRequest, 'valuesMax' | 'ranges'> {
+  if (!isObject(options)) reject(path, 'expected {"limit": 20} or {"ranges": [{"from": 0, "to": 10}]}.');
+  const { limit = limits.facetValuesDefault, ranges, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    reject(path, `${JSON.stringify(unknown.slice(0, 64))} is unknown; use limit or ranges.`);
+  if (!Number.isInteger(limit) || (limit as number) < 1 || (limit as number) > limits.facetValuesMax)
+    reject(path, `limit must be an integer from 1 to ${limits.facetValuesMax}.`);
+  if (ranges === undefined) return { valuesMax: limit as number, ranges: [] };
+  if (name.startsWith('list:')) reject(path, 'a list has no ranges.');
+  if (!Array.isArray(ranges) || ranges.length < 1 || ranges.length > limits.facetRangesMax)
+    reject(path, `ranges must be an array of 1 to ${limits.facetRangesMax} ranges.`);
+  return { valuesMax: 0, ranges: ranges.map((range, i) => parseRange(range, `${path}.ranges[${i}]`)) };
+}
+
+function parseRange(range: unknown, path: string): FacetRange {
+  if (!isObject(range)) reject(path, 'expected an object with "from", "to" or both.');
+  const { from = null, to = null, ...others } = range;
+  if (Object.keys(others).length > 0 || (from === null && to === null))
+    reject(path, 'expected an object with "from", "to" or both.');
+  for (const bound of [from, to])
+    if (bound !== null && !(typeof bound === 'number' && Number.isFinite(bound)) && !isText(bound))
+      reject(path, 'the bounds must be numbers or strings.');
+  if (from !== null && to !== null && (typeof from !== typeof to || isAbove(from, to)))
+    reject(path, '"from" and "to" must have the same type, and "from" must not be greater than "to".');
+  return { from: from as string | number | null, to: to as string | number | null };
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed();
+}
+
+function isAbove(from: unknown, to: unknown): boolean {
+  if (typeof from === 'number') return from > (to as number);
+  return Buffer.compare(Buffer.from(from as string), Buffer.from(to as string)) > 0;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function reject(path: string, problem: string): never {
+  throw new AppError('bad_request', `The facets are not valid at ${path}: ${problem}`);
+}
+
+/** Counts the documents that match the filter of a query; null if it has no facets. */
+export async function countFacets(
+  { getIndex, findExpired }: Pick<SearchComponents, 'getIndex' | 'findExpired'>,
+  { request, generation, recorder }: PreparedQuery,
+): Promise<readonly FacetResult[] | null> {
+  const { facets = null, collection, filter, deadlineMs, caller } = request;
+  if (facets === null) return null;
+  return await recorder.measure('search', async () => {
+    const expired = await findExpired(collection.collectionId);
+    const index = getIndex(collection.collectionId, generation);
+    return await callIndex(caller, () => index.countFacets({ filter, facets, expired }, deadlineMs));
+  });
+}
