@@ -382,14 +382,6 @@ const queryRows: readonly LimitRow[] = [
   },
 ];
 
-export const limitTable: readonly LimitRow[] = [
-  ...requestRows,
-  ...documentRows,
-  ...queryRows,
-  ...sourceRows,
-  ...accountRows,
-];
-
 /** Rows by section of the page. */
 export const limitSections: readonly (readonly [title: string, rows: readonly LimitRow[]])[] = [
   ['Requests', requestRows],
@@ -399,3 +391,5 @@ export const limitSections: readonly (readonly [title: string, rows: readonly Li
   ['Sources', sourceRows],
   ['Accounts', accountRows],
 ];
+
+export const limitTable: readonly LimitRow[] = limitSections.flatMap(([, rows]) => rows);

@@ -32,6 +32,7 @@ import { ExpectationFailedError, type Store, type WriteOperation } from '../stor
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { appendCollectionChange } from './collection-change.ts';
+import { describeCollection } from './collection-info.ts';
 import { pickKnownDefaults } from './query-defaults.ts';
 
 /** Lifecycle of the shards of a collection, which open before its record exists and are removed after it. */
@@ -292,21 +293,7 @@ export class CollectionServices {
   ): Promise<GetCollectionInfoResponse> {
     const { collections, defaultModel } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    const { collectionId, name, createdAt, shards, model, dimensions } = collection;
-    const { queryDefaults, defaultTtlSeconds, metadataSchema } = collection;
-    return {
-      collection: {
-        id: collectionId,
-        collection_name: name,
-        created_at: new Date(createdAt).toISOString(),
-        num_shards: shards,
-        embedding_model: model?.id ?? defaultModel,
-        dimensions,
-        ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
-        ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
-        ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
-      },
-    };
+    return { collection: describeCollection(collection, defaultModel) };
   }
 
   async getCollectionList(call: ServiceCall<OrganizationPrincipal>): Promise<GetCollectionListResponse> {

@@ -1,7 +1,8 @@
 import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { GroupCommit, type PlainOperation, toKeyText } from './group-commit.ts';
+import { type PlainOperation, toKeyText } from './evaluate-group.ts';
+import { GroupCommit } from './group-commit.ts';
 import {
   type Entry,
   type FreeSpaceCheck,

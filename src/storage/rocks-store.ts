@@ -6,7 +6,8 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import { CommitJournal } from './commit-journal.ts';
-import { GroupCommit, type PlainOperation } from './group-commit.ts';
+import type { PlainOperation } from './evaluate-group.ts';
+import { GroupCommit } from './group-commit.ts';
 import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
 import {
   type Entry,

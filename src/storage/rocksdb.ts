@@ -5,7 +5,7 @@ import { AppError } from '../core/app-error.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import { limits } from '../core/limits.ts';
 import { setNiceness } from '../core/niceness.ts';
-import type { PlainOperation } from './group-commit.ts';
+import type { PlainOperation } from './evaluate-group.ts';
 import type { RangeOptions } from './store.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
 import { limits } from '../../src/core/limits.ts';
-import { GroupCommit, type PlainOperation } from '../../src/storage/group-commit.ts';
+import type { PlainOperation } from '../../src/storage/evaluate-group.ts';
+import { GroupCommit } from '../../src/storage/group-commit.ts';
 import { readCounters } from '../../src/storage/store.ts';
 import t from '../support/tap.ts';
 import { putOperation } from './store-contract.ts';

@@ -1,0 +1,30 @@
+import type { CollectionInfo } from '../schemas/collections.ts';
+import type { Collection } from '../storage/collections.ts';
+
+/** `defaultModel`: id of the model of collections without a stored one. */
+export function describeCollection(
+  {
+    collectionId,
+    name,
+    createdAt,
+    shards,
+    model,
+    dimensions,
+    queryDefaults,
+    defaultTtlSeconds,
+    metadataSchema,
+  }: Collection,
+  defaultModel: string,
+): CollectionInfo {
+  return {
+    id: collectionId,
+    collection_name: name,
+    created_at: new Date(createdAt).toISOString(),
+    num_shards: shards,
+    embedding_model: model?.id ?? defaultModel,
+    dimensions,
+    ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
+    ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
+    ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
+  };
+}
