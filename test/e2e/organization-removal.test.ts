@@ -14,7 +14,8 @@ import { adminKey, TestServer } from './server.ts';
 t.setTimeout(testFileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
-const server = await TestServer.start(t);
+const sourceFolder = t.testdir({ 'source.txt': 'Gneiss of a source.' });
+const server = await TestServer.start(t, { SOURCE_FOLDERS: sourceFolder });
 
 interface CliOutput {
   readonly code: number;
@@ -141,6 +142,18 @@ await t.test('audit export: all pages, as JSON and CSV, for administrators and o
 
 await t.test('a server killed during the removal of an organization leaves no data of it', async (t) => {
   await acme.call('models/embed', { model: 'zembed-1', input_type: 'query', input: 'granite' });
+  await acme.call('changes/get-changes');
+  const source = {
+    source_name: 'files',
+    collection_name,
+    directory: { path: sourceFolder },
+    schedule: 'off',
+  };
+  await acme.call('sources/add-source', source);
+  await acme.call('sources/sync-source', { source_name: 'files' });
+  await waitFor('the source is synchronized', async () =>
+    (await acme.paths(collection_name)).includes('source.txt') ? true : null,
+  );
   const before = await waitFor('the rate limit is persisted', async () => {
     const ran = await runQuarry('doctor', '--organization', organization_id);
     return ran.out.includes('\nbuckets ') ? ran : null;
@@ -154,6 +167,10 @@ await t.test('a server killed during the removal of an organization leaves no da
     'usage',
     'auditEntries',
     'collectionId',
+    'changeFeeds',
+    'feedChanges',
+    'sources',
+    'sourceItems',
   ])
     t.match(before.out, new RegExp(`^${file} +\\d+$`, 'm'));
   t.equal(readdirSync(join(server.data, 'index')).length, 1);
