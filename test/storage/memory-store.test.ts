@@ -1,4 +1,10 @@
 import { MemoryStore } from '../../src/storage/memory-store.ts';
-import { storeContract } from './store-contract.ts';
+import { appendContract } from './append-contract.ts';
+import { type StoreUnderTest, storeContract } from './store-contract.ts';
 
-storeContract({ name: 'memory', open: async (options = {}) => new MemoryStore(options) });
+const implementation: StoreUnderTest = {
+  name: 'memory',
+  open: async (options = {}) => new MemoryStore(options),
+};
+storeContract(implementation);
+appendContract(implementation);

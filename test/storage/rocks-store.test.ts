@@ -9,6 +9,7 @@ import { readCounters } from '../../src/storage/store.ts';
 import { type GroupWriter, ThreadWriter } from '../../src/storage/thread-writer.ts';
 import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
+import { appendContract } from './append-contract.ts';
 import { bytes, deleteOperation, putOperation, storeContract, textAt } from './store-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quarry-store-'));
@@ -24,7 +25,9 @@ function open(options: Partial<RocksStoreOptions> = {}): Promise<RocksStore> {
   return RocksStore.open({ location: freshLocation(), logger: silentLogger, ...options });
 }
 
-storeContract({ name: 'rocks', open: (options = {}) => open(options) });
+const implementation = { name: 'rocks', open: (options = {}) => open(options) };
+storeContract(implementation);
+appendContract(implementation);
 
 t.test('acknowledged writes survive closing and reopening', async (t) => {
   const location = freshLocation();
