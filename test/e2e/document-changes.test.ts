@@ -82,7 +82,7 @@ await t.test(
       }
     }
     for (const [metadata_patch, status] of [
-      [{ a: 5 }, 422],
+      [{ a: [5] }, 422],
       [{ a: ['x'] }, 400],
       [{ 'list:a': 'x' }, 400],
       [{ 'not a name': 'x' }, 400],
