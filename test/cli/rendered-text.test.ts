@@ -84,7 +84,7 @@ t.test('an excerpt is marked as cut and keeps the kind of its block', async (t) 
 
 t.test('no line is wider than the terminal, and no control character is printed', async (t) => {
   const text = [
-    '# \u001b[31mred \u202egnol\u202c',
+    '# \u001b[31mred \u202eabc\u202c',
     `- ${'退款'.repeat(30)} ${'x'.repeat(90)}`,
     `${'\u0007word '.repeat(30)}`,
     `| a | ${'b'.repeat(70)} |`,
