@@ -12,6 +12,7 @@ import {
   perRequest,
 } from './limit-row.ts';
 import { sourceRows } from './source-limit-table.ts';
+import { webhookRows } from './webhook-limit-table.ts';
 
 const ownAllowance = 'own allowance';
 const tierSetting = (name: string) => `\`QUARRY_<TIER>_${name}\``;
@@ -389,6 +390,7 @@ export const limitSections: readonly (readonly [title: string, rows: readonly Li
   ['Queries and models', queryRows],
   ['Fields of a request', fieldRows],
   ['Sources', sourceRows],
+  ['Webhooks', webhookRows],
   ['Accounts', accountRows],
 ];
 

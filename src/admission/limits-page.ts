@@ -4,6 +4,7 @@ import { formatNumber } from './limit-row.ts';
 import { limitSections } from './limit-table.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
 import { renderSourceLimits } from './source-limit-table.ts';
+import { renderWebhookLimits } from './webhook-limit-table.ts';
 
 /** Renders the page `docs/reference/limits.md`. */
 export function renderLimitsPage(): string {
@@ -37,5 +38,11 @@ and a request beyond the share returns at once with the current status of its do
       '',
     ].join('\n');
   });
-  return head + parts.join('') + renderConnectionLimits() + renderParseLimits() + renderSourceLimits();
+  const effects = [
+    renderConnectionLimits(),
+    renderParseLimits(),
+    renderSourceLimits(),
+    renderWebhookLimits(),
+  ];
+  return [head, ...parts, ...effects].join('');
 }

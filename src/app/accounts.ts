@@ -8,7 +8,7 @@ import { InvitationOperations } from '../accounts/invitation-operations.ts';
 import { MemberOperations } from '../accounts/member-operations.ts';
 import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
-import type { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import { PasswordQueue } from '../accounts/password-queue.ts';
 import { PasswordSignIn } from '../accounts/password-sign-in.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
@@ -19,6 +19,7 @@ import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Settings } from '../config/schema.ts';
 import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
 import { rateLimits } from '../core/rate-limits.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { AccountServices } from '../http/routes/account-route.ts';
@@ -269,4 +270,20 @@ export function accountMaintenanceTasks(
       run: async (signal) => links.sweep(await erasure.now(), signal),
     },
   ];
+}
+
+export function createOrganizationRemoval(
+  { organizations, keys, memberships, invitations, audit }: AccountComponents,
+  deleteData: (organizationId: string) => Promise<boolean>,
+  logger: Logger,
+): OrganizationRemoval {
+  return new OrganizationRemoval({
+    organizations,
+    keys,
+    memberships,
+    invitations,
+    audit,
+    deleteData,
+    logger,
+  });
 }

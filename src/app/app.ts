@@ -1,11 +1,11 @@
 import { bootstrapInstallation } from '../accounts/bootstrap.ts';
-import { OrganizationRemoval } from '../accounts/organization-removal.ts';
 import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import { loadPlans, type Plans } from '../billing/plans.ts';
 import type { Settings } from '../config/schema.ts';
 import type { InheritedSocket, LoadedSettings } from '../config/settings.ts';
 import { LogTail } from '../core/log-tail.ts';
 import { createLogger, type Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import { createEgress, warnAboutDeniedHosts } from '../egress/create-egress.ts';
 import type { Egress } from '../egress/egress.ts';
 import { guardSockets } from '../egress/guard-sockets.ts';
@@ -15,12 +15,13 @@ import { type DataDirectory, openDataDirectory } from '../storage/data-directory
 import { ErasureClock } from '../storage/erasure-clock.ts';
 import type { Store } from '../storage/store.ts';
 import { type AccountComponents, buildAccountComponents } from './account-components.ts';
-import { accountMaintenanceTasks, buildAccounts } from './accounts.ts';
+import { accountMaintenanceTasks, buildAccounts, createOrganizationRemoval } from './accounts.ts';
 import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
 import { createChangeTrimTask } from './changes.ts';
 import { Installation } from './installation.ts';
+import { openIntegrations } from './integrations.ts';
 import { checkInheritedSocket, openListeners } from './listeners.ts';
 import { LoadProgress, loadCollections } from './loading.ts';
 import { buildMarketplaces } from './marketplaces.ts';
@@ -38,7 +39,6 @@ import { openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
-import { openSources } from './sources.ts';
 import type { Storage } from './storage.ts';
 import { openTracer } from './tracing.ts';
 
@@ -178,6 +178,7 @@ interface AccountModuleDependencies {
   readonly logger: Logger;
   readonly installation: Installation;
   readonly slowQueries: SlowQueryLog | null;
+  readonly metrics: Metrics;
 }
 
 /** Limits, payments and marketplaces of organizations, and the services on the data of an organization. */
@@ -199,10 +200,11 @@ async function openAccountModules(
   const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
   const collections = createCollectionServices({ storage, pipeline, audit });
-  const sourceInputs = { data, storage, pipeline, quotas, organizations, audit, logger };
-  const { services: sources, scheduler } = openSources(settings, resources, sourceInputs);
+  const { metrics } = dependencies;
+  const inputs = { data, storage, pipeline, quotas, organizations, audit, logger, metrics };
+  const { sources, scheduler, webhooks, dispatcher } = openIntegrations(settings, resources, inputs);
   const sweep = () => maintenance.sweep();
-  const deleteDocuments = createDataRemoval({ sources, collections, storage, sweep, deleteLimits });
+  const deleteDocuments = createDataRemoval({ sources, webhooks, collections, storage, sweep, deleteLimits });
   const deleteData = async (id: string) => {
     await marketplaces.deleteOrganization(id);
     await billing.closeAccount(id);
@@ -214,6 +216,7 @@ async function openAccountModules(
   resources.add(() => maintenance.close());
   const services = buildServices({
     settings,
+    webhooks,
     data,
     backups,
     storage,
@@ -247,23 +250,7 @@ async function openAccountModules(
     marketplaces,
     egress,
   });
-  return { services, accounts, quotas, payments, marketplaceComponents, removal, scheduler };
-}
-
-function createOrganizationRemoval(
-  { organizations, keys, memberships, invitations, audit }: AccountComponents,
-  deleteData: (organizationId: string) => Promise<boolean>,
-  logger: Logger,
-): OrganizationRemoval {
-  return new OrganizationRemoval({
-    organizations,
-    keys,
-    memberships,
-    invitations,
-    audit,
-    deleteData,
-    logger,
-  });
+  return { services, accounts, quotas, payments, marketplaceComponents, removal, scheduler, dispatcher };
 }
 
 interface PaymentDependencies {
@@ -323,7 +310,7 @@ async function startBackgroundWork(
     backups,
     components,
     retrieval: { modelWatcher, maintenance, storage, pipeline },
-    accountModules: { payments, marketplaceComponents, removal, scheduler },
+    accountModules: { payments, marketplaceComponents, removal, scheduler, dispatcher },
     erasure,
     logger,
   }: BackgroundWorkDependencies,
@@ -338,6 +325,7 @@ async function startBackgroundWork(
   ]);
   await removal.start();
   await marketplaceComponents.marketplaces.start();
+  await dispatcher.start();
   await payments.start();
   await scheduler.start();
   backups.manager.start();

@@ -41,6 +41,7 @@ import { UserService } from '../services/users.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
+import type { WebhookServices } from '../webhooks/webhook-services.ts';
 import { type Backups, createBackupService } from './backups.ts';
 import { createChangeServices } from './changes.ts';
 import { createInstallationService, type Installation } from './installation.ts';
@@ -75,6 +76,7 @@ interface ServiceDependencies {
   readonly slowQueries: SlowQueryLog | null;
   readonly installation: Installation;
   readonly sources: SourceServices;
+  readonly webhooks: WebhookServices;
 }
 
 export function createCollectionServices({
@@ -109,6 +111,7 @@ export function createCollectionServices({
 
 interface DataRemovalDependencies {
   readonly sources: Pick<SourceServices, 'deleteAllOfOrganization'>;
+  readonly webhooks: Pick<WebhookServices, 'deleteAllOfOrganization'>;
   readonly collections: CollectionServices;
   readonly storage: Pick<Storage, 'store' | 'collections' | 'feeds'>;
   /** Removes the data of deleted collections whose removal is due. */
@@ -123,6 +126,7 @@ interface DataRemovalDependencies {
  */
 export function createDataRemoval({
   sources,
+  webhooks,
   collections,
   storage,
   sweep,
@@ -130,6 +134,7 @@ export function createDataRemoval({
 }: DataRemovalDependencies) {
   const ledger = new UsageLedger({ store: storage.store, clock });
   return async (organizationId: string): Promise<boolean> => {
+    await webhooks.deleteAllOfOrganization(organizationId);
     await sources.deleteAllOfOrganization(organizationId);
     await collections.deleteAllOfOrganization(organizationId);
     await sweep();
@@ -173,6 +178,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     documents: createDocumentServices(dependencies, documentUrls, findWaitReason),
     uploads: createUploadServices(dependencies),
     changes: createDocumentChangeServices(dependencies),
+    webhooks: dependencies.webhooks,
     changeFeed: createChangeServices(data, storage),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries,

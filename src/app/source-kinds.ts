@@ -3,7 +3,7 @@ import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { Sealer } from '../core/sealer.ts';
 import { sourceLimits } from '../core/source-limits.ts';
-import { SourceConnections } from '../egress/source-connections.ts';
+import { PinnedConnections } from '../egress/pinned-connections.ts';
 import type { DirectorySettings, FeedSettings, S3Settings, WebsiteSettings } from '../schemas/sources.ts';
 import { DirectorySource } from '../sources/directory/directory-source.ts';
 import { S3Source } from '../sources/s3/s3-source.ts';
@@ -23,10 +23,11 @@ export function createSourceKinds(
   resources: ResourceStack,
   { secrets, path: dataFolder }: DataDirectory,
 ): SourceKinds {
-  const connections = new SourceConnections({
+  const connections = new PinnedConnections({
     mode: settings.egress,
     hosts: settings.sourceHosts?.split(',') ?? [],
     privateHosts: settings.sourcePrivateHosts?.split(',') ?? [],
+    settingNames: { hosts: 'QUARRY_SOURCE_HOSTS', privateHosts: 'QUARRY_SOURCE_PRIVATE_HOSTS' },
   });
   resources.add(() => connections.close());
   const openers = {
@@ -62,7 +63,7 @@ function createDirectoryOpener({ sourceFolders }: Settings, dataFolder: string):
 const bucketPattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const regionPattern = /^[a-z0-9-]{1,64}$/;
 
-function createS3Opener(connections: SourceConnections): SourceOpener {
+function createS3Opener(connections: PinnedConnections): SourceOpener {
   return {
     credentialNames: ['access_key_id', 'secret_access_key'],
     canWatch: false,
@@ -96,7 +97,7 @@ function createS3Opener(connections: SourceConnections): SourceOpener {
 
 const webCredentials = ['authorization'] as const;
 
-function createWebsiteOpener(connections: SourceConnections): SourceOpener {
+function createWebsiteOpener(connections: PinnedConnections): SourceOpener {
   return {
     credentialNames: webCredentials,
     canWatch: false,
@@ -118,7 +119,7 @@ function createWebsiteOpener(connections: SourceConnections): SourceOpener {
   };
 }
 
-function createFeedOpener(connections: SourceConnections): SourceOpener {
+function createFeedOpener(connections: PinnedConnections): SourceOpener {
   return {
     credentialNames: webCredentials,
     canWatch: false,
@@ -133,7 +134,7 @@ function createFeedOpener(connections: SourceConnections): SourceOpener {
 }
 
 function createClient(
-  connections: SourceConnections,
+  connections: PinnedConnections,
   { origin }: URL,
   { requestsPerSecond, credentials }: { requestsPerSecond: number; credentials: SourceCredentials },
 ): WebClient {

@@ -10,6 +10,7 @@ import { sourceSettings } from './schema/sources.ts';
 import { threadSettings } from './schema/threads.ts';
 import { tierSettings } from './schema/tiers.ts';
 import { tracingSettings } from './schema/tracing.ts';
+import { webhookSettings } from './schema/webhooks.ts';
 import type { Setting, SettingValue } from './setting.ts';
 
 /**
@@ -22,6 +23,7 @@ const settingTable = {
   ...resourceSettings,
   ...backupSettings,
   ...sourceSettings,
+  ...webhookSettings,
   ...tracingSettings,
   ...threadSettings,
   ...parsingSettings,

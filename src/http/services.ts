@@ -22,6 +22,7 @@ import type { SourceServices } from '../services/sources.ts';
 import type { StatusServices } from '../services/status.ts';
 import type { UsageService } from '../services/usage.ts';
 import type { UserService } from '../services/users.ts';
+import type { WebhookServices } from '../webhooks/webhook-services.ts';
 
 export type OrganizationCall = ServiceCall<OrganizationPrincipal>;
 /** Call that needs no key: its token is the credential. */
@@ -56,5 +57,6 @@ export interface Services {
   readonly backups: PublicMethods<BackupService>;
   readonly installation: PublicMethods<InstallationService>;
   readonly sources: PublicMethods<SourceServices>;
+  readonly webhooks: PublicMethods<WebhookServices>;
   readonly usage: PublicMethods<UsageService>;
 }

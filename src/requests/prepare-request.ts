@@ -48,6 +48,7 @@ import { StatusRequest } from '../schemas/status.ts';
 import type { TObject } from '../schemas/typebox.ts';
 import { UsageRequest } from '../schemas/usage.ts';
 import { compileValidator, type Validator } from '../schemas/validate.ts';
+import * as webhooks from '../schemas/webhooks.ts';
 import { EmptyRequest } from '../schemas/wire.ts';
 import { decodeFile } from './base64.ts';
 import { validateBatchItem } from './batch-item.ts';
@@ -107,6 +108,14 @@ const requestSchemas = {
   'get-source-item-list': GetSourceItemListRequest,
   'pause-source': SourceRequest,
   'resume-source': SourceRequest,
+  'add-webhook': webhooks.AddWebhookRequest,
+  'list-webhooks': EmptyRequest,
+  'update-webhook': webhooks.UpdateWebhookRequest,
+  'delete-webhook': webhooks.WebhookRequest,
+  'rotate-webhook-secret': webhooks.WebhookRequest,
+  'test-webhook': webhooks.WebhookRequest,
+  'list-deliveries': webhooks.WebhookRequest,
+  'replay-webhook': webhooks.ReplayWebhookRequest,
   'get-collection-info': GetCollectionInfoRequest,
   'get-collection-list': EmptyRequest,
   'add-document': AddDocumentRequest,

@@ -38,7 +38,7 @@ export function checkName(noun: string, name: string, bytesMax: number): void {
   }
 }
 
-function checkInteger(noun: string, value: number, minimum: number, maximum: number): void {
+export function checkInteger(noun: string, value: number, minimum: number, maximum: number): void {
   if (value < minimum || value > maximum) {
     reject(`${noun} is ${value}; it must be from ${formatNumber(minimum)} to ${formatNumber(maximum)}.`);
   }

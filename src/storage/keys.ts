@@ -80,6 +80,9 @@ import { assert } from '../core/assert.ts';
  * | 0xb0 | sources          | uuid organizationId, text name                    | source of documents                    |
  * | 0xb1 | sourceStates     | uuid organizationId, uuid sourceId                | cursor and runs of a source            |
  * | 0xb2 | sourceItems      | uuid organizationId, uuid sourceId, text key      | item of a source and its document      |
+ * | 0xa3 | webhooks         | uuid organizationId, uuid webhookId               | webhook                                |
+ * | 0xa4 | webhookCursors   | uuid organizationId, uuid webhookId               | position and failures of a webhook     |
+ * | 0xa5 | webhookDeliveries | uuid organizationId, uuid webhookId, u53 number  | attempt of a delivery                  |
  *
  * Replies of `inspect-organization` contain the names of the tables.
  */
@@ -145,6 +148,9 @@ export const tables = {
   sources: 0xb0,
   sourceStates: 0xb1,
   sourceItems: 0xb2,
+  webhooks: 0xa3,
+  webhookCursors: 0xa4,
+  webhookDeliveries: 0xa5,
 } as const;
 
 /** Encodes and decodes one field of a key. */

@@ -80,6 +80,9 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   sources: 'organization',
   sourceStates: 'organization',
   sourceItems: 'organization',
+  webhooks: 'organization',
+  webhookCursors: 'organization',
+  webhookDeliveries: 'organization',
 };
 
 const names = Object.keys(tables) as TableName[];

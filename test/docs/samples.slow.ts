@@ -41,6 +41,9 @@ const expectedStatuses: Readonly<Record<string, number>> = {
   'add-source': 403, // the server allows no folder
   ...statusOf(404, ['update-source', 'delete-source', 'get-source', 'sync-source', 'preview-source']),
   ...statusOf(404, ['get-source-item-list', 'pause-source', 'resume-source']),
+  'add-webhook': 403, // the server allows no host
+  ...statusOf(404, ['update-webhook', 'delete-webhook', 'rotate-webhook-secret', 'test-webhook']),
+  ...statusOf(404, ['list-deliveries', 'replay-webhook']),
   'get-page-image': 404, // a text has no page image
   asset: 404, // the names of the files contain hashes
   ...statusOf(400, ['confirm-administrator-second-factor', 'disable-administrator-second-factor']),

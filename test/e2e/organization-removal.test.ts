@@ -15,7 +15,10 @@ t.setTimeout(testFileMsMax);
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const sourceFolder = t.testdir({ 'source.txt': 'Gneiss of a source.' });
-const server = await TestServer.start(t, { SOURCE_FOLDERS: sourceFolder });
+const server = await TestServer.start(t, {
+  SOURCE_FOLDERS: sourceFolder,
+  WEBHOOK_PRIVATE_HOSTS: '127.0.0.1:9',
+});
 
 interface CliOutput {
   readonly code: number;
@@ -49,6 +52,7 @@ const keyRequest = { organization_id, name: 'Website', permission: 'all' };
 const { api_key } = (await account('api-keys/add-api-key', keyRequest)).body;
 const acme = new CheckedApiClient(server, api_key);
 const collection_name = 'handbook';
+await acme.call('webhooks/add-webhook', { url: 'http://127.0.0.1:9/' });
 await acme.call('collections/add-collection', { collection_name });
 const documents = Array.from({ length: 60 }, (_, i) => ({
   path: `${i}.txt`,
@@ -166,6 +170,9 @@ await t.test('a server killed during the removal of an organization leaves no da
     'members',
     'usage',
     'auditEntries',
+    'webhooks',
+    'webhookCursors',
+    'webhookDeliveries',
     'collectionId',
     'changeFeeds',
     'feedChanges',

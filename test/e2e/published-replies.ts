@@ -29,6 +29,7 @@ import {
   RerankUsageResponse,
   UsageCountersResponse,
 } from './usage-replies.ts';
+import { webhookReplies } from './webhook-replies.ts';
 
 /**
  * Reply shapes from which existing clients were generated: names, types, required fields and nullable fields. The
@@ -343,6 +344,7 @@ const replyShapes = {
   'sources/sync-source': SourceResponse,
   'sources/preview-source': PreviewSourceResponse,
   'sources/get-source-item-list': GetSourceItemListResponse,
+  ...webhookReplies,
   'collections/get-collection-info': GetCollectionInfoResponse,
   'documents/export-documents': ExportDocumentsResponse,
   'parsers/parse-document': ParseDocumentResponse,

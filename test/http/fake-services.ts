@@ -29,7 +29,7 @@ import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
 import { fakeClientServices } from './fake-client-services.ts';
 import { fakeInstallation } from './fake-installation-services.ts';
-import { fakeSources } from './fake-source-services.ts';
+import { fakeConnections } from './fake-webhook-services.ts';
 import { serverBounds, settings } from './test-settings.ts';
 
 /** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
@@ -380,7 +380,7 @@ function groupServices(operations: FakeServices): Services {
     installation: fakeInstallation,
     users: operations,
     backups: operations,
-    sources: fakeSources,
+    ...fakeConnections,
     usage: { documents, queries, reranker, embed, modelsCounters, counters },
   };
 }

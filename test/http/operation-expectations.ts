@@ -29,6 +29,7 @@ import {
   withBody,
 } from './operation-inputs.ts';
 import { sourceExpectations } from './source-expectations.ts';
+import { webhookExpectations } from './webhook-expectations.ts';
 
 /** Status of every operation for every kind of caller. */
 
@@ -80,6 +81,7 @@ export const expectations: Readonly<Record<string, OperationExpectation>> = {
   'get-changes': { expected: readAccess(200, 200), buildInput: withBody() },
   'stream-changes': { expected: readAccess(200, 200), buildInput: () => ({}) },
   ...sourceExpectations,
+  ...webhookExpectations,
   'get-collection-list': { expected: readAccess(200, 200), buildInput: withBody() },
   'add-document': {
     expected: { ...writeAccess(201), filtered: 403 },

@@ -29,6 +29,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:tracing',
   ],
   sources: ['core', 'schemas', 'storage', 'ingest', 'egress', 'backup/backup-schedule'],
+  webhooks: ['core', 'schemas', 'storage', 'egress', 'audit', 'services'],
   search: ['core', 'storage', 'index', 'text'],
   audit: ['core', 'schemas', 'storage'],
   admission: ['core', 'schemas', 'storage', 'parsing/limits'],
@@ -47,6 +48,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   mcp: ['core', 'schemas'],
   http: [
     ...['core', 'schemas', 'mcp', 'requests', 'admission', 'auth', 'services', 'index/addon', 'type:tracing'],
+    'type:webhooks',
     // Search of the documentation.
     ...['text/fold', 'text/languages'],
   ],
@@ -112,6 +114,7 @@ export const schemaTablesOfPages: readonly string[] = [
   'src/admission/connection-limit-table.ts',
   'src/admission/parse-limit-table.ts',
   'src/admission/source-limit-table.ts',
+  'src/admission/webhook-limit-table.ts',
 ];
 
 /** Interfaces that only one place may use; all other code receives them as parameters. */

@@ -1,7 +1,5 @@
 import { optionalSetting, type Setting } from '../setting.ts';
-
-const hostsPattern =
-  /^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)(,(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?))*$/;
+import { hostsPattern } from './url-patterns.ts';
 
 /** Origins that sources may read. */
 export const sourceSettings = {

@@ -3,3 +3,7 @@ export const serviceUrlAllowed = 'an http:// or https:// URL without user, query
 export const issuerUrlPattern =
   /^(https:\/\/[^\s?#@]+[^\s?#@/]|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/[^\s?#@]*[^\s?#@/])?)$/;
 export const issuerUrlAllowed = 'an https:// URL without a trailing slash; http:// for this machine only';
+
+/** Hosts or origins, separated by commas; * for all. */
+export const hostsPattern =
+  /^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)(,(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?))*$/;

@@ -22,6 +22,7 @@ import { sourceRoutes } from './sources.ts';
 import { statusRoutes } from './status.ts';
 import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /**
  * The route table. The router, the request pipeline, the OpenAPI document and the documentation page all
@@ -33,6 +34,7 @@ export const routes: readonly Route[] = [
   ...documentRoutes,
   ...changeRoutes,
   ...sourceRoutes,
+  ...webhookRoutes,
   ...queryRoutes,
   ...statusRoutes,
   ...parserRoutes,

@@ -3,7 +3,7 @@ import { AppError } from '../../core/app-error.ts';
 import type { Clock } from '../../core/clock.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
 import { version } from '../../core/version.ts';
-import type { SourceConnections } from '../../egress/source-connections.ts';
+import type { PinnedConnections } from '../../egress/pinned-connections.ts';
 
 /** Name of the crawler in the headers of requests and in robots.txt. */
 export const crawlerName = 'quarry';
@@ -22,7 +22,7 @@ export interface Validators {
 }
 
 export interface WebClientOptions {
-  readonly connections: SourceConnections;
+  readonly connections: PinnedConnections;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly requestsPerSecond: number;
   /** Value of the header `authorization`; null: none. */

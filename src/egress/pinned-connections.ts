@@ -1,5 +1,10 @@
 import { lookup } from 'node:dns/promises';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
@@ -8,17 +13,25 @@ import { defaultPort, type EgressAgents, type EgressMode, normalizeHost } from '
 import { permitConnection } from './guard-sockets.ts';
 import { isPrivateAddress } from './private-addresses.ts';
 
-export interface SourceConnectionsOptions {
+export interface PinnedConnectionsOptions {
   readonly mode: EgressMode;
   /** `host`, `host:port`, or `*` for all hosts on their default port. */
   readonly hosts: readonly string[];
   /** Same for hosts that may have private addresses; `*` has no meaning. */
   readonly privateHosts: readonly string[];
+  /** Names of the two settings, for error messages. */
+  readonly settingNames: { readonly hosts: string; readonly privateHosts: string };
+  /** Connections to one host at the same time. */
+  readonly perHostMax?: number;
 }
 
-export interface SourceGetOptions {
+interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+}
+
+interface PostOptions extends GetOptions {
+  readonly body: Uint8Array;
 }
 
 const connectMsMax = 20_000;
@@ -30,11 +43,11 @@ type ConnectionArguments = Parameters<HttpsAgent['createConnection']>;
  * Connections to origins that organizations name. Each name is resolved once, all of its addresses are checked, and the
  * connection is made to a checked address, so that a later answer of the name server cannot lead to a private one.
  */
-export class SourceConnections {
-  readonly #options: SourceConnectionsOptions;
+export class PinnedConnections {
+  readonly #options: PinnedConnectionsOptions;
   readonly #agents: EgressAgents;
 
-  constructor(options: SourceConnectionsOptions) {
+  constructor(options: PinnedConnectionsOptions) {
     this.#options = options;
     this.#agents = this.createAgents();
   }
@@ -68,10 +81,10 @@ export class SourceConnections {
     }
     const [address] = addresses;
     if (address === undefined) throw new AppError('bad_gateway', `The host ${name} has no address.`);
-    if (!includesHost(this.#options.privateHosts, name, port) && addresses.some(isPrivateAddress))
+    if (!this.allowsPrivate(name, port) && addresses.some(isPrivateAddress))
       throw new AppError(
         'forbidden',
-        `The host ${name} has a private address. Ask the operator of this server to add it to QUARRY_SOURCE_PRIVATE_HOSTS.`,
+        `The host ${name} has a private address. Ask the operator of this server to add it to ${this.#options.settingNames.privateHosts}.`,
       );
     return address;
   }
@@ -80,18 +93,43 @@ export class SourceConnections {
    * Sends a GET request. Redirects are returned as replies. Errors: AppError `forbidden` or `bad_gateway`; the reason
    * of the signal.
    */
-  async get(url: URL, { headers = {}, signal }: SourceGetOptions): Promise<IncomingMessage> {
+  get(url: URL, { headers = {}, signal }: GetOptions): Promise<IncomingMessage> {
+    return this.#request(url, { method: 'GET', headers, signal });
+  }
+
+  /** Same for a POST request. Its connection is not used again: a retry could repeat the request. */
+  post(url: URL, { headers = {}, signal, body }: PostOptions): Promise<IncomingMessage> {
+    const length = String(body.byteLength);
+    const allHeaders = { ...headers, 'content-length': length, connection: 'close' };
+    return this.#request(url, { method: 'POST', headers: allHeaders, signal, body });
+  }
+
+  async #request(
+    url: URL,
+    { body, ...options }: RequestOptions & { readonly signal: AbortSignal; readonly body?: Uint8Array },
+  ): Promise<IncomingMessage> {
+    const { signal } = options;
     const isSecure = url.protocol === 'https:';
-    const options = { headers, signal, agent: isSecure ? this.#agents.httpsAgent : this.#agents.httpAgent };
-    return await new Promise((resolve, reject) => {
-      const request = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
+    const agent = isSecure ? this.#agents.httpsAgent : this.#agents.httpAgent;
+    let abort = () => {};
+    const opening = new Promise<IncomingMessage>((resolve, reject) => {
+      const request = (isSecure ? httpsRequest : httpRequest)(url, { ...options, agent }, resolve);
       request.setTimeout(idleMsMax, () => request.destroy(new Error(`no data within ${idleMsMax} ms`)));
       request.on('error', (cause) => {
         if (signal.aborted || cause instanceof AppError) return reject(cause);
         reject(new AppError('bad_gateway', `The host ${url.host} failed: ${cause.message}.`, { cause }));
       });
-      request.end();
+      // An aborted request reports it only when it has a socket, which the name server can delay.
+      abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      request.end(body);
     });
+    return await opening.finally(() => signal.removeEventListener('abort', abort));
+  }
+
+  /** Whether a host may have a private address. */
+  allowsPrivate(host: string, port: number): boolean {
+    return includesHost(this.#options.privateHosts, normalizeHost(host), port);
   }
 
   /** Closes idle connections. */
@@ -102,17 +140,17 @@ export class SourceConnections {
 
   #checkHost(host: string, port: number): void {
     const name = normalizeHost(host);
-    const { mode, hosts, privateHosts } = this.#options;
+    const { mode, hosts, settingNames } = this.#options;
     if (mode === 'none')
       throw new AppError('forbidden', `A connection to ${name} is not allowed: QUARRY_EGRESS is "none".`);
     const isAllowed =
       includesHost(hosts, name, port) ||
-      includesHost(privateHosts, name, port) ||
+      this.allowsPrivate(name, port) ||
       (hosts.includes('*') && (port === 443 || port === 80));
     if (!isAllowed)
       throw new AppError(
         'forbidden',
-        `The host ${name}:${port} is not in QUARRY_SOURCE_HOSTS. Ask the operator of this server to allow it.`,
+        `The host ${name}:${port} is not in ${settingNames.hosts}. Ask the operator of this server to allow it.`,
       );
   }
 
@@ -162,7 +200,7 @@ export class SourceConnections {
         return finish(secure, connection);
       }
     }
-    const agentOptions = { keepAlive: true, maxSockets: 16, timeout: idleMsMax };
+    const agentOptions = { keepAlive: true, maxSockets: this.#options.perHostMax ?? 16, timeout: idleMsMax };
     return { httpAgent: new PinnedHttpAgent(agentOptions), httpsAgent: new PinnedHttpsAgent(agentOptions) };
   }
 }

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PinnedConnections } from '../../src/egress/pinned-connections.ts';
 import { isPrivateAddress } from '../../src/egress/private-addresses.ts';
-import { SourceConnections } from '../../src/egress/source-connections.ts';
 import t from '../support/tap.ts';
 
 const { signal } = new AbortController();
+const settingNames = { hosts: 'QUARRY_SOURCE_HOSTS', privateHosts: 'QUARRY_SOURCE_PRIVATE_HOSTS' };
 
 t.test('private and reserved addresses are recognized', async (t) => {
   const privateAddresses = [
@@ -24,7 +25,7 @@ t.test('a host is allowed by its name, its port or *; a private address only exp
   const { port } = server.address() as AddressInfo;
   const url = new URL(`http://localhost:${port}/`);
   const open = (hosts: string[], privateHosts: string[] = [], mode: 'configured' | 'none' = 'configured') =>
-    new SourceConnections({ mode, hosts, privateHosts });
+    new PinnedConnections({ mode, hosts, privateHosts, settingNames });
   const message = { name: 'AppError', code: 'forbidden' };
   t.throws(() => open([]).checkUrl(url.href), message);
   t.throws(() => open(['*']).checkUrl(url.href), message, 'another port');

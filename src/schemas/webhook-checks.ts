@@ -1,0 +1,28 @@
+import { AppError, invalidFieldError } from '../core/app-error.ts';
+import { uuidPattern } from '../core/ids.ts';
+import { webhookLimits } from '../core/webhook-limits.ts';
+import { checkCollectionName, checkInteger } from './checks.ts';
+import type { AddWebhookRequest, WebhookRequest } from './webhooks.ts';
+
+/** Rules of webhooks whose violation is a 400 or 422. */
+
+/** Errors: 422. */
+export function checkWebhookId({ webhook_id: id }: WebhookRequest): void {
+  if (!uuidPattern.test(id)) throw invalidFieldError(['body', 'webhook_id'], 'is not a UUID');
+}
+
+/** Errors: 400. */
+export function checkWebhookFields(request: Partial<AddWebhookRequest>): void {
+  const { url = '', description = '', types, collection_names: names } = request;
+  checkLength('url', url, webhookLimits.urlUnitsMax);
+  checkLength('description', description, webhookLimits.descriptionUnitsMax);
+  if (types != null) checkInteger('The length of `types`', types.length, 1, webhookLimits.filterEntriesMax);
+  if (names == null) return;
+  checkInteger('The length of `collection_names`', names.length, 1, webhookLimits.filterEntriesMax);
+  for (const name of names) checkCollectionName(name);
+}
+
+function checkLength(field: string, text: string, unitsMax: number): void {
+  if (text.length > unitsMax)
+    throw new AppError('bad_request', `\`${field}\` has more than ${unitsMax} characters.`);
+}

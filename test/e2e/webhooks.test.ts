@@ -1,0 +1,78 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t from '../support/tap.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { operatorKey, TestServer } from './server.ts';
+
+t.setTimeout(testFileMsMax);
+
+const received: { headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+let status = 200;
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (piece: string) => {
+    body += piece;
+  });
+  request.on('end', () => {
+    received.push({ headers: request.headers, body });
+    response.writeHead(status).end();
+  });
+});
+receiver.listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const { port } = receiver.address() as AddressInfo;
+t.after(() => receiver.close());
+const server = await TestServer.start(t, {
+  WEBHOOK_PRIVATE_HOSTS: `127.0.0.1:${port}`,
+});
+
+async function call(operation: string, body: object = {}) {
+  const response = await fetch(`${server.url}/v1/${operation}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Readonly<Record<string, string>> };
+}
+
+t.test('changes arrive in order, signed, and again after a failure and a kill', async (t) => {
+  await call('collections/add-collection', { collection_name: 'c' });
+  const url = `http://127.0.0.1:${port}/hook`;
+  t.equal((await call('webhooks/add-webhook', { url: 'http://127.0.0.1:1/' })).status, 403);
+  const added = await call('webhooks/add-webhook', { url });
+  t.equal(added.status, 201);
+  const { webhook_id, secret = '' } = added.body;
+  t.match((await call('webhooks/test-webhook', { webhook_id })).body, { delivered: true });
+  received.length = 0;
+  const add = (path: string) =>
+    call('documents/add-document', { collection_name: 'c', path, content: { type: 'text', text: 'x' } });
+  await add('a');
+  await waitUntil('two deliveries', () => received.length >= 2);
+  const { headers, body } = received[0]!;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const signature = createHmac('sha256', key).update(content).digest('base64');
+  t.equal(headers['webhook-signature'], `v1,${signature}`);
+  status = 500;
+  await add('b');
+  await waitUntil('a failure', () => received.length >= 3);
+  await server.stop('SIGKILL');
+  status = 200;
+  await server.restart();
+  await waitUntil('the rest', () => received.length >= 5);
+  const sequences = received.map((message) => JSON.parse(message.body).data.sequence);
+  t.same([...new Set(sequences)], [1, 2, 3, 4]);
+  await waitUntil('the position is stored', async () => {
+    const { webhooks } = (await call('webhooks/list-webhooks')).body;
+    return (webhooks as unknown as { sequence: number }[])[0]?.sequence === 4;
+  });
+  const { deliveries } = (await call('webhooks/list-deliveries', { webhook_id })).body;
+  t.match((deliveries as unknown as object[])[0], { sequence: 4, status: 200, error: null });
+  t.match((await call('webhooks/list-webhooks')).body, { webhooks: [{ status: 'active', sequence: 4 }] });
+  received.length = 0;
+  t.equal((await call('webhooks/replay-webhook', { webhook_id, sequence: 3 })).status, 200);
+  await waitUntil('the replay', () => received.length >= 2);
+  t.equal((await call('webhooks/delete-webhook', { webhook_id })).status, 200);
+});
