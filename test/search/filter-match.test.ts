@@ -1,15 +1,9 @@
-import { join } from 'node:path';
 import type { FilterNode } from '../../src/index/collection-index.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
-import {
-  createTemporaryFolder,
-  makeDocument,
-  openIndex,
-  randomClusters,
-  seededRandom,
-} from '../index/samples.ts';
-import t, { type Test } from '../support/tap.ts';
+import { seededRandom } from '../index/samples.ts';
+import t from '../support/tap.ts';
+import { openMetadataIndex } from './metadata-index.ts';
 
 /** Strings whose order by UTF-8 bytes and by UTF-16 units differs, and strings with common prefixes. */
 const words = ['', 'a', 'ab', 'b', 'é', '\uffee', '\u{1f600}', 'Z'] as const;
@@ -87,7 +81,7 @@ t.test('existence, prefixes, ranges, lists and negation equal a plain scan, in s
     const name = among([...names.filter((each) => each !== '__proto__'), 'list:tags']);
     return { [name]: conditionOf(name === 'list:tags') };
   };
-  const index = await openIndexOf(t, documents, random);
+  const index = await openMetadataIndex(t, documents, random);
   let matching = 0;
   for (let round = 0; round < 500; round += 1) {
     const filter = filterOf(3);
@@ -103,18 +97,6 @@ t.test('existence, prefixes, ranges, lists and negation equal a plain scan, in s
   t.ok(matching > 5_000 && matching < 25_000, `the filters distinguish documents: ${matching}`);
   await index.close();
 });
-
-async function openIndexOf(t: Test, documents: readonly Metadata[], random: () => number) {
-  const folder = createTemporaryFolder();
-  t.teardown(folder.remove);
-  const index = await openIndex(join(folder.path, 'index'));
-  const vectors = randomClusters(8, 5, random);
-  for (const [version, metadata] of documents.entries()) {
-    await index.stage(makeDocument({ shard: 0, version }, [vectors()], metadata));
-    index.commit({ sequence: version, shard: 0, add: version });
-  }
-  return index;
-}
 
 t.test('filter matching of one document agrees with search', async (t) => {
   const random = seededRandom(20);
@@ -142,7 +124,7 @@ t.test('filter matching of one document agrees with search', async (t) => {
     return { kind: 'member', attribute, operator: among(['in', 'nin']), values: several() };
   };
   const documents = Array.from({ length: 60 }, metadataOf);
-  const index = await openIndexOf(t, documents, random);
+  const index = await openMetadataIndex(t, documents, random);
   let matching = 0;
   for (let round = 0; round < 400; round += 1) {
     const filter = filterOf(3);

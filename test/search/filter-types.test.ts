@@ -1,17 +1,11 @@
-import { join } from 'node:path';
 import { compareInstants, parseInstant } from '../../src/core/instants.ts';
 import type { IndexValue } from '../../src/index/encoding.ts';
 import type { MetadataSchema } from '../../src/schemas/metadata-schema.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
-import {
-  createTemporaryFolder,
-  makeDocument,
-  openIndex,
-  randomClusters,
-  seededRandom,
-} from '../index/samples.ts';
-import t, { type Test } from '../support/tap.ts';
+import { seededRandom } from '../index/samples.ts';
+import t from '../support/tap.ts';
+import { openMetadataIndex } from './metadata-index.ts';
 
 type Metadata = Record<string, IndexValue>;
 type Filter = Record<string, unknown>;
@@ -231,23 +225,11 @@ class Samples {
   }
 }
 
-async function openIndexOf(t: Test, documents: readonly Metadata[], random: () => number) {
-  const folder = createTemporaryFolder();
-  t.teardown(folder.remove);
-  const index = await openIndex(join(folder.path, 'index'));
-  const vectors = randomClusters(8, 5, random);
-  for (const [version, metadata] of documents.entries()) {
-    await index.stage(makeDocument({ shard: 0, version }, [vectors()], metadata));
-    index.commit({ sequence: version, shard: 0, add: version });
-  }
-  return index;
-}
-
 t.test('comparisons by type equal a plain scan, in search and for one document', async (t) => {
   const random = seededRandom(27);
   const samples = new Samples(random);
   const documents = Array.from({ length: 200 }, () => samples.document());
-  const index = await openIndexOf(t, documents, random);
+  const index = await openMetadataIndex(t, documents, random);
   let matching = 0;
   for (let round = 0; round < 3_000; round += 1) {
     const filter = samples.filter(3);
@@ -266,7 +248,7 @@ t.test('comparisons by type equal a plain scan, in search and for one document',
 
 t.test('strings keep their order and never equal another type', async (t) => {
   const documents: Metadata[] = [{ a: '10' }, { a: 10 }, { a: '' }, { a: '\u{10ffff}' }, { a: true }, {}];
-  const index = await openIndexOf(t, documents, seededRandom(1));
+  const index = await openMetadataIndex(t, documents, seededRandom(1));
   const found = async (filter: Filter) => [...(await index.list(parseFilter(filter), 10))].sort();
   t.same(await found({ a: { $gte: '' } }), [0, 2, 3], 'all strings');
   t.same(await found({ a: { $gt: '10' } }), [3], 'a range of strings has no number');
