@@ -95,6 +95,7 @@ for (const kind of kinds)
       if (line.value === 'STOPPING=1') break;
     }
     kill('SIGTERM');
-    t.same(received, [extension, 'READY=1', 'STOPPING=1']);
+    // A start that takes long extends its time limit repeatedly.
+    t.same([...new Set(received)], [extension, 'READY=1', 'STOPPING=1']);
     t.equal((await ended).code, 0);
   });
