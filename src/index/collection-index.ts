@@ -55,6 +55,15 @@ export interface IndexQuery {
 
 export type IndexStatistics = NativeStatistics;
 
+interface OpenIndexOptions {
+  readonly collectionId: string;
+  readonly dimensions: number;
+  readonly shards: number;
+  readonly directory: string;
+  /** Called when the file of a shard was truncated or is unreadable; the index must be opened again. */
+  readonly onDamaged?: (error: IndexError, index: CollectionIndex) => void;
+}
+
 function callNative<T>(call: () => T): T {
   try {
     return call();
@@ -71,15 +80,19 @@ function callNative<T>(call: () => T): T {
  */
 export class CollectionIndex {
   readonly shards: readonly ShardOpenResult[];
-  /** Called when the file of a shard was truncated or is unreadable; the index must be opened again. */
-  onDamaged: ((error: IndexError) => void) | null = null;
   readonly #handle: CollectionHandle;
+  readonly #onDamaged: OpenIndexOptions['onDamaged'];
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
 
-  private constructor(handle: CollectionHandle, shards: readonly ShardOpenResult[]) {
+  private constructor(
+    handle: CollectionHandle,
+    shards: readonly ShardOpenResult[],
+    onDamaged: OpenIndexOptions['onDamaged'],
+  ) {
     this.#handle = handle;
     this.shards = shards;
+    this.#onDamaged = onDamaged;
   }
 
   /**
@@ -87,15 +100,10 @@ export class CollectionIndex {
    * shard starts empty and is reported in `shards`. Afterwards the caller must replay newer changes, or
    * rebuild such shards, in ascending sequence, and must not take a snapshot before that is finished.
    */
-  static async open(options: {
-    collectionId: string;
-    dimensions: number;
-    shards: number;
-    directory: string;
-  }): Promise<CollectionIndex> {
+  static async open({ onDamaged, ...options }: OpenIndexOptions): Promise<CollectionIndex> {
     try {
       const { handle, opened } = await addon.collectionOpen(options);
-      return new CollectionIndex(handle, opened);
+      return new CollectionIndex(handle, opened, onDamaged);
     } catch (error) {
       throw toIndexError(error);
     }
@@ -243,7 +251,7 @@ export class CollectionIndex {
       caller?.onCanceled(() => addon.searchCancel(ticket));
       return await trackSearch(ticket, this, buffer);
     } catch (error) {
-      this.#reportDamage(error);
+      this.reportDamage(error);
       throw error;
     }
   }
@@ -347,6 +355,11 @@ export class CollectionIndex {
     return this.#closing;
   }
 
+  /** Calls `onDamaged` if the error means that the file of a shard is damaged. */
+  reportDamage(error: unknown): void {
+    if (error instanceof IndexError && error.code === 'damaged') this.#onDamaged?.(error, this);
+  }
+
   async #closeNow(): Promise<void> {
     await cancelSearches(this);
     await Promise.allSettled(this.#pending);
@@ -355,10 +368,6 @@ export class CollectionIndex {
 
   #assertOpen(): void {
     if (this.#closing !== null) throw new IndexError('closed', 'the collection is closed');
-  }
-
-  #reportDamage(error: unknown): void {
-    if (error instanceof IndexError && error.code === 'damaged') this.onDamaged?.(error);
   }
 
   async #runOperation<T>(start: () => Promise<T>): Promise<T> {
@@ -370,7 +379,7 @@ export class CollectionIndex {
       return await pending;
     } catch (error) {
       const indexError = toIndexError(error);
-      this.#reportDamage(indexError);
+      this.reportDamage(indexError);
       throw indexError;
     } finally {
       if (pending !== undefined) this.#pending.delete(pending);

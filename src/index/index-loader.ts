@@ -10,6 +10,7 @@ import type { Versions } from '../storage/versions.ts';
 import { CollectionIndex } from './collection-index.ts';
 import { IndexEntry } from './index-entry.ts';
 import { formatFolderName, type IndexGeneration } from './index-folder.ts';
+import type { DamagedIndex } from './index-repairs.ts';
 import type { ShardVersion } from './replacement-index.ts';
 import { stageVersion } from './stage-version.ts';
 import { serverClosing } from './unavailable-errors.ts';
@@ -22,6 +23,7 @@ export interface IndexLoaderOptions {
   readonly live: Pick<LiveVersions, 'list'>;
   readonly versions: Pick<Versions, 'get'>;
   readonly contents: Pick<Contents, 'blocks'>;
+  readonly onDamaged: (damaged: DamagedIndex) => void;
   readonly logger: Logger;
   /** Aborts when the server closes. */
   readonly stop: AbortSignal;
@@ -51,7 +53,13 @@ export class IndexLoader {
     const generation = getGeneration(collection);
     const name = formatFolderName({ collectionId, generation });
     const directory = join(this.#options.folder, name);
-    const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
+    const index = await CollectionIndex.open({
+      collectionId: name,
+      dimensions,
+      shards,
+      directory,
+      onDamaged: (error, damaged) => this.#options.onDamaged({ collectionId, index: damaged, error }),
+    });
     try {
       const loading = { collectionId, generation, index };
       const loadedRows = index.statistics().rows;

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../core/logger.ts';
 import type { ChangeLog } from '../storage/changes.ts';
 import type { Collections } from '../storage/collections.ts';
-import type { IndexError } from './collection-index.ts';
+import type { CollectionIndex, IndexError } from './collection-index.ts';
 import type { IndexEntry } from './index-entry.ts';
 import { formatFolderName } from './index-folder.ts';
 import type { IndexLoader } from './index-loader.ts';
@@ -13,7 +13,7 @@ import type { OpenIndexes } from './open-indexes.ts';
 export interface IndexRepairsOptions {
   /** Folder with one snapshot folder per index. */
   readonly folder: string;
-  readonly openIndexes: Pick<OpenIndexes, 'isCurrent' | 'set' | 'remove'>;
+  readonly openIndexes: Pick<OpenIndexes, 'find' | 'isCurrent' | 'set' | 'remove'>;
   readonly loader: IndexLoader;
   readonly snapshots: Pick<IndexSnapshots, 'runExclusive'>;
   readonly changes: Pick<ChangeLog, 'writeBarrier'>;
@@ -21,6 +21,13 @@ export interface IndexRepairsOptions {
   readonly logger: Logger;
   /** Aborts when the server closes. */
   readonly stop: AbortSignal;
+}
+
+/** An open index whose file was truncated or became unreadable. */
+export interface DamagedIndex {
+  readonly collectionId: string;
+  readonly index: CollectionIndex;
+  readonly error: IndexError;
 }
 
 /** Milliseconds that running searches may continue before damaged shards are closed. */
@@ -40,22 +47,11 @@ export class IndexRepairs {
     this.#options = options;
   }
 
-  /** Makes queries and changes use this entry from now on, and repairs it when it is damaged. */
-  install(entry: IndexEntry): void {
-    entry.index.onDamaged = (error) => this.#begin(entry, error);
-    this.#options.openIndexes.set(entry);
-  }
-
-  /** Resolves when no repair is running. */
-  async idle(): Promise<void> {
-    await Promise.allSettled(this.#repairing.values());
-  }
-
-  #begin(entry: IndexEntry, error: IndexError): void {
+  /** Begins a repair. Does nothing when the index was replaced or reopened, or is being repaired. */
+  begin({ collectionId, index, error }: DamagedIndex): void {
     const { openIndexes, folder, logger, stop } = this.#options;
-    const { collectionId } = entry;
-    // Ignores searches of shards that were replaced or reopened: these are not the current shards.
-    if (!openIndexes.isCurrent(entry)) return;
+    const entry = openIndexes.find(collectionId);
+    if (entry?.index !== index) return;
     if (this.#repairing.has(collectionId) || stop.aborted) return;
     const directory = join(folder, formatFolderName(entry));
     logger.error(
@@ -64,6 +60,11 @@ export class IndexRepairs {
     );
     const repairing = this.#repair(entry).finally(() => this.#repairing.delete(collectionId));
     this.#repairing.set(collectionId, repairing);
+  }
+
+  /** Resolves when no repair is running. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#repairing.values());
   }
 
   async #repair(damaged: IndexEntry): Promise<void> {
@@ -85,7 +86,7 @@ export class IndexRepairs {
 
   /** Makes one attempt; returns null when the current shards are not the damaged ones. */
   async #reopen(current: IndexEntry, damaged: IndexEntry): Promise<true | null> {
-    const { loader, changes, collections, stop } = this.#options;
+    const { openIndexes, loader, changes, collections, stop } = this.#options;
     const { collectionId } = damaged;
     if (current !== damaged) return null;
     damaged.isRepairing = true;
@@ -99,7 +100,7 @@ export class IndexRepairs {
     // Read in the same turn of the event loop in which the new entry starts to receive changes.
     entry.replacement = damaged.replacement;
     entry.retainsLog = damaged.retainsLog;
-    this.install(entry);
+    openIndexes.set(entry);
     return true;
   }
 

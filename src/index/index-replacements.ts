@@ -8,7 +8,7 @@ import type { Versions } from '../storage/versions.ts';
 import { CollectionIndex } from './collection-index.ts';
 import { IndexEntry } from './index-entry.ts';
 import { formatFolderName, type IndexGeneration } from './index-folder.ts';
-import type { IndexRepairs } from './index-repairs.ts';
+import type { DamagedIndex } from './index-repairs.ts';
 import type { IndexSnapshots } from './index-snapshots.ts';
 import type { OpenIndexes } from './open-indexes.ts';
 import { ReplacementIndex } from './replacement-index.ts';
@@ -18,9 +18,9 @@ import { serverClosing } from './unavailable-errors.ts';
 export interface IndexReplacementsOptions {
   /** Folder with one snapshot folder per index. */
   readonly folder: string;
-  readonly openIndexes: Pick<OpenIndexes, 'get' | 'find' | 'isCurrent'>;
+  readonly openIndexes: Pick<OpenIndexes, 'get' | 'find' | 'isCurrent' | 'set'>;
   readonly retired: Pick<RetiredIndexes, 'add' | 'waitUntilDropped'>;
-  readonly repairs: Pick<IndexRepairs, 'install'>;
+  readonly onDamaged: (damaged: DamagedIndex) => void;
   readonly snapshots: Pick<IndexSnapshots, 'runExclusive'>;
   readonly changes: Pick<ChangeLog, 'writeBarrier'>;
   readonly versions: Pick<Versions, 'get'>;
@@ -45,7 +45,7 @@ export class IndexReplacements {
    * in the store is recorded in the replacement. The caller must pass it to `promote`, or to `discard`.
    */
   async create({ collectionId, shards }: Collection, set: VectorSet): Promise<ReplacementIndex> {
-    const { folder, openIndexes, versions, contents, sequence, stop } = this.#options;
+    const { folder, openIndexes, versions, contents, sequence, onDamaged, stop } = this.#options;
     const { dimensions, generation } = set;
     const name = formatFolderName({ collectionId, generation });
     const directory = join(folder, name);
@@ -53,7 +53,13 @@ export class IndexReplacements {
     this.#creating.add(name);
     try {
       await rm(directory, { recursive: true, force: true });
-      const index = await CollectionIndex.open({ collectionId: name, dimensions, shards, directory });
+      const index = await CollectionIndex.open({
+        collectionId: name,
+        dimensions,
+        shards,
+        directory,
+        onDamaged: (error, damaged) => onDamaged({ collectionId, index: damaged, error }),
+      });
       const entry = openIndexes.find(collectionId);
       if (entry === undefined || stop.aborted) {
         await index.drop();
@@ -109,7 +115,7 @@ export class IndexReplacements {
     catchUp: () => Promise<boolean>,
     write: () => Promise<void>,
   ): Promise<boolean> {
-    const { openIndexes, retired, repairs, snapshots } = this.#options;
+    const { openIndexes, retired, snapshots } = this.#options;
     const { collectionId, index, generation } = replacement;
     const done = await snapshots.runExclusive(collectionId, async (entry) => {
       if (entry.replacement !== replacement || !(await catchUp())) return null;
@@ -117,7 +123,7 @@ export class IndexReplacements {
       // Skipped when the collection, and its shards with it, was deleted during the write.
       if (openIndexes.isCurrent(entry)) {
         const changesSinceSnapshot = replacement.changesSinceSnapshot + 1;
-        repairs.install(new IndexEntry({ collectionId, generation, index, changesSinceSnapshot }));
+        openIndexes.set(new IndexEntry({ collectionId, generation, index, changesSinceSnapshot }));
         retired.add(entry);
       }
       return true;

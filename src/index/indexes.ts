@@ -12,7 +12,7 @@ import type { CollectionIndex } from './collection-index.ts';
 import { IndexChanges } from './index-changes.ts';
 import { folderBytes, formatFolderName, type IndexGeneration, parseFolderName } from './index-folder.ts';
 import { IndexLoader } from './index-loader.ts';
-import { IndexRepairs } from './index-repairs.ts';
+import { type DamagedIndex, IndexRepairs } from './index-repairs.ts';
 import { IndexReplacements } from './index-replacements.ts';
 import { IndexSnapshots } from './index-snapshots.ts';
 import { type IndexTotals, OpenIndexes } from './open-indexes.ts';
@@ -63,7 +63,8 @@ export class Indexes {
     this.#logger = logger;
     const retired = new RetiredIndexes({ retireMs: options.retireMs, logger, stop });
     const openIndexes = new OpenIndexes({ collections, reader: options.reader, retired, logger });
-    const loader = new IndexLoader({ ...options, stop });
+    const onDamaged = (damaged: DamagedIndex) => this.#repairs.begin(damaged);
+    const loader = new IndexLoader({ ...options, onDamaged, stop });
     const snapshots = new IndexSnapshots({ ...options, openIndexes });
     const repairs = new IndexRepairs({ ...options, openIndexes, loader, snapshots, stop });
     this.changes = new IndexChanges({ ...options, openIndexes, stop });
@@ -71,7 +72,7 @@ export class Indexes {
       ...options,
       openIndexes,
       retired,
-      repairs,
+      onDamaged,
       snapshots,
       stop,
     });
@@ -145,7 +146,7 @@ export class Indexes {
   }
 
   async #open(collection: Collection): Promise<void> {
-    this.#repairs.install(await this.#loader.load(collection));
+    this.#openIndexes.set(await this.#loader.load(collection));
   }
 
   #isNeeded(index: IndexGeneration): boolean {

@@ -297,7 +297,7 @@ t.test('a repair waits for a pending undo without blocking the event loop', asyn
   store.nextFailure = diskFullError();
   release();
   await wait(20);
-  damaged.onDamaged?.(cutOff());
+  damaged.reportDamage(cutOff());
   await wait(20);
   t.equal(indexes.get(papers.collectionId), damaged, 'the collection is not reopened earlier');
   allowReads();
@@ -325,7 +325,7 @@ t.test(
     const directory = join(folder, 'index', papers.collectionId);
     rmSync(directory, { recursive: true, force: true });
     writeFileSync(directory, 'no folder');
-    damaged.onDamaged?.(cutOff());
+    damaged.reportDamage(cutOff());
     await waitUntil('the end of the damaged shards', () => {
       try {
         return damaged.count(null) < 0;
@@ -354,10 +354,10 @@ t.test('replacement shards are repaired, replaced shards are not', async (t) => 
   await first.changeModel(papers);
   await waitUntil('the change of the model', () => isOpen(first, former));
   const damaged = indexes.get(collectionId);
-  former.onDamaged?.(cutOff());
+  former.reportDamage(cutOff());
   await wait(20);
   t.equal(indexes.get(collectionId), damaged, 'the present shards are intact');
-  damaged.onDamaged?.(cutOff());
+  damaged.reportDamage(cutOff());
   await waitUntil('the repair', () => isOpen(first, damaged));
   const { generation } = collections.findById(collectionId)!.vectors!;
   t.equal(indexes.get(collectionId, generation), indexes.get(collectionId), 'the same vectors');
