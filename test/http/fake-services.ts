@@ -1,4 +1,5 @@
 import { unauthorizedError } from '../../src/auth/authorize.ts';
+import { AppError } from '../../src/core/app-error.ts';
 import { EventLoopScheduler } from '../../src/core/async/event-loop-scheduler.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/ids.ts';
@@ -27,12 +28,9 @@ import { toWireLimits, toWireOverrides } from '../../src/schemas/organization-li
 import type { Principal } from '../../src/schemas/principal.ts';
 import { RenderedJson } from '../../src/services/rendered-json.ts';
 import { noOverrides } from '../../src/storage/organizations.ts';
-import { fakeClientServices } from './fake-client-services.ts';
-import { fakeInstallation } from './fake-installation-services.ts';
-import { fakeConnections } from './fake-webhook-services.ts';
 import { serverBounds, settings } from './test-settings.ts';
 
-/** Services that answer every operation with a small reply of the documented shape, and the HTTP server over them. */
+/** Services that answer with small replies of the documented shape, and the HTTP server over them. */
 
 export const uuid = '00000000-0000-4000-8000-000000000001';
 export const pageBytes = new Uint8Array([0xff, 0xd8, 0xff, 0xd9]);
@@ -54,98 +52,38 @@ const document: DocumentResponse = {
   warnings: [],
   content: null,
 };
-const collectionInfo = {
-  id: uuid,
-  collection_name: 'c',
-  created_at: '2026-11-21T00:00:00.000Z',
-  num_shards: 1,
-  embedding_model: 'zembed-1',
-  dimensions: 8,
-};
 const metric = { count: 0, bytes: 0, billable_units: 0 };
 const models = { rerank: metric, embed: metric };
 const counters = { docs: metric, ocr: metric, indexed: metric, queries: metric };
-const noBackup = {
-  target: null,
-  running: null,
-  last_backup: null,
-  last_error: null,
-  next_at: null,
-  recoverable: [],
-  last_verified_restore: null,
-  rehearsal_error: null,
-};
 const success = { message: 'Success!' };
 const { content: _, ...listed } = document;
 
-/** All operations in one object, so that a test replaces one without naming its service. */
-type FakeServices = Omit<
-  Services['collections'] &
-    Services['clones'] &
-    Services['names'] &
-    Services['documents'] &
-    Services['uploads'] &
-    Services['exports'] &
-    Services['changes'] &
-    Services['changeFeed'] &
-    Services['files'] &
-    Services['queries'] &
-    Services['status'] &
-    Services['parsers'] &
-    Services['models'] &
-    Services['openAi'] &
-    Services['cohere'] &
-    Services['admin'] &
-    Services['inspection'] &
-    Services['users'] &
-    Services['backups'],
-  'deleteAllOfOrganization' | 'addClone'
-> & {
-  readonly usageDocuments: Services['usage']['documents'];
-  readonly usageQueries: Services['usage']['queries'];
-  readonly usageReranker: Services['usage']['reranker'];
-  readonly usageEmbed: Services['usage']['embed'];
-  readonly usageModelsCounters: Services['usage']['modelsCounters'];
-  readonly usageCounters: Services['usage']['counters'];
-};
+type Intersection<Union> = (Union extends unknown ? (value: Union) => void : never) extends (
+  value: infer All,
+) => void
+  ? All
+  : never;
 
+/**
+ * Methods of all services in one object, so that a test replaces one without naming its service. Not those of the usage
+ * service, which has a method `embed` like the model service.
+ */
+type FakeServices = Partial<Intersection<Services[Exclude<keyof Services, 'usage'>]>>;
+
+/** Fakes of the operations that several tests call; a test passes the others itself. */
 const fakeServices: FakeServices = {
   addCollection: async () => success,
   deleteCollection: async () => success,
-  updateCollection: async () => success,
-  changeModel: async () => success,
   getCollectionList: async () => ({ collection_names: ['a', 'b'] }),
-  cloneCollection: async () => ({ num_documents: 0, path_gt: null }),
-  renameCollection: async () => success,
-  addAlias: async () => success,
-  updateAliases: async () => success,
-  deleteAlias: async () => success,
-  getAliasList: async () => ({ aliases: [] }),
-  getChanges: async () => ({ changes: [], cursor: 'cursor', has_more: false }),
-  streamChanges: async () => ({
-    events: (async function* () {
-      yield Buffer.from('data: one\n\n');
-      yield Buffer.from('data: two\n\n');
-    })(),
-    close: () => {},
-  }),
-  getCollectionInfo: async () => ({ collection: collectionInfo }),
-  exportDocuments: async () => RenderedJson.of({ documents: [] }),
   addDocument: async (_call, { content, overwrite }) => {
     if (content.type === 'auto') decodeFile(content.base64_data, 1_000_000);
     return { status: overwrite ? 200 : 201, body: success };
   },
-  addDocuments: async (_call, request) => ({
-    results: request.documents.map(() => ({ path: null, status: 422, detail: 'no' })),
-  }),
   uploadDocument: async (_call, { overwrite }, body) => {
     for await (const _chunk of body);
     return { status: overwrite ? 200 : 201, body: success };
   },
-  updateDocument: async () => success,
   deleteDocument: async (_call, { path }) => ({ deleted_paths: typeof path === 'string' ? [path] : path }),
-  deleteDocuments: async () => ({ deleted_paths: [], has_more: false }),
-  updateDocuments: async () => ({ updated_paths: [], skipped_paths: [], has_more: false }),
   getDocumentInfo: async () => ({ document: { ...document, content: null } }),
   getDocumentInfoList: async () => ({ documents: [{ ...listed, created_at: '2026-11-21T00:00:00.000Z' }] }),
   getPageInfo: async (_call, { path, page_index }) => ({
@@ -157,19 +95,6 @@ const fakeServices: FakeServices = {
       start_index: null,
       content: null,
       image_url: null,
-    },
-  }),
-  getDocumentText: async (_call, { path }) => ({
-    text: {
-      collection_name: 'c',
-      path,
-      num_pages: 1,
-      length: 1,
-      start_index: 0,
-      end_index: 1,
-      page_span: [0, 1],
-      next_index: null,
-      content: 'x',
     },
   }),
   getDocumentFile: async () => fakeFileReply('hello'),
@@ -190,12 +115,6 @@ const fakeServices: FakeServices = {
     pages: [Buffer.from(decodeFile(base64_data, 1_000_000)).toString()],
     warnings: [],
   }),
-  getModelList: async () => ({
-    embedding_models: ['zembed-1'],
-    rerankers: ['zerank-2'],
-    default_embedding_model: 'zembed-1',
-    default_reranker: null,
-  }),
   embed: async () => ({ results: [{ embedding: [1, 0] }], usage: { total_bytes: 1, total_tokens: 1 } }),
   rerank: async () => ({
     results: [{ index: 0, relevance_score: 0.5 }],
@@ -205,9 +124,25 @@ const fakeServices: FakeServices = {
     e2e_latency: 0.1,
     inference_latency: 0.1,
   }),
-  ...fakeClientServices,
+  openAiEmbeddings: async () => ({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: [1, 0] }],
+    model: 'zembed-1',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  }),
+  cohereRerank: async () => ({
+    id: uuid,
+    results: [{ index: 0, relevance_score: 0.5 }],
+    meta: {
+      api_version: { version: '2' },
+      billed_units: { search_units: 1 },
+      tokens: { input_tokens: 1 },
+    },
+    model: 'zerank-2',
+    object: 'list',
+    usage: { total_tokens: 1 },
+  }),
   createOrganization: async () => success,
-  listOrganizations: async () => ({ organizations: [], next_after: null }),
   getOrganization: async (_call, { organization_id }) => ({
     organization_id,
     name: 'n',
@@ -222,41 +157,15 @@ const fakeServices: FakeServices = {
   listApiKeys: async () => ({ api_keys: [] }),
   updateApiKey: async () => success,
   deleteApiKey: async () => success,
-  deleteOrganization: async () => success,
-  inspectOrganization: async (_call, { organization_id }) => ({
-    organization_id,
-    state: 'exists',
-    removed_at: null,
-    remains: [{ place: 'organisations', count: 1 }],
-    orphans: [],
-  }),
-  getAuditLog: async () => ({ entries: [], next_cursor: null }),
-  listUsers: async () => ({ users: [], next_after: null }),
-  endUserSessions: async () => success,
-  disableUser: async () => success,
-  enableUser: async () => success,
-  deleteUser: async () => success,
-  resetSecondFactor: async () => success,
-  createPasswordLink: async () => ({
-    url: 'http://127.0.0.1/app/password#token',
-    expires_at: '2026-01-01T00:00:00.000Z',
-  }),
-  getAdministratorSecondFactor: async () => ({
-    is_enabled: false,
-    enabled_at: null,
-    recovery_codes_left: 0,
-  }),
-  beginAdministratorSecondFactor: async () => ({ secret: '', otpauth_url: '' }),
-  confirmAdministratorSecondFactor: async () => ({ recovery_codes: [] }),
-  disableAdministratorSecondFactor: async () => success,
-  createBackup: async () => noBackup,
-  getBackupStatus: async () => noBackup,
-  usageDocuments: async () => [],
-  usageQueries: async () => [],
-  usageReranker: async () => [],
-  usageEmbed: async () => [],
-  usageModelsCounters: async () => ({ all_time: models, billing_cycle: models }),
-  usageCounters: async () => ({ all_time: counters, billing_cycle: counters }),
+};
+
+const fakeUsage: Services['usage'] = {
+  documents: async () => [],
+  queries: async () => [],
+  reranker: async () => [],
+  embed: async () => [],
+  modelsCounters: async () => ({ all_time: models, billing_cycle: models }),
+  counters: async () => ({ all_time: counters, billing_cycle: counters }),
 };
 
 export function fakeFileReply(text: string, contentType = 'text/plain; charset=utf-8', filename = 'p') {
@@ -330,7 +239,7 @@ export async function startTestHttpServer(
     validateReplies: true,
     ...options,
     accounts: options.accounts ?? ({} as AccountServices),
-    services: groupServices({ ...fakeServices, ...options.services }),
+    services: createServices({ ...fakeServices, ...options.services }),
     settings: { ...settings, ...options.settings },
   });
   const open = await startHttpListener({
@@ -346,43 +255,16 @@ export async function startTestHttpServer(
   return { ...open, metrics, url: `http://127.0.0.1:${open.port}` };
 }
 
-function groupServices(operations: FakeServices): Services {
-  const {
-    usageDocuments: documents,
-    usageQueries: queries,
-    usageReranker: reranker,
-    usageEmbed: embed,
-    usageModelsCounters: modelsCounters,
-    usageCounters: counters,
-  } = operations;
-  return {
-    collections: {
-      ...operations,
-      deleteAllOfOrganization: async () => {},
-      addClone: () => Promise.reject(new Error('called by another service only')),
-    },
-    clones: operations,
-    names: operations,
-    documents: operations,
-    uploads: operations,
-    exports: operations,
-    changes: operations,
-    changeFeed: operations,
-    files: operations,
-    queries: operations,
-    status: operations,
-    parsers: operations,
-    models: operations,
-    openAi: operations,
-    cohere: operations,
-    admin: operations,
-    inspection: operations,
-    installation: fakeInstallation,
-    users: operations,
-    backups: operations,
-    ...fakeConnections,
-    usage: { documents, queries, reranker, embed, modelsCounters, counters },
-  };
+/** Services with these methods; every other method throws an error with its name. */
+function createServices(methods: FakeServices): Services {
+  const service = new Proxy(methods, {
+    get: (_target, name) => Reflect.get(methods, name) ?? (() => missingFake(String(name))),
+  });
+  return new Proxy({} as Services, { get: (_target, name) => (name === 'usage' ? fakeUsage : service) });
+}
+
+function missingFake(method: string): never {
+  throw new AppError('unavailable', `The test server has no fake of ${method}. Pass one in \`services\`.`);
 }
 
 /** Posts JSON (or raw text) with a key that has all permissions. */
