@@ -10,7 +10,6 @@ import type { ChangeFeeds, FeedState, NumberedChange } from '../storage/change-f
 import type { Collections } from '../storage/collections.ts';
 import type { ServiceCall } from './call.ts';
 import type { ChangeSignal } from './change-signal.ts';
-import { encodeEvent, heartbeatEvent } from './event-stream.ts';
 import { toVisibleChange } from './visible-changes.ts';
 
 export interface ChangeServicesOptions {
@@ -45,9 +44,15 @@ interface VisibleBatch {
   readonly hasMore: boolean;
 }
 
-/** An open event stream. Iterate it once, or call `close`. */
+/** A change and the cursor after it; `change` is null for a heartbeat, which only moves the cursor. */
+export interface StreamedChange {
+  readonly cursor: string;
+  readonly change: Change | null;
+}
+
+/** An open stream. Iterate over its changes once, or call `close`. */
 export interface ChangeStream {
-  readonly events: AsyncIterable<Uint8Array>;
+  readonly changes: AsyncIterable<StreamedChange>;
   readonly close: () => void;
 }
 
@@ -63,7 +68,7 @@ export class ChangeServices {
     this.#options = options;
   }
 
-  /** Errors: 400 for an invalid cursor, 410 for one whose changes are not kept any more. */
+  /** Errors: 400 for an invalid cursor, 410 for one whose changes are no longer kept. */
   async getChanges(call: OrganizationCall, request: GetChangesRequest): Promise<GetChangesResponse> {
     const { organizationId } = call.principal;
     const feed = await this.#options.feeds.open(organizationId, this.#options.clock.now());
@@ -118,7 +123,7 @@ export class ChangeServices {
       if (isOpen) this.#releaseStream(organizationId);
       isOpen = false;
     };
-    return { events: this.#follow(call, { feed, first, isAllowed, close }), close };
+    return { changes: this.#follow(call, { feed, first, isAllowed, close }), close };
   }
 
   async *#follow(
@@ -134,20 +139,19 @@ export class ChangeServices {
       readonly isAllowed: () => boolean;
       readonly close: () => void;
     },
-  ): AsyncGenerator<Uint8Array, void, void> {
+  ): AsyncGenerator<StreamedChange, void, void> {
     const { signal, clock } = this.#options;
     const { principal, cancellation } = call;
     const { organizationId } = principal;
     const { epoch } = feed;
     const endsAt = clock.monotonic() + changeLimits.streamMsMax;
     try {
-      yield heartbeatEvent(this.#seal(organizationId, feed, first.sequence));
+      yield { cursor: this.#seal(organizationId, feed, first.sequence), change: null };
       let batch = first;
       while (!cancellation.isCanceled && clock.monotonic() < endsAt && isAllowed()) {
         for (const change of batch.changes) {
           const cursor = this.#seal(organizationId, feed, change.sequence);
-          const { type } = change.change;
-          yield encodeEvent({ id: cursor, type, data: toChange(change, feed, principal) });
+          yield { cursor, change: toChange(change, feed, principal) };
         }
         if (!batch.hasMore) {
           const wait = { sequence: batch.sequence, msMax: changeLimits.heartbeatMs };
@@ -156,7 +160,7 @@ export class ChangeServices {
         if (cancellation.isCanceled || !isAllowed()) return;
         batch = await this.#read(call, { epoch, sequence: batch.sequence }, changeLimits.perReplyDefault);
         if (batch.changes.length === 0)
-          yield heartbeatEvent(this.#seal(organizationId, feed, batch.sequence));
+          yield { cursor: this.#seal(organizationId, feed, batch.sequence), change: null };
       }
     } catch (error) {
       // The feed was closed or trimmed: the client reconnects and gets the error as a reply.
@@ -226,7 +230,7 @@ export class ChangeServices {
         { headers: { 'x-quarry-limit': 'change_streams' } },
       );
     if (!this.#options.streams.tryAcquire(organizationId))
-      throw new AppError('unavailable', 'Too many open event streams. Try again shortly.');
+      throw new AppError('unavailable', 'The server has too many open event streams. Try again shortly.');
     this.#streamsByOrganization.set(organizationId, open + 1);
   }
 
@@ -268,6 +272,6 @@ export function toChange(
 function goneError(): AppError {
   return new AppError(
     'gone',
-    `The changes after this cursor are not kept any more: the feed has the last ${changeLimits.retentionMs / 86_400_000} days and at most ${changeLimits.retainedMax.toLocaleString('en-US')} changes, and starts anew after a restore. Request a new cursor without \`after\`, then list the documents again.`,
+    `The changes after this cursor are no longer kept. The feed keeps the changes of ${changeLimits.retentionMs / 86_400_000} days, at most ${changeLimits.retainedMax.toLocaleString('en-US')}, and restarts when the server is restored from a backup. Request a new cursor without \`after\`, then list the documents again.`,
   );
 }

@@ -1,3 +1,5 @@
+import type { Change } from '../../src/schemas/changes.ts';
+import { uuid } from './fake-services.ts';
 import { sleep, waitUntil } from './raw-client.ts';
 import { serverContract } from './server-contract.ts';
 
@@ -8,6 +10,15 @@ const head = {
   accept: 'text/event-stream',
 };
 
+const change: Change = {
+  id: 'chg_1',
+  type: 'document.indexed',
+  occurred_at: '2026-11-21T00:00:00.000Z',
+  collection_id: uuid,
+  collection_name: 'c',
+  path: 'two\nlines',
+};
+
 serverContract('an event stream arrives piece by piece and ends', async ({ t, open }) => {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -15,11 +26,12 @@ serverContract('an event stream arrives piece by piece and ends', async ({ t, op
   });
   const server = await open({
     services: {
+      getChanges: async () => ({ changes: [], cursor: 'one', has_more: false }),
       streamChanges: async () => ({
-        events: (async function* () {
-          yield Buffer.from('data: one\n\n');
+        changes: (async function* () {
+          yield { cursor: 'one', change: null };
           await released;
-          yield Buffer.from('data: two\n\n');
+          yield { cursor: 'two', change };
         })(),
         close: () => {},
       }),
@@ -29,9 +41,12 @@ serverContract('an event stream arrives piece by piece and ends', async ({ t, op
   t.equal(response.headers.get('content-type'), 'text/event-stream');
   t.equal(response.headers.get('content-length'), null);
   const reader = response.body!.getReader();
-  t.equal(Buffer.from((await reader.read()).value!).toString(), 'data: one\n\n');
+  t.equal(Buffer.from((await reader.read()).value!).toString(), ': heartbeat\nid: one\n\n');
   release();
-  t.equal(Buffer.from((await reader.read()).value!).toString(), 'data: two\n\n');
+  t.equal(
+    Buffer.from((await reader.read()).value!).toString(),
+    `id: two\nevent: document.indexed\ndata: ${JSON.stringify(change)}\n\n`,
+  );
   t.equal((await reader.read()).done, true);
   const json = await fetch(`${server.url}/v1/changes`, { headers: { authorization: 'Bearer all' } });
   t.match(await json.json(), { changes: [] });
@@ -43,10 +58,10 @@ serverContract('the stream of a client that disconnects is closed', async ({ t, 
   const server = await open({
     services: {
       streamChanges: async (call) => ({
-        events: (async function* () {
+        changes: (async function* () {
           try {
             while (!call.cancellation.isCanceled) {
-              yield Buffer.from(': heartbeat\n\n');
+              yield { cursor: 'any', change: null };
               await sleep(5);
             }
           } finally {

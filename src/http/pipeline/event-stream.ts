@@ -1,5 +1,6 @@
 import type { ChangeStream } from '../../services/changes.ts';
 import type { Reply } from '../exchange.ts';
+import { encodeEventStream } from '../server-sent-events.ts';
 import { authenticate, authorize } from './authorization.ts';
 import { ownerOf, type RequestContext } from './request-context.ts';
 
@@ -32,6 +33,6 @@ export function eventStreamReply({ components, deadline }: RequestContext, strea
   return {
     status: 200,
     headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-    body: { size: null, open: () => stream.events },
+    body: { size: null, open: () => encodeEventStream(stream.changes) },
   };
 }
