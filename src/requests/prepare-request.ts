@@ -1,55 +1,12 @@
 import { AppError } from '../core/app-error.ts';
 import { isPacked, packTexts } from '../core/packed-texts.ts';
-import {
-  AddAliasRequest,
-  DeleteAliasRequest,
-  RenameCollectionRequest,
-  UpdateAliasesRequest,
-} from '../schemas/aliases.ts';
-import { GetChangesRequest } from '../schemas/changes.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
-import { CohereEmbedRequest, CohereRerankRequest, CohereRerankV2Request } from '../schemas/cohere.ts';
-import {
-  AddCollectionRequest,
-  ChangeModelRequest,
-  CloneCollectionRequest,
-  DeleteCollectionRequest,
-  GetCollectionInfoRequest,
-  UpdateCollectionRequest,
-} from '../schemas/collections.ts';
-import { DeleteDocumentsRequest, UpdateDocumentsRequest } from '../schemas/document-changes.ts';
 import type { DocumentContent } from '../schemas/document-content.ts';
-import { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
-import { GetDocumentTextRequest } from '../schemas/document-text.ts';
-import {
-  AddDocumentRequest,
-  AddDocumentsRequest,
-  type BatchDocument,
-  DeleteDocumentRequest,
-  GetDocumentInfoRequest,
-  GetPageInfoRequest,
-  UpdateDocumentRequest,
-} from '../schemas/documents.ts';
-import { ExportDocumentsRequest } from '../schemas/exports.ts';
-import { EmbedRequest, GetModelListRequest, RerankRequest } from '../schemas/models.ts';
-import { OpenAiEmbeddingsRequest, OpenAiModelRequest, VectorStoreSearchRequest } from '../schemas/openai.ts';
-import { ParseDocumentRequest } from '../schemas/parsers.ts';
-import { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from '../schemas/queries.ts';
-import {
-  AddSourceRequest,
-  DeleteSourceRequest,
-  GetSourceItemListRequest,
-  SourceRequest,
-  SyncSourceRequest,
-  UpdateSourceRequest,
-} from '../schemas/sources.ts';
-import { StatusRequest } from '../schemas/status.ts';
-import type { TObject } from '../schemas/typebox.ts';
-import { UsageRequest } from '../schemas/usage.ts';
+import type { AddDocumentRequest, AddDocumentsRequest, BatchDocument } from '../schemas/documents.ts';
+import type { ParseDocumentRequest } from '../schemas/parsers.ts';
+import type { TSchema } from '../schemas/typebox.ts';
 import { compileValidator, type Validator } from '../schemas/validate.ts';
-import * as webhooks from '../schemas/webhooks.ts';
-import { EmptyRequest } from '../schemas/wire.ts';
 import { decodeFile } from './base64.ts';
 import { validateBatchItem } from './batch-item.ts';
 import { mergeParams } from './path-fields.ts';
@@ -67,6 +24,8 @@ import {
 /** Work on a large request body in a worker: parse, validate, drop unknown fields, prepare the content. */
 export interface PrepareTask {
   readonly operation: string;
+  /** Schema of its request; JSON Schema, because hidden properties of TypeBox do not reach another thread. */
+  readonly schema: TSchema;
   /** Parts of the body, in order. */
   readonly parts: readonly Uint8Array[];
   readonly fileBytesMax: number;
@@ -81,89 +40,14 @@ export type PrepareResult =
   | { readonly documents: readonly (PackedDocument | RejectedDocument)[]; readonly rest: object }
   | { readonly error: SerializedError };
 
-/**
- * Operations whose bodies may be large. A body of 2 MB takes 40 ms to parse, even if most of it is fields that
- * the operation does not know. Operations of administrators and users accept at most 512 KB.
- */
-const requestSchemas = {
-  'add-collection': AddCollectionRequest,
-  'delete-collection': DeleteCollectionRequest,
-  'update-collection': UpdateCollectionRequest,
-  'change-model': ChangeModelRequest,
-  'clone-collection': CloneCollectionRequest,
-  'rename-collection': RenameCollectionRequest,
-  'add-alias': AddAliasRequest,
-  'update-aliases': UpdateAliasesRequest,
-  'delete-alias': DeleteAliasRequest,
-  'get-alias-list': EmptyRequest,
-  'get-changes': GetChangesRequest,
-  'stream-changes': GetChangesRequest,
-  'add-source': AddSourceRequest,
-  'update-source': UpdateSourceRequest,
-  'delete-source': DeleteSourceRequest,
-  'get-source': SourceRequest,
-  'get-source-list': EmptyRequest,
-  'sync-source': SyncSourceRequest,
-  'preview-source': SourceRequest,
-  'get-source-item-list': GetSourceItemListRequest,
-  'pause-source': SourceRequest,
-  'resume-source': SourceRequest,
-  'add-webhook': webhooks.AddWebhookRequest,
-  'list-webhooks': EmptyRequest,
-  'update-webhook': webhooks.UpdateWebhookRequest,
-  'delete-webhook': webhooks.WebhookRequest,
-  'rotate-webhook-secret': webhooks.WebhookRequest,
-  'test-webhook': webhooks.WebhookRequest,
-  'list-deliveries': webhooks.WebhookRequest,
-  'replay-webhook': webhooks.ReplayWebhookRequest,
-  'get-collection-info': GetCollectionInfoRequest,
-  'get-collection-list': EmptyRequest,
-  'add-document': AddDocumentRequest,
-  'add-documents': AddDocumentsRequest,
-  'update-document': UpdateDocumentRequest,
-  'delete-document': DeleteDocumentRequest,
-  'delete-documents': DeleteDocumentsRequest,
-  'update-documents': UpdateDocumentsRequest,
-  'get-document-info': GetDocumentInfoRequest,
-  'get-document-info-list': GetDocumentInfoListRequest,
-  'get-page-info': GetPageInfoRequest,
-  'export-documents': ExportDocumentsRequest,
-  'get-document-text': GetDocumentTextRequest,
-  'parse-document': ParseDocumentRequest,
-  'top-documents': TopDocumentsRequest,
-  'top-pages': TopPagesRequest,
-  'top-snippets': TopSnippetsRequest,
-  embed: EmbedRequest,
-  rerank: RerankRequest,
-  embeddings: OpenAiEmbeddingsRequest,
-  'list-openai-models': EmptyRequest,
-  'get-openai-model': OpenAiModelRequest,
-  'search-vector-store': VectorStoreSearchRequest,
-  'cohere-rerank': CohereRerankRequest,
-  'cohere-rerank-v2': CohereRerankV2Request,
-  'cohere-embed': CohereEmbedRequest,
-  'get-model-list': GetModelListRequest,
-  'get-status': StatusRequest,
-  'usage-documents': UsageRequest,
-  'usage-queries': UsageRequest,
-  'usage-reranker': UsageRequest,
-  'usage-embed': UsageRequest,
-  'usage-models-counters': EmptyRequest,
-  'usage-counters': EmptyRequest,
-} as const satisfies Readonly<Record<string, TObject>>;
-type LargeOperation = keyof typeof requestSchemas;
-
 interface RequestChecks {
   readonly validate: Validator<unknown>;
   /** Null when a request can have no unknown fields. */
   readonly clean: Cleaner | null;
 }
 
-const checksByOperation = new Map<LargeOperation, RequestChecks>();
-
-export function canHaveLargeBody(operation: string): boolean {
-  return Object.hasOwn(requestSchemas, operation);
-}
+/** Compiled on first use, because a server uses few of the operations with large bodies. */
+const checksByOperation = new Map<string, RequestChecks>();
 
 /**
  * `parse` parses a JSON text. An `AppError` is returned serialized, so that it keeps its meaning across
@@ -179,13 +63,12 @@ export function prepareRequest(task: PrepareTask, parse: (bytes: Buffer) => unkn
 }
 
 function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareResult {
-  const operation = task.operation as LargeOperation;
-  const { validate, clean } = checksOf(operation);
+  const { validate, clean } = checksOf(task);
   const request = validate(mergeParams(parse(Buffer.concat(task.parts)), task.params)) as Record<
     string,
     unknown
   >;
-  switch (operation) {
+  switch (task.operation) {
     case 'add-document': {
       const { collection_name, wait, ...document } = request as AddDocumentRequest;
       checkPath(document.path);
@@ -209,10 +92,9 @@ function prepare(task: PrepareTask, parse: (bytes: Buffer) => unknown): PrepareR
   }
 }
 
-function checksOf(operation: LargeOperation): RequestChecks {
+function checksOf({ operation, schema }: PrepareTask): RequestChecks {
   const cached = checksByOperation.get(operation);
   if (cached !== undefined) return cached;
-  const schema = requestSchemas[operation];
   const checks = { validate: compileValidator(schema, ['body']), clean: createCleaner(schema) };
   checksByOperation.set(operation, checks);
   return checks;

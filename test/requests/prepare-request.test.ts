@@ -1,14 +1,14 @@
+import { AppError, type ValidationIssue } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { unpackTexts } from '../../src/core/packed-texts.ts';
 import { parseJson } from '../../src/http/json-body.ts';
 import { LargeBodyReader, type LargeBodyTask } from '../../src/http/large-body-reader.ts';
+import { canHaveLargeBody } from '../../src/http/pipeline/body-fields.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import {
-  canHaveLargeBody,
-  collectTransferables,
-  prepareRequest,
-} from '../../src/requests/prepare-request.ts';
+import { collectTransferables, prepareRequest } from '../../src/requests/prepare-request.ts';
 import { analyzeText, PreparedBatchItem, PreparedText } from '../../src/requests/prepared-document.ts';
+import type { TSchema } from '../../src/schemas/typebox.ts';
+import { compileValidator } from '../../src/schemas/validate.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import t from '../support/tap.ts';
 
@@ -24,6 +24,12 @@ const bodies = new LargeBodyReader({
   fileBytesMax: 1_000,
 });
 
+function schemaOf(operation: string): TSchema {
+  const route = routes.find((each) => each.operation === operation);
+  if (route?.kind !== 'json') throw new Error(`${operation} has no JSON body`);
+  return route.request;
+}
+
 async function prepared(
   operation: string,
   body: unknown,
@@ -34,6 +40,7 @@ async function prepared(
   const parts = [bytes.slice(0, 7), bytes.slice(7)];
   const { request } = await bodies.prepare({
     operation,
+    schema: schemaOf(operation),
     parts,
     params: {},
     metadataBytesMax: 100,
@@ -144,7 +151,14 @@ t.test('a large request is used in another turn of the event loop than it is rec
   setImmediate(() => {
     turns += 1;
   });
-  const body = { operation: 'embed', parts: [], params: {}, metadataBytesMax: 1, owner: 'a' };
+  const body = {
+    operation: 'embed',
+    schema: schemaOf('embed'),
+    parts: [],
+    params: {},
+    metadataBytesMax: 1,
+    owner: 'a',
+  };
   await reader.prepare({ ...body, cancellation: cancellationTokenWith() });
   t.equal(turns, 1);
 });
@@ -163,6 +177,7 @@ t.test('a disconnected caller does not occupy a thread', async (t) => {
   });
   const body = {
     operation: 'embed',
+    schema: schemaOf('embed'),
     parts: [],
     params: {},
     metadataBytesMax: 1,
@@ -184,10 +199,25 @@ t.test('the path of a batch item is known without parsing its fields', async (t)
   t.throws(() => item.unpack(), SyntaxError);
 });
 
-t.test('a worker parses the large bodies of all operations with an API key', async (t) => {
+async function issuesOf(validate: () => unknown): Promise<readonly ValidationIssue[]> {
+  try {
+    await validate();
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid') throw error;
+    return error.options.issues ?? [];
+  }
+}
+
+t.test('requests of every operation get the same issues in a worker as on the main thread', async (t) => {
   for (const route of routes) {
-    if (route.kind !== 'json' || (route.access !== 'read' && route.access !== 'write')) continue;
-    t.ok(canHaveLargeBody(route.operation), route.operation);
+    if (route.kind !== 'json' || !canHaveLargeBody(route)) continue;
+    const validate = compileValidator(route.request);
+    for (const body of [route.example, {}, [], { ...(route.example as object), collection_name: 7 }]) {
+      const expected = await issuesOf(() => validate(body));
+      const issues = await issuesOf(() => prepared(route.operation, body));
+      t.same(issues, expected, `${route.operation} ${JSON.stringify(body)}`);
+    }
   }
 });
 

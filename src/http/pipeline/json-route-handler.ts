@@ -1,6 +1,5 @@
 import { assert } from '../../core/assert.ts';
 import { mergeParams } from '../../requests/path-fields.ts';
-import { canHaveLargeBody } from '../../requests/prepare-request.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
 import type { ChangeStream } from '../../services/changes.ts';
 import type { Reply } from '../exchange.ts';
@@ -10,6 +9,7 @@ import { estimateMemoryBytes } from '../request-body-reader.ts';
 import type { JsonRoute } from '../routes/route.ts';
 import {
   bodyLimitsOf,
+  canHaveLargeBody,
   convertIntegers,
   isLargeBody,
   mergeQueryFields,
@@ -59,8 +59,8 @@ export class JsonRouteHandler implements RouteHandler {
     const { exchange, components, yieldToEventLoop } = this.#context;
     const reservation = components.bodies.reserve(ownerOf(this.#context));
     this.#reservation = reservation;
-    const { operation, queryFields } = this.route;
-    if (isLargeBody(exchange) && canHaveLargeBody(operation)) {
+    const { queryFields } = this.route;
+    if (isLargeBody(exchange) && canHaveLargeBody(this.route)) {
       const prepared = await this.#prepareOnWorker(reservation);
       this.#request = mergeQueryFields(prepared, queryFields, exchange);
       this.#isPrepared = true;
@@ -76,13 +76,14 @@ export class JsonRouteHandler implements RouteHandler {
     const { exchange, components, principal, deadline } = this.#context;
     const { options, bodies } = components;
     assert(principal, 'an operation with a large body has a caller');
-    const { operation } = this.route;
+    const { operation, request: schema } = this.route;
     const limits = bodyLimitsOf(this.#context, this.route);
     const owner = ownerOf(this.#context);
     const yieldToEventLoop = options.bodyScheduler.createYield(owner);
     const parts = await bodies.readParts(reservation, { exchange, limits, yieldToEventLoop });
     const { request, memoryBytes } = await options.largeBodies.prepare({
       operation,
+      schema,
       parts,
       owner,
       params: this.#params,
