@@ -32,6 +32,7 @@ import { importCommand } from './transfer/import.ts';
 import { upgradeCommand } from './upgrade.ts';
 import { usageCommand } from './usage.ts';
 import { userCommands } from './users.ts';
+import { webhookCommands } from './webhooks.ts';
 
 /** Command, arguments and options parsed from a command line. */
 export interface Invocation {
@@ -55,6 +56,7 @@ export const commands: readonly CommandSpec[] = [
   ...aliasCommands,
   ...sourceCommands,
   changesCommand,
+  ...webhookCommands,
   ...documentCommands,
   ...documentChangeCommands,
   ...keyCommands,
@@ -78,6 +80,7 @@ export const commandGroups: Readonly<Record<string, string>> = {
   collections: 'list, add, rename and delete collections',
   aliases: 'list, set and delete aliases of collections',
   sources: 'list, add, run, pause and delete sources of documents',
+  webhooks: 'list, create, change, test, replay and delete webhooks',
   documents: 'list, add, show, update, delete and retry documents',
   keys: 'list, create and revoke API keys (needs the admin key)',
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { operatorKey, TestServer } from './server.ts';
@@ -75,4 +76,44 @@ t.test('changes arrive in order, signed, and again after a failure and a kill', 
   t.equal((await call('webhooks/replay-webhook', { webhook_id, sequence: 3 })).status, 200);
   await waitUntil('the replay', () => received.length >= 2);
   t.equal((await call('webhooks/delete-webhook', { webhook_id })).status, 200);
+});
+
+t.test('the command line manages webhooks', async (t) => {
+  status = 200;
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  const quarry = (...args: string[]) => runQuarry(['webhooks', ...args], { variables });
+  const url = `http://127.0.0.1:${port}/cli`;
+  const created = await quarry('create', url, '--types', 'document.added', '--collections', 'c');
+  t.equal(created.code, 0, created.err);
+  t.match(created.out, /^whsec_\S+\n$/, 'a script receives only the secret');
+  const id = /Webhook (\S+) created/.exec(created.err)![1]!;
+  t.match((await quarry('list')).out, new RegExp(`${id} +${url} +document.added +c +active`));
+  t.match((await quarry('test', id)).out, /^Accepted with the status 200 after \d+ ms\.\n$/);
+  status = 500;
+  t.match(await quarry('test', id), { code: 1, out: /Not accepted: .* status 500/ });
+  status = 200;
+  received.length = 0;
+  const content = { type: 'text', text: 'x' };
+  await call('documents/add-document', { collection_name: 'c', path: 'cli', content });
+  const isPositionAt = async (sequence: number) => {
+    const { webhooks } = (await call('webhooks/list-webhooks')).body;
+    return (webhooks as unknown as { sequence: number }[])[0]?.sequence === sequence;
+  };
+  await waitUntil('the delivery and the skipped change', () => isPositionAt(6));
+  t.match((await quarry('deliveries', id)).out, / +5 +document\.added +200 /);
+  t.match(await quarry('replay', id), { code: 2, err: /--from is missing/ });
+  t.equal((await quarry('replay', id, '--from', '5')).code, 0);
+  await waitUntil('the replay', () => received.length === 2);
+  const filters = ['--all-types', '--all-collections', '--description', 'cache'];
+  const changes = [...filters, '--status', 'paused', '--new-url', `${url}/2`];
+  t.equal((await quarry('update', id, ...changes)).code, 0);
+  t.match((await call('webhooks/list-webhooks')).body, {
+    webhooks: [
+      { types: null, collection_names: null, description: 'cache', status: 'paused', url: `${url}/2` },
+    ],
+  });
+  t.match((await quarry('rotate-secret', id)).out, /^whsec_/);
+  t.match(await quarry('delete', id), { code: 2, err: /Use --yes/ });
+  t.equal((await quarry('delete', id, '--yes')).code, 0);
+  t.same((await call('webhooks/list-webhooks')).body, { webhooks: [] });
 });
