@@ -12,9 +12,11 @@ export interface SourceOpener {
   readonly canWatch: boolean;
   /** Errors: AppError if the settings are not allowed or the origin cannot be used. */
   open(
-    record: Pick<SourceRecord, 'organizationId' | 'settings'>,
+    record: Pick<SourceRecord, 'sourceId' | 'organizationId' | 'settings'>,
     credentials: SourceCredentials,
   ): Promise<Source>;
+  /** Deletes what it keeps for a source that is deleted; absent: nothing. Idempotent. */
+  forget?(sourceId: string): Promise<void>;
 }
 
 /** All kinds of sources that this server can open. */
@@ -40,6 +42,11 @@ export class SourceKinds {
   /** Errors: those of `SourceOpener.open`; an error if no key of the installation opens the credentials. */
   open(record: SourceRecord): Promise<Source> {
     return this.openerOf(record.kind).open(record, this.#unseal(record));
+  }
+
+  /** Deletes what is kept outside the store for a source that is deleted. Idempotent. */
+  async forget({ kind, sourceId }: SourceRecord): Promise<void> {
+    await this.openerOf(kind).forget?.(sourceId);
   }
 
   #unseal({ sourceId, credentials }: SourceRecord): SourceCredentials {

@@ -147,6 +147,7 @@ export class SourceScheduler {
     );
     for (const { record } of entries) this.#entries.delete(record.sourceId);
     await Promise.all(entries.map((entry) => this.#discard(entry)));
+    for (const { record } of entries) await this.#options.kinds.forget(record);
   }
 
   /** Interrupts all runs; the next start continues them. Idempotent. */
@@ -316,6 +317,7 @@ export class SourceScheduler {
     const { record } = entry;
     if (record.removal?.deleteDocuments === true) await synchronizer.removeDocuments(record, signal);
     signal.throwIfAborted();
+    await this.#options.kinds.forget(record);
     await sources.deleteItems(record);
     await store.write(sources.delete(record), { mayUseReserve: true });
     this.#entries.delete(record.sourceId);
