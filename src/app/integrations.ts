@@ -1,4 +1,3 @@
-import type { Metrics } from '../core/metrics.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { openSources } from './sources.ts';
 import { openWebhooks } from './webhooks.ts';
@@ -9,7 +8,7 @@ type SourceInputs = Parameters<typeof openSources>[2];
 export function openIntegrations(
   settings: Parameters<typeof openSources>[0],
   resources: ResourceStack,
-  inputs: SourceInputs & { readonly metrics: Metrics },
+  inputs: SourceInputs,
 ) {
   const { services: sources, scheduler } = openSources(settings, resources, inputs);
   const { services: webhooks, dispatcher } = openWebhooks(settings, resources, inputs);

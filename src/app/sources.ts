@@ -4,8 +4,10 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { Settings } from '../config/schema.ts';
 import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import { SourceServices } from '../services/sources.ts';
 import { DocumentTarget } from '../sources/document-target.ts';
+import { createRunCounter, registerSourceMetrics } from '../sources/source-metrics.ts';
 import { SourceScheduler } from '../sources/source-scheduler.ts';
 import { Synchronizer } from '../sources/synchronizer.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
@@ -26,6 +28,7 @@ interface SourceDependencies {
   readonly organizations: OrganizationDirectory;
   readonly audit: AuditLog;
   readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 export interface SourceComponents {
@@ -36,7 +39,7 @@ export interface SourceComponents {
 export function openSources(
   settings: Settings,
   resources: ResourceStack,
-  { data, storage, pipeline, quotas, organizations, audit, logger }: SourceDependencies,
+  { data, storage, pipeline, quotas, organizations, audit, logger, metrics }: SourceDependencies,
 ): SourceComponents {
   const { store, collections, documents, blobs } = storage;
   const metadataBytesMax = (organizationId: string) =>
@@ -53,7 +56,16 @@ export function openSources(
     metadataBytesMax,
   });
   const synchronizer = new Synchronizer({ store, sources, collections, target, clock });
-  const scheduler = new SourceScheduler({ store, sources, kinds, synchronizer, clock, logger });
+  const scheduler = new SourceScheduler({
+    store,
+    sources,
+    kinds,
+    synchronizer,
+    clock,
+    logger,
+    onRunEnd: createRunCounter(metrics),
+  });
+  registerSourceMetrics(metrics, scheduler);
   resources.add(() => scheduler.close());
   const services = new SourceServices({
     store,

@@ -15,6 +15,7 @@ import { deriveSecrets } from '../storage/installation-secrets.ts';
 import { Webhooks } from '../storage/webhooks.ts';
 import { DeliverySender } from '../webhooks/delivery-sender.ts';
 import { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
+import { createAttemptCounter, registerWebhookMetrics } from '../webhooks/webhook-metrics.ts';
 import { WebhookServices } from '../webhooks/webhook-services.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { clock, random } from './runtime.ts';
@@ -52,13 +53,7 @@ export function openWebhooks(
     noun: 'webhook messages',
   });
   const sender = new DeliverySender({ connections, sealer, clock, semaphore, version });
-  const increment = metrics.counter({
-    name: 'quarry_webhook_attempts_total',
-    help: 'Attempts to deliver a change to a webhook, by outcome',
-    labels: ['outcome'],
-  });
   const signal = new ChangeSignal(feeds);
-  const count = (outcome: string) => increment({ outcome }, 1);
   const parts = { store, webhooks, feeds, sender, clock, random };
   const dispatcher = new WebhookDispatcher({
     ...parts,
@@ -67,8 +62,9 @@ export function openWebhooks(
     sleep: sleepUntilAbort,
     hasOrganization: (id) => organizations.find(id) !== undefined,
     logger,
-    count,
+    count: createAttemptCounter(metrics),
   });
+  registerWebhookMetrics(metrics, { webhooks, dispatcher });
   resources.add(() => dispatcher.close());
   const services = new WebhookServices({ ...parts, dispatcher, connections, sealer, audit });
   return { dispatcher, services };

@@ -4,7 +4,14 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { sourceLimits } from '../core/source-limits.ts';
-import type { SourceCounts, SourceOutcome, SourceRecord, SourceState, Sources } from '../storage/sources.ts';
+import type {
+  SourceCounts,
+  SourceOutcome,
+  SourceRecord,
+  SourceRun,
+  SourceState,
+  Sources,
+} from '../storage/sources.ts';
 import type { Store } from '../storage/store.ts';
 import type { Source, SourceWatcher } from './source.ts';
 import type { SourceKinds } from './source-kinds.ts';
@@ -13,10 +20,12 @@ import { createCounts, type MutableCounts, type PlannedChange, type Synchronizer
 export interface SourceSchedulerOptions {
   readonly store: Pick<Store, 'write'>;
   readonly sources: Sources;
-  readonly kinds: SourceKinds;
-  readonly synchronizer: Synchronizer;
+  readonly kinds: Pick<SourceKinds, 'open' | 'forget'>;
+  readonly synchronizer: Pick<Synchronizer, 'run' | 'removeDocuments'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
+  /** Called after each run, except for one that the stop of the server interrupts. */
+  readonly onRunEnd: (record: SourceRecord, run: Pick<SourceRun, 'outcome' | 'counts'>) => void;
 }
 
 interface ActiveRun {
@@ -42,6 +51,15 @@ export interface SourceActivity {
   readonly run: { readonly startedAt: number; readonly counts: SourceCounts } | null;
   readonly nextAt: number | null;
   readonly watchError: string | null;
+}
+
+export interface SourceStatistics {
+  /** Number of sources by state. */
+  readonly states: Readonly<Record<'idle' | 'queued' | 'running' | 'paused', number>>;
+  /** Sources whose last run failed. */
+  readonly failing: number;
+  /** Longest time that a due source has been waiting for its run, in milliseconds. */
+  readonly lagMs: number;
 }
 
 /** Milliseconds until work that failed because of this server, and not of the origin, is tried again. */
@@ -109,6 +127,28 @@ export class SourceScheduler {
       nextAt: record.isPaused ? null : this.#nextAt(record),
       watchError: entry?.watchError ?? null,
     };
+  }
+
+  /** Returns the state of all sources; those that are being deleted count as running. */
+  statistics(): SourceStatistics {
+    const states = { idle: 0, queued: 0, running: 0, paused: 0 };
+    let failing = 0;
+    let lagMs = 0;
+    const now = this.#options.clock.now();
+    for (const { record, run, request } of this.#entries.values()) {
+      const { lastRun } = this.#options.sources.state(record);
+      const { isPaused, removal } = record;
+      if (lastRun?.outcome === 'failed') failing += 1;
+      const nextAt = isPaused ? null : this.#nextAt(record);
+      const isDue = request !== null || (nextAt !== null && nextAt <= now);
+      if (run !== null || removal !== undefined) states.running += 1;
+      else if (isPaused) states.paused += 1;
+      else if (isDue) states.queued += 1;
+      else states.idle += 1;
+      if (run !== null || removal !== undefined || nextAt === null || nextAt > now) continue;
+      lagMs = Math.max(lagMs, now - (lastRun === null ? record.createdAt : nextAt));
+    }
+    return { states, failing, lagMs };
   }
 
   /** Returns what a run would change. Errors: those of a run; `queue_full` for too many dry runs. */
@@ -281,6 +321,7 @@ export class SourceScheduler {
     await store.write([sources.putState(record, { cursor, runningSince: null, lastRun, lastSuccessAt })], {
       mayUseReserve: true,
     });
+    this.#options.onRunEnd(record, lastRun);
     const level = outcome === 'failed' ? 'warn' : 'info';
     logger[level]({ source: record.sourceId, outcome, error, ...counts }, 'source synchronized');
   }

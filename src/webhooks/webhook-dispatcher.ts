@@ -49,6 +49,8 @@ const skippedMax = 1_000;
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions;
   readonly #runs = new Map<string, Run>();
+  /** Times of the changes that are being delivered, by webhook. */
+  readonly #pendingSince = new Map<string, number>();
   #isClosed = false;
 
   constructor(options: WebhookDispatcherOptions) {
@@ -81,6 +83,14 @@ export class WebhookDispatcher {
     }
   }
 
+  /** Longest time since a change that an active webhook has not delivered yet, in milliseconds. */
+  lagMs(): number {
+    const now = this.#options.clock.now();
+    let lagMs = 0;
+    for (const at of this.#pendingSince.values()) lagMs = Math.max(lagMs, now - at);
+    return lagMs;
+  }
+
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -90,7 +100,9 @@ export class WebhookDispatcher {
   #start({ organizationId, webhookId, status }: Webhook): void {
     if (status !== 'active' || this.#isClosed || this.#runs.has(webhookId)) return;
     const stop = new AbortController();
-    const ended = this.#run(organizationId, webhookId, stop.signal);
+    const ended = this.#run(organizationId, webhookId, stop.signal).finally(() =>
+      this.#pendingSince.delete(webhookId),
+    );
     this.#runs.set(webhookId, { stop, ended });
   }
 
@@ -144,6 +156,7 @@ export class WebhookDispatcher {
     }
     if (sequence < feed.last) return await this.#failWithGap(webhook);
     if (sequence > cursor.sequence) await this.#move(webhook, cursor, sequence);
+    this.#pendingSince.delete(webhook.webhookId);
     await signal.wait(organizationId, { sequence, msMax: idleMs }, token);
   }
 
@@ -163,6 +176,7 @@ export class WebhookDispatcher {
     },
   ): Promise<WebhookCursor | null> {
     const { sender, clock, count, webhooks } = this.#options;
+    this.#pendingSince.set(webhook.webhookId, selected.change.at);
     const change = toChange(selected, feed, {});
     const { id, type, occurred_at: timestamp } = change;
     const at = clock.now();

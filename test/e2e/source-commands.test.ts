@@ -48,6 +48,15 @@ await t.test('sources are added, shown, run, paused, changed and deleted', async
   t.match(await getSource(api, 'files'), { schedule: '02:30', watch: true });
   t.equal((await quarry('sources', 'update', 'files', '--no-watch')).code, 0);
   t.match(await getSource(api, 'files'), { schedule: '02:30', watch: false });
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  for (const line of [
+    'quarry_sources{state="idle"} 1',
+    'quarry_sources_failing 0',
+    'quarry_source_lag_seconds 0',
+    'quarry_source_runs_total{kind="directory",outcome="succeeded"} 1',
+    'quarry_source_items_total{kind="directory",result="added"} 2',
+  ])
+    t.ok(metrics.includes(`\n${line}\n`), line);
   t.equal((await quarry('sources', 'pause', 'files')).code, 0);
   t.equal((await quarry('sources', 'sync', 'files')).code, 1);
   t.equal((await quarry('sources', 'resume', 'files')).code, 0);

@@ -72,6 +72,10 @@ t.test('changes arrive in order, signed, and again after a failure and a kill', 
   const { deliveries } = (await call('webhooks/list-deliveries', { webhook_id })).body;
   t.match((deliveries as unknown as object[])[0], { sequence: 4, status: 200, error: null });
   t.match((await call('webhooks/list-webhooks')).body, { webhooks: [{ status: 'active', sequence: 4 }] });
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  t.match(metrics, /^quarry_webhooks\{status="active"\} 1$/m);
+  t.match(metrics, /^quarry_webhook_attempts_total\{outcome="delivered"\} [1-9]/m);
+  t.match(metrics, /^quarry_webhook_lag_seconds 0$/m);
   received.length = 0;
   t.equal((await call('webhooks/replay-webhook', { webhook_id, sequence: 3 })).status, 200);
   await waitUntil('the replay', () => received.length >= 2);

@@ -140,6 +140,22 @@ t.test('a message that failed is sent again before the next one', async (t) => {
   t.equal(current().status, 'active');
 });
 
+t.test('the lag is the time since the change that is being delivered', async (t) => {
+  const lags: number[] = [];
+  const { add, append, dispatcher, position } = await open(t, () => {
+    lags.push(dispatcher.lagMs());
+    return lags.length === 3 ? delivered : refused(503);
+  });
+  await add();
+  t.equal(dispatcher.lagMs(), 0);
+  await append('x');
+  await waitUntil('the delivery', () => position() === 1);
+  t.equal(lags[0], 0);
+  const { retryMsMin } = webhookLimits;
+  t.ok(lags[1]! >= 0.79 * retryMsMin && lags[2]! >= 2 * 0.79 * retryMsMin, lags.join());
+  await waitUntil('the lag ends', () => dispatcher.lagMs() === 0);
+});
+
 t.test('types and collections restrict the changes', async (t) => {
   const { add, append, paths, position } = await open(t);
   await add({ types: ['document.added'], collections: ['a'] });
