@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "engine/bytes.h"
@@ -29,15 +30,14 @@ FilterOperator PositiveOperator(FilterOperator op) {
   }
 }
 
-// Whether a value with this order relative to the operand of a positive comparison or membership matches.
-bool Holds(FilterOperator op, int order) {
-  switch (op) {
-    case FilterOperator::kGreater: return order > 0;
-    case FilterOperator::kGreaterOrEqual: return order >= 0;
-    case FilterOperator::kLess: return order < 0;
-    case FilterOperator::kLessOrEqual: return order <= 0;
-    default: return order == 0;
-  }
+bool IncludesLow(FilterOperator op) {
+  return op == FilterOperator::kEqual || op == FilterOperator::kIn || op == FilterOperator::kGreaterOrEqual ||
+         op == FilterOperator::kGreaterOrEqualAndLess || op == FilterOperator::kGreaterOrEqualAndLessOrEqual;
+}
+
+bool IncludesHigh(FilterOperator op) {
+  return op == FilterOperator::kEqual || op == FilterOperator::kIn || op == FilterOperator::kLessOrEqual ||
+         op == FilterOperator::kGreaterAndLessOrEqual || op == FilterOperator::kGreaterOrEqualAndLessOrEqual;
 }
 }  // namespace
 
@@ -139,19 +139,45 @@ void AttributeIndex::CollectRange(Column::const_iterator first, Column::const_it
   }
 }
 
-void AttributeIndex::CollectDates(const Column& column, const FilterStep& step, const std::string& instant,
-                                  uint32_t from, Bitset* matches, CancellationChecker* checker) {
-  const FilterOperator op = PositiveOperator(step.op);
-  const bool isAbove = op == FilterOperator::kGreater || op == FilterOperator::kGreaterOrEqual;
-  const bool isBelow = op == FilterOperator::kLess || op == FilterOperator::kLessOrEqual;
+void AttributeIndex::CollectDates(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,
+                                  CancellationChecker* checker) {
+  const std::string* const low = bounds.low;
+  const std::string* const high = bounds.high;
   // Dates start with a local day, which differs by at most one from that in UTC.
-  const auto first = isBelow ? column.begin() : column.lower_bound(FirstDay(instant));
-  const auto last = column.lower_bound(isAbove ? std::string(EndOfType(ValueType::kString))
-                                               : std::string(LastDay(instant)).append(EndOfType(ValueType::kString)));
+  const auto first = low == nullptr ? column.begin() : column.lower_bound(FirstDay(*low));
+  const auto last = column.lower_bound(high == nullptr
+                                           ? std::string(EndOfType(ValueType::kString))
+                                           : std::string(LastDay(*high)).append(EndOfType(ValueType::kString)));
+  const Instant start = low == nullptr ? Instant() : ToInstant(*low);
+  const Instant end = high == nullptr ? Instant() : ToInstant(*high);
   CollectRange(first, last, from, matches, checker, [&](const std::string& value) {
-    int order = 0;
-    return CompareDate(value, instant, &order) && Holds(op, order);
+    const std::optional<Instant> instant = ParseDate(value);
+    if (!instant.has_value()) return false;
+    const bool isAbove = low == nullptr || *instant > start || (bounds.includesLow && *instant == start);
+    return isAbove && (high == nullptr || *instant < end || (bounds.includesHigh && *instant == end));
   });
+}
+
+void AttributeIndex::CollectBounded(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,
+                                    CancellationChecker* checker) {
+  const std::string* const low = bounds.low;
+  const std::string* const high = bounds.high;
+  // The iterators of an empty range would be in the wrong order.
+  if (low != nullptr && high != nullptr &&
+      (*low > *high || (*low == *high && !(bounds.includesLow && bounds.includesHigh)))) {
+    return;
+  }
+  const ValueType type = TypeOf(low != nullptr ? *low : *high);
+  if (type == ValueType::kInstant) {
+    CollectDates(column, bounds, from, matches, checker);
+    return;
+  }
+  // Values of other types do not match.
+  auto first = column.lower_bound(StartOfType(type));
+  auto last = column.lower_bound(EndOfType(type));
+  if (low != nullptr) first = bounds.includesLow ? column.lower_bound(*low) : column.upper_bound(*low);
+  if (high != nullptr) last = bounds.includesHigh ? column.upper_bound(*high) : column.lower_bound(*high);
+  CollectRange(first, last, from, matches, checker, [](const std::string&) { return true; });
 }
 
 void AttributeIndex::CollectArea(const Column& column, const std::string& area, uint32_t from, Bitset* matches,
@@ -170,15 +196,16 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
   const auto found = columns_.find(step.attribute);
   if (found == columns_.end()) return;
   const Column& column = found->second;
-  auto first = column.begin();
-  auto last = column.end();
   const FilterOperator op = PositiveOperator(step.op);
+  const auto collectBounded = [&](const std::string* low, const std::string* high) {
+    CollectBounded(column, {low, high, IncludesLow(op), IncludesHigh(op)}, from, matches, checker);
+  };
   switch (op) {
     case FilterOperator::kEqual:
     case FilterOperator::kIn:
       for (const auto& value : step.values) {
         if (TypeOf(value) == ValueType::kInstant) {
-          CollectDates(column, step, value, from, matches, checker);
+          collectBounded(&value, &value);
           if (!checker->status().ok()) return;
           continue;
         }
@@ -188,29 +215,21 @@ void AttributeIndex::Collect(const FilterStep& step, uint32_t from, Bitset* matc
       }
       return;
     case FilterOperator::kInArea: CollectArea(column, step.values.front(), from, matches, checker); return;
-    case FilterOperator::kExists: break;
+    case FilterOperator::kExists:
+      CollectRange(column.begin(), column.end(), from, matches, checker, [](const std::string&) { return true; });
+      return;
     case FilterOperator::kGreater:
-    case FilterOperator::kGreaterOrEqual:
+    case FilterOperator::kGreaterOrEqual: collectBounded(&step.values.front(), nullptr); return;
     case FilterOperator::kLess:
-    case FilterOperator::kLessOrEqual: {
-      const std::string& value = step.values.front();
-      const ValueType type = TypeOf(value);
-      if (type == ValueType::kInstant) {
-        CollectDates(column, step, value, from, matches, checker);
-        return;
-      }
-      // Values of other types do not match.
-      first = column.lower_bound(StartOfType(type));
-      last = column.lower_bound(EndOfType(type));
-      if (op == FilterOperator::kGreater) first = column.upper_bound(value);
-      if (op == FilterOperator::kGreaterOrEqual) first = column.lower_bound(value);
-      if (op == FilterOperator::kLess) last = column.lower_bound(value);
-      if (op == FilterOperator::kLessOrEqual) last = column.upper_bound(value);
-      break;
-    }
+    case FilterOperator::kLessOrEqual: collectBounded(nullptr, &step.values.front()); return;
+    case FilterOperator::kGreaterAndLess:
+    case FilterOperator::kGreaterAndLessOrEqual:
+    case FilterOperator::kGreaterOrEqualAndLess:
+    case FilterOperator::kGreaterOrEqualAndLessOrEqual:
+      collectBounded(&step.values.front(), &step.values.back());
+      return;
     default: return;
   }
-  CollectRange(first, last, from, matches, checker, [](const std::string&) { return true; });
 }
 
 Bitset AttributeIndex::CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots,

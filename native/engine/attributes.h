@@ -113,9 +113,18 @@ class AttributeIndex {
   template <class Accepts>
   static void CollectRange(Column::const_iterator first, Column::const_iterator last, uint32_t from, Bitset* matches,
                            CancellationChecker* checker, const Accepts& accepts);
-  // As Collect, for a step whose values are instants, and for one with an area.
-  static void CollectDates(const Column& column, const FilterStep& step, const std::string& instant, uint32_t from,
-                           Bitset* matches, CancellationChecker* checker);
+  // Bounds of a range, of one type. A missing bound is null; at least one is present.
+  struct ValueBounds {
+    const std::string* low;
+    const std::string* high;
+    bool includesLow;
+    bool includesHigh;
+  };
+  // As Collect, for the values within bounds, for bounds that are instants, and for an area.
+  static void CollectBounded(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,
+                             CancellationChecker* checker);
+  static void CollectDates(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,
+                           CancellationChecker* checker);
   static void CollectArea(const Column& column, const std::string& area, uint32_t from, Bitset* matches,
                           CancellationChecker* checker);
   // Adds the slots that match `step`, ignoring its negation, to `matches`.

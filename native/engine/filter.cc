@@ -11,7 +11,7 @@ namespace {
 bool IsJunction(FilterOperator op) { return op == FilterOperator::kAnd || op == FilterOperator::kOr; }
 bool IsMembership(FilterOperator op) { return op == FilterOperator::kIn || op == FilterOperator::kNotIn; }
 bool IsExistence(FilterOperator op) { return op == FilterOperator::kExists || op == FilterOperator::kNotExists; }
-
+bool IsRange(FilterOperator op) { return op >= FilterOperator::kGreaterAndLess; }
 bool IsAreaTest(FilterOperator op) { return op == FilterOperator::kInArea || op == FilterOperator::kNotInArea; }
 
 std::string KeyOf(const FilterStep& step) {
@@ -36,7 +36,7 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
   uint64_t depth = 0;
   while (reader.remaining() > 0) {
     const auto raw = reader.Read<uint8_t>();
-    if (raw > static_cast<uint8_t>(FilterOperator::kNotInArea)) return Malformed("unknown operator");
+    if (raw > static_cast<uint8_t>(FilterOperator::kGreaterOrEqualAndLessOrEqual)) return Malformed("unknown operator");
     FilterStep step{static_cast<FilterOperator>(raw), 0, {}, {}, {}};
     if (IsJunction(step.op)) {
       step.arity = reader.Read<uint32_t>();
@@ -47,7 +47,8 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
       const auto count = reader.Read<uint32_t>();
       if (count > reader.remaining()) return Malformed("more values than bytes");
       if (IsExistence(step.op) && count != 0) return Malformed("existence must have no value");
-      if (!IsMembership(step.op) && !IsExistence(step.op) && count != 1) {
+      if (IsRange(step.op) && count != 2) return Malformed("a range must have exactly two values");
+      if (!IsMembership(step.op) && !IsExistence(step.op) && !IsRange(step.op) && count != 1) {
         return Malformed("a comparison must have exactly one value");
       }
       for (uint32_t i = 0; i < count; i++) {
@@ -56,6 +57,9 @@ Status FilterProgram::Parse(const uint8_t* bytes, size_t length, FilterProgram* 
           return Malformed("a value does not suit its operator");
         }
         step.values.emplace_back(value);
+      }
+      if (IsRange(step.op) && TypeOf(step.values.front()) != TypeOf(step.values.back())) {
+        return Malformed("the bounds of a range must have one type");
       }
       step.key = KeyOf(step);
     }

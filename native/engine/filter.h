@@ -29,13 +29,17 @@ enum class FilterOperator : uint8_t {
   kNotLessOrEqual = 15,
   kInArea = 16,  // one value, an area of typed_values.h
   kNotInArea = 17,
+  kGreaterAndLess = 18,  // both ends of a range: two values of one type, the lower bound first
+  kGreaterAndLessOrEqual = 19,
+  kGreaterOrEqualAndLess = 20,
+  kGreaterOrEqualAndLessOrEqual = 21,
 };
 
 struct FilterStep {
   FilterOperator op;
   uint32_t arity = 0;               // kAnd, kOr
   std::string attribute;            // all other operators
-  std::vector<std::string> values;  // one for a comparison, any number for a membership, none for existence
+  std::vector<std::string> values;  // one for a comparison, two for a range, any number for a membership
   std::string key;                  // unique key of the step: operator, and texts with their lengths
 };
 

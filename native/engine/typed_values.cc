@@ -102,37 +102,6 @@ class DateReader {
   bool ok_ = true;
 };
 
-// Parses a `full-date` or a `date-time` of RFC 3339. Returns false for any other text.
-bool ParseDate(std::string_view text, int64_t* seconds, uint32_t* nanoseconds) {
-  if (text.size() < kDayBytes) return false;
-  DateReader reader(text);
-  const int64_t year = reader.Number(4, 0, 9999);
-  reader.Expect('-');
-  const int64_t month = reader.Number(2, 1, 12);
-  reader.Expect('-');
-  const int64_t day = reader.Number(2, 1, 31);
-  if (!reader.ok() || day > DaysOfMonth(year, month)) return false;
-  *seconds = DaysFromCivil(year, month, day) * kDaySeconds;
-  *nanoseconds = 0;
-  if (reader.AtEnd()) return true;
-  if (!reader.Skip('T', 't') && !reader.Skip(' ', ' ')) return false;
-  *seconds += reader.Number(2, 0, 23) * 3600;
-  reader.Expect(':');
-  *seconds += reader.Number(2, 0, 59) * 60;
-  reader.Expect(':');
-  *seconds += reader.Number(2, 0, 60);
-  if (reader.Skip('.', '.')) *nanoseconds = reader.Nanoseconds();
-  if (!reader.Skip('Z', 'z')) {
-    const bool isWest = reader.Peek() == '-';
-    if (!reader.Skip('+', '-')) return false;
-    int64_t offset = reader.Number(2, 0, 23) * 3600;
-    reader.Expect(':');
-    offset += reader.Number(2, 0, 59) * 60;
-    *seconds += isWest ? offset : -offset;
-  }
-  return reader.ok() && reader.AtEnd();
-}
-
 }  // namespace
 
 ValueType TypeOf(std::string_view value) {
@@ -180,19 +149,40 @@ bool IsOperand(std::string_view value) {
   return false;
 }
 
-bool CompareDate(std::string_view text, std::string_view instantKey, int* order) {
-  int64_t seconds = 0;
-  uint32_t nanoseconds = 0;
-  if (!ParseDate(text, &seconds, &nanoseconds)) return false;
-  constexpr uint64_t kSign = uint64_t{1} << 63;
-  const auto otherSeconds = static_cast<int64_t>(ReadBigEndian(instantKey, 1, 8) ^ kSign);
-  const auto otherNanoseconds = static_cast<uint32_t>(ReadBigEndian(instantKey, 9, 4));
-  if (seconds != otherSeconds) {
-    *order = seconds < otherSeconds ? -1 : 1;
-  } else {
-    *order = nanoseconds < otherNanoseconds ? -1 : nanoseconds > otherNanoseconds ? 1 : 0;
+std::optional<Instant> ParseDate(std::string_view text) {
+  if (text.size() < kDayBytes) return std::nullopt;
+  DateReader reader(text);
+  const int64_t year = reader.Number(4, 0, 9999);
+  reader.Expect('-');
+  const int64_t month = reader.Number(2, 1, 12);
+  reader.Expect('-');
+  const int64_t day = reader.Number(2, 1, 31);
+  if (!reader.ok() || day > DaysOfMonth(year, month)) return std::nullopt;
+  Instant instant{DaysFromCivil(year, month, day) * kDaySeconds, 0};
+  if (reader.AtEnd()) return instant;
+  if (!reader.Skip('T', 't') && !reader.Skip(' ', ' ')) return std::nullopt;
+  instant.seconds += reader.Number(2, 0, 23) * 3600;
+  reader.Expect(':');
+  instant.seconds += reader.Number(2, 0, 59) * 60;
+  reader.Expect(':');
+  instant.seconds += reader.Number(2, 0, 60);
+  if (reader.Skip('.', '.')) instant.nanoseconds = reader.Nanoseconds();
+  if (!reader.Skip('Z', 'z')) {
+    const bool isWest = reader.Peek() == '-';
+    if (!reader.Skip('+', '-')) return std::nullopt;
+    int64_t offset = reader.Number(2, 0, 23) * 3600;
+    reader.Expect(':');
+    offset += reader.Number(2, 0, 59) * 60;
+    instant.seconds += isWest ? offset : -offset;
   }
-  return true;
+  if (!reader.ok() || !reader.AtEnd()) return std::nullopt;
+  return instant;
+}
+
+Instant ToInstant(std::string_view instant) {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  return {static_cast<int64_t>(ReadBigEndian(instant, 1, 8) ^ kSign),
+          static_cast<uint32_t>(ReadBigEndian(instant, 9, 4))};
 }
 
 std::string_view FirstDay(std::string_view instant) { return instant.substr(kInstantKeyBytes, kDayBytes); }

@@ -15,7 +15,9 @@
 //             the western and the eastern longitude
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -49,9 +51,19 @@ std::string_view StartOfType(ValueType type);
 // Whether an operand of a filter is well formed.
 bool IsOperand(std::string_view value);
 
-// Compares a string that is a date of RFC 3339 with the key of an instant: sets `order` to a negative number, zero or a
-// positive one. Returns false if the string is not a date.
-bool CompareDate(std::string_view text, std::string_view instantKey, int* order);
+// A point in time.
+struct Instant {
+  int64_t seconds = 0;  // since the epoch
+  uint32_t nanoseconds = 0;
+
+  auto operator<=>(const Instant&) const = default;
+};
+
+// Parses a string that is a date of RFC 3339: a `full-date` or a `date-time`. Returns none for any other string.
+std::optional<Instant> ParseDate(std::string_view text);
+
+// Decodes an operand that is an instant.
+Instant ToInstant(std::string_view instant);
 
 // The first and the last day of an instant, which bound the strings to compare with it.
 std::string_view FirstDay(std::string_view instant);

@@ -44,6 +44,17 @@ const operatorCode = {
   outside: 17,
 } as const;
 
+type Comparison = Extract<FilterNode, { kind: 'compare' }>;
+
+/** Two comparisons that the engine evaluates in one scan: those of the values between two bounds. */
+interface Range {
+  readonly kind: 'range';
+  readonly low: Comparison;
+  readonly high: Comparison;
+}
+
+const rangeCode = { gt: { lt: 18, lte: 19 }, gte: { lt: 20, lte: 21 } } as const;
+
 /** Growing little-endian buffer; a text is written as the length of its UTF-8, then its bytes. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(256);
@@ -111,11 +122,21 @@ export function encodeFilter(filter: FilterNode): Uint8Array {
   return writer.toBytes();
 }
 
-function writeFilter(writer: ByteWriter, node: FilterNode): void {
+function writeFilter(writer: ByteWriter, node: FilterNode | Range): void {
   switch (node.kind) {
+    case 'range': {
+      const { low, high } = node;
+      const code = rangeCode[low.operator as 'gt' | 'gte'][high.operator as 'lt' | 'lte'];
+      writeCondition(writer, code, low.attribute, [low.value, high.value]);
+      return;
+    }
     case 'and':
     case 'or':
-      writeLogicalNode(writer, operatorCode[node.kind], node.nodes);
+      writeLogicalNode(
+        writer,
+        operatorCode[node.kind],
+        node.kind === 'and' ? mergeRanges(node.nodes) : node.nodes,
+      );
       return;
     case 'compare':
       writeCondition(writer, operatorCode[node.operator], node.attribute, [node.value]);
@@ -134,7 +155,47 @@ function writeFilter(writer: ByteWriter, node: FilterNode): void {
   }
 }
 
-function writeLogicalNode(writer: ByteWriter, code: number, nodes: readonly FilterNode[]): void {
+/**
+ * Replaces a lower and an upper bound of one attribute by a range. Two scans would visit the values above the one and
+ * below the other bound: all values of the attribute, and those between the bounds twice.
+ */
+function mergeRanges(nodes: readonly FilterNode[]): readonly (FilterNode | Range)[] {
+  const merged: (FilterNode | Range)[] = [];
+  /** Positions of bounds without the other end. */
+  const open = new Map<string, number>();
+  for (const node of nodes) {
+    const end = endOf(node);
+    if (end === null) {
+      merged.push(node);
+      continue;
+    }
+    const other = end === 'low' ? 'high' : 'low';
+    const bound = node as Comparison;
+    // Strings, numbers and instants have different types.
+    const field = `${typeof bound.value} ${bound.attribute}`;
+    const at = open.get(`${other} ${field}`);
+    if (at === undefined) {
+      open.set(`${end} ${field}`, merged.push(bound) - 1);
+      continue;
+    }
+    open.delete(`${other} ${field}`);
+    const known = merged[at] as Comparison;
+    merged[at] = {
+      kind: 'range',
+      ...(end === 'low' ? { low: bound, high: known } : { low: known, high: bound }),
+    };
+  }
+  return merged;
+}
+
+/** Returns which end of a range a node is; null for neither. */
+function endOf(node: FilterNode): 'low' | 'high' | null {
+  if (node.kind !== 'compare') return null;
+  if (node.operator === 'gt' || node.operator === 'gte') return 'low';
+  return node.operator === 'lt' || node.operator === 'lte' ? 'high' : null;
+}
+
+function writeLogicalNode(writer: ByteWriter, code: number, nodes: readonly (FilterNode | Range)[]): void {
   if (nodes.length === 0) {
     writer.byte(code);
     writer.number(0);

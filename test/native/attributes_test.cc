@@ -47,6 +47,22 @@ std::string RandomValue(Random* random) {
   return value;
 }
 
+// A filter for the strings between two bounds, which may be in the wrong order.
+Filter RandomRange(Random* random) {
+  const bool includesLow = RandomBelow(random, 2) == 0;
+  const bool includesHigh = RandomBelow(random, 2) == 0;
+  const std::string low = RandomValue(random);
+  const std::string high = RandomValue(random);
+  const auto op = static_cast<FilterOperator>(18 + (includesLow ? 2 : 0) + (includesHigh ? 1 : 0));
+  const auto matches = [=](const Attributes& attributes) {
+    const auto* own = ValuesOf(attributes, "color");
+    if (own == nullptr) return false;
+    const std::string& value = own->front();
+    return (includesLow ? value >= low : value > low) && (includesHigh ? value <= high : value < high);
+  };
+  return {test::StepBytes(op, "color", {low, high}), matches};
+}
+
 Filter RandomFilter(Random* random, int depth) {
   if (depth > 0 && RandomBelow(random, 2) == 0) {
     const bool all = RandomBelow(random, 2) == 0;
@@ -68,6 +84,7 @@ Filter RandomFilter(Random* random, int depth) {
     };
     return filter;
   }
+  if (RandomBelow(random, 4) == 0) return RandomRange(random);
   const auto op = static_cast<FilterOperator>(2 + RandomBelow(random, 8));
   const bool member = op == FilterOperator::kIn || op == FilterOperator::kNotIn;
   const std::string name = member && RandomBelow(random, 2) == 0 ? "list:tags" : "color";
@@ -272,6 +289,12 @@ TEST("a truncated filter program or an unknown operator is rejected") {
   }
   const auto tooMany = test::JunctionBytes(FilterOperator::kOr, 1);
   CHECK(!FilterProgram::Parse(tooMany.data(), tooMany.size(), &program).ok());
+  const auto parses = [&](const std::vector<std::string>& bounds) {
+    const auto range = test::StepBytes(FilterOperator::kGreaterAndLess, "color", bounds);
+    return FilterProgram::Parse(range.data(), range.size(), &program).ok();
+  };
+  CHECK(parses({"blue", "red"}) && parses({"red", "blue"}));
+  CHECK(!parses({"blue"}) && !parses({"blue", "red", "red"}) && !parses({"blue", std::string("\xf9\x01", 2)}));
   bytes[0] = 10;
   CHECK(!FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
 }

@@ -217,8 +217,10 @@ class Samples {
     }
     const low = this.#ordered(field);
     if (choice < 0.7) {
-      const high = this.#ordered(field);
-      return { $between: [low, typeof high === typeof low ? high : low] };
+      const other = this.#ordered(field);
+      const high = typeof other === typeof low ? other : low;
+      if (choice < 0.65) return { $between: [low, high] };
+      return { [this.among(['$gt', '$gte'])]: low, [this.among(['$lt', '$lte'])]: high };
     }
     if (choice < 0.75 && field === 'mixed') return { [this.among(['$eq', '$ne'])]: this.#random() < 0.5 };
     return { [this.among(['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'])]: low };
