@@ -1,5 +1,6 @@
 import { changeLimits } from '../core/change-limits.ts';
 import { limits } from '../core/limits.ts';
+import { queryLimits } from '../core/query-limits.ts';
 import { formatNumber, type LimitRow, perRequest } from './limit-row.ts';
 
 function fieldRow(
@@ -53,6 +54,11 @@ export const fieldRows: readonly LimitRow[] = [
     bounds: '`k` of top-snippets, top-pages and top-documents',
     value: [limits.topSnippetsMax, limits.topPagesMax, limits.topDocumentsMax].map(formatNumber).join(', '),
     enforcedIn: 'schemas/checks.ts checkResultCount',
+  }),
+  fieldRow('Highlights', {
+    bounds: '`k` of a query with `highlights`',
+    value: queryLimits.highlightedResultsMax,
+    enforcedIn: 'schemas/query-checks.ts checkHighlights',
   }),
   fieldRow('Results of a vector store search', {
     bounds: '`max_num_results`',

@@ -3,6 +3,7 @@ import { renderConnectionLimits } from './connection-limit-table.ts';
 import { formatNumber } from './limit-row.ts';
 import { limitSections } from './limit-table.ts';
 import { renderParseLimits } from './parse-limit-table.ts';
+import { renderQueryLimits } from './query-limit-table.ts';
 import { renderSourceLimits } from './source-limit-table.ts';
 import { renderWebhookLimits } from './webhook-limit-table.ts';
 
@@ -43,6 +44,7 @@ and a request beyond the share returns at once with the current status of its do
     renderParseLimits(),
     renderSourceLimits(),
     renderWebhookLimits(),
+    renderQueryLimits(),
   ];
   return [head, ...parts, ...effects].join('');
 }

@@ -109,27 +109,38 @@ function pushTrimmed(sentences: TextSpan[], text: string, { start, end }: TextSp
 }
 
 /** Scripts without spaces between words. */
-const unspaced =
-  /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+const unspacedScript =
+  '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]';
+const unspaced = new RegExp(`^${unspacedScript}`, 'u');
+/** A character that is part of the same word as a letter next to it. */
+const spacedCharacter = `(?!${unspacedScript})[\\p{L}\\p{N}\\p{M}]`;
 
-/** Returns the occurrences of the words in a text: whole words, except in scripts without spaces. */
-function findWords(text: string, words: readonly string[]): TextSpan[] {
+/**
+ * Returns the occurrences of the words in a text, in order and without overlaps: whole words, except in scripts
+ * without spaces, where words that overlap or touch are one range (the words of a search are pairs of characters).
+ */
+export function findWords(text: string, words: readonly string[]): TextSpan[] {
   const alternatives = (isUnspaced: boolean) =>
-    words
+    [...new Set(words)]
       .filter((word) => word !== '' && unspaced.test(word) === isUnspaced)
       .sort((one, other) => other.length - one.length)
       .map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&'))
       .join('|');
   const [spaced, others] = [alternatives(false), alternatives(true)];
   const patterns = [
-    ...(spaced === '' ? [] : [`(?<![\\p{L}\\p{N}\\p{M}])(?:${spaced})(?![\\p{L}\\p{N}\\p{M}])`]),
-    ...(others === '' ? [] : [others]),
+    ...(spaced === '' ? [] : [`(?<!${spacedCharacter})(?:${spaced})(?!${spacedCharacter})`]),
+    // A lookahead finds words that overlap the previous one.
+    ...(others === '' ? [] : [`(?=(${others}))`]),
   ];
   if (patterns.length === 0) return [];
-  return Array.from(text.matchAll(new RegExp(patterns.join('|'), 'gu')), ({ 0: found, index }) => ({
-    start: index,
-    end: index + found.length,
-  }));
+  const spans: { start: number; end: number }[] = [];
+  for (const { 0: found, 1: ahead, index } of text.matchAll(new RegExp(patterns.join('|'), 'gu'))) {
+    const end = index + (ahead ?? found).length;
+    const last = spans.at(-1);
+    if (ahead !== undefined && last !== undefined && index <= last.end) last.end = Math.max(last.end, end);
+    else spans.push({ start: index, end });
+  }
+  return spans;
 }
 
 export interface TextPart {

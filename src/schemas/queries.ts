@@ -1,3 +1,4 @@
+import { highlightRanges, highlights } from './query-fields.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
@@ -153,6 +154,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
+  highlights,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -175,6 +177,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
+  highlights,
   include_document_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -296,6 +299,7 @@ export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page 
   image_url: Nullable(Type.String(), {
     description: 'URL of a JPEG of the page; null if there is none.',
   }),
+  highlights: highlightRanges,
   explain: resultExplanation,
 });
 export type PageRetrievalResponse = Static<typeof PageRetrievalResponse>;
@@ -314,6 +318,7 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet result.',
   }),
   content: Type.String({ description: 'Exactly the text between the two indexes.' }),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
+  highlights: highlightRanges,
   explain: resultExplanation,
 });
 export type SnippetResponse = Static<typeof SnippetResponse>;

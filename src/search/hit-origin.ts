@@ -31,12 +31,15 @@ export function toHitOrigin(
   { lexical, similarity, proximity }: Pick<Candidate, 'lexical' | 'similarity' | 'proximity'>,
   { text, language, modelText }: MatchedText,
 ): HitOrigin {
+  const matchesIn = (searched: string) =>
+    findWordMatches(lexicalQuery, searched, language as Language | null);
   return {
     lexical,
     similarity: vector === null ? null : similarity,
     fused,
     rerank,
-    matches: request.explain ? findWordMatches(lexicalQuery, text, language as Language | null) : [],
+    matches: request.explain ? matchesIn(text) : [],
+    matchesIn,
     proximity: proximity ?? null,
     modelText,
     relevance: null,

@@ -52,6 +52,8 @@ export interface SearchRequest {
   /** Called before every unit of work that takes a few milliseconds. */
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly explain: boolean;
+  /** Whether the reply shows the matched words of each result; absent: no. */
+  readonly hasHighlights?: boolean;
   /** Null or absent if the query is not traced. */
   readonly trace?: Trace | null;
   readonly control: SearchControl;

@@ -20,6 +20,8 @@ export interface HitOrigin {
   readonly proximity: ProximityScores | null;
   /** Query words that the text contains; only with `explain`. */
   readonly matches: readonly WordMatch[];
+  /** Returns the query words that a text of the hit contains. */
+  readonly matchesIn: (text: string) => readonly WordMatch[];
   /** Returns the text that a reranker reads. */
   readonly modelText: () => string;
   /** Score of the built-in reranker, 0..1; null if it was not measured. */

@@ -21,6 +21,7 @@ export function isWritable({
   isWide,
   explain,
   trace = null,
+  hasHighlights = false,
   control,
   facets = null,
 }: SearchRequest): boolean {
@@ -28,6 +29,7 @@ export function isWritable({
     reranker === null &&
     !isWide &&
     !explain &&
+    !hasHighlights &&
     trace === null &&
     control.operators === null &&
     facets === null;

@@ -90,6 +90,7 @@ type QueryRequest = Pick<
   | 'explain'
   | 'query_vector'
   | 'facets'
+  | 'highlights'
 > & {
   readonly query: string | null;
 };
@@ -228,11 +229,12 @@ export class QueryServices {
 
   #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
-    { explain, facets = null }: SearchRequest,
+    { explain, facets = null, hasHighlights }: SearchRequest,
     metadata: boolean | undefined,
   ): ReplyOptions {
     return {
       facets,
+      highlights: hasHighlights,
       metadata: metadata ?? false,
       explain,
       fragments: this.#fragments,
@@ -270,6 +272,7 @@ export class QueryServices {
       caller: call.cancellation,
       yieldToEventLoop: call.yieldToEventLoop,
       explain: request.explain ?? false,
+      hasHighlights: request.highlights ?? false,
       trace: call.trace ?? null,
       control,
     };

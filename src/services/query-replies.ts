@@ -7,6 +7,7 @@ import type {
   TopPagesResponse,
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
+import { findHighlights } from '../search/highlights.ts';
 import type { SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
@@ -17,6 +18,8 @@ import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fr
 export interface ReplyOptions {
   readonly metadata: boolean;
   readonly explain: boolean;
+  /** Whether results show the matched words of their text; absent: no. */
+  readonly highlights?: boolean | undefined;
   /** Facets of the request; absent or null for none. */
   readonly facets?: SearchRequest['facets'];
   readonly fragments: ReplyFragments;
@@ -69,19 +72,31 @@ export async function renderPages(
     if (pause !== null) await pause;
     const { pathJson } = options.fragments.ofDocument(hit.version, options.baseUrl);
     const location = `"path":${pathJson},"page_index":${hit.pageIndex}`;
-    const content = options.content(hit);
+    const content = readContent(hit, options);
     const image = JSON.stringify(options.imageUrl(hit));
-    const shown = `"image_url":${image}${renderExplanation(hit, options)}`;
+    const shown = `"image_url":${image}${content.highlights}${renderExplanation(hit, options)}`;
     chunks.push(`${i === 0 ? '' : ','}{${location},"score":${JSON.stringify(hit.score)},"content":`);
-    if (content === null) chunks.push('null');
-    else if (typeof content === 'object' && 'text' in content)
-      chunks.push(options.fragments.ofContent(hit.version, content));
-    else await appendText(chunks, content, options.yieldToEventLoop);
+    const { text } = content;
+    if (text === null) chunks.push('null');
+    else if (typeof text === 'object' && 'text' in text)
+      chunks.push(options.fragments.ofContent(hit.version, text));
+    else await appendText(chunks, text, options.yieldToEventLoop);
     chunks.push(`,${shown}}`);
   }
   await appendDocumentResults(chunks, result.hits, options);
   chunks.push(renderEnd(result, options));
   return new RenderedJson(chunks);
+}
+
+/** Returns the content of a page and its highlights, which need the whole text. */
+function readContent(
+  hit: PageHit,
+  options: PageReplyOptions,
+): { readonly text: TextParts | Snippet | null; readonly highlights: string } {
+  const text = options.content(hit);
+  if (text === null || options.highlights !== true) return { text, highlights: '' };
+  const whole = 'text' in text ? text.text : [...text].join('');
+  return { text: 'text' in text ? text : [whole], highlights: renderHighlights(hit, whole, options) };
 }
 
 export async function renderSnippets(
@@ -93,7 +108,8 @@ export async function renderSnippets(
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
     const end = i === result.hits.length - 1 ? '}' : '},';
-    const scoreAndEnd = `${JSON.stringify(hit.score)}${renderExplanation(hit, options)}${end}`;
+    const highlights = renderHighlights(hit, hit.snippet.text, options);
+    const scoreAndEnd = `${JSON.stringify(hit.score)}${highlights}${renderExplanation(hit, options)}${end}`;
     chunks.push(renderSnippet(hit, options), scoreAndEnd);
   }
   await appendDocumentResults(chunks, result.hits, options);
@@ -231,6 +247,10 @@ function appendDocument(
     const fields = renderAfterScore(metadata ? version.metadata : null, document.fileUrlJson);
     chunks.push(encodeChunk(fields), `${extraFields}}`);
   } else chunks.push(document.suffix);
+}
+
+function renderHighlights({ origin }: DocumentHit, text: string, { highlights }: ReplyOptions): string {
+  return highlights === true ? `,"highlights":${JSON.stringify(findHighlights(text, origin))}` : '';
 }
 
 function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {

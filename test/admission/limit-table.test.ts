@@ -5,6 +5,7 @@ import { connectionLimitTable } from '../../src/admission/connection-limit-table
 import { limitTable } from '../../src/admission/limit-table.ts';
 import { renderLimitsPage } from '../../src/admission/limits-page.ts';
 import { parseLimitTable } from '../../src/admission/parse-limit-table.ts';
+import { queryEffectRows } from '../../src/admission/query-limit-table.ts';
 import { sourceEffectRows } from '../../src/admission/source-limit-table.ts';
 import { rateLimits } from '../../src/core/rate-limits.ts';
 import { projectRoot } from '../../src/core/root.ts';
@@ -29,6 +30,7 @@ t.test('the symbol named in each row enforces the limit', async (t) => {
     ...connectionLimitTable,
     ...parseLimitTable,
     ...sourceEffectRows,
+    ...queryEffectRows,
   ]) {
     const [file = '', name = ''] = enforcedIn.split(' ');
     const source = sources.find(({ path }) => path === file);

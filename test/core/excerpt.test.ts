@@ -67,7 +67,7 @@ t.test('exactly the words are highlighted, and no text is lost', async (t) => {
     ['Ein Gerät, Geräte', ['Gerät'], ['Gerät']],
     ['C++ and C', ['C++'], ['C++']],
     ['<b>refund</b>', ['refund'], ['refund']],
-    ['人工智能', ['人工', '智能'], ['人工', '智能']],
+    ['人工智能', ['人工', '智能'], ['人工智能']],
     ['nothing here', ['refund', ''], []],
     ['nothing here', [], []],
   ];
@@ -80,4 +80,14 @@ t.test('exactly the words are highlighted, and no text is lost', async (t) => {
     );
     t.equal(parts.map((part) => part.text).join(''), text);
   }
+});
+
+t.test('words of scripts without spaces may overlap and touch other scripts', async (t) => {
+  const highlights = (text: string, words: readonly string[]) =>
+    splitHighlights(text, words)
+      .filter(({ isHighlighted }) => isHighlighted)
+      .map((part) => part.text);
+  t.same(highlights('退款政、退款', ['退款', '款政']), ['退款政', '退款']);
+  t.same(highlights('用Python编程', ['Python', '编程']), ['Python编程']);
+  t.same(highlights('Pythons Python', ['Python', '编程']), ['Python']);
 });

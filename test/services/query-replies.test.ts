@@ -53,6 +53,7 @@ function hit() {
     rerank: random.below(2) === 0 ? null : number(),
     proximity: random.below(2) === 0 ? null : { lead: number(), order: number(), nearness: number() },
     matches: Array.from({ length: random.below(3) }, () => ({ queryWord: text(), words: [text()] })),
+    matchesIn: () => [],
     modelText: text,
     relevance: random.below(2) === 0 ? null : number(),
   };

@@ -113,6 +113,7 @@ export const schemaTablesOfPages: readonly string[] = [
   'src/admission/field-limit-table.ts',
   'src/admission/connection-limit-table.ts',
   'src/admission/parse-limit-table.ts',
+  'src/admission/query-limit-table.ts',
   'src/admission/source-limit-table.ts',
   'src/admission/webhook-limit-table.ts',
 ];

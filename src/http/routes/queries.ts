@@ -1,6 +1,7 @@
 import { limits } from '../../core/limits.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as queries from '../../schemas/queries.ts';
+import { checkHighlights } from '../../schemas/query-checks.ts';
 import { checkCollection, organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
 
@@ -46,6 +47,7 @@ export const queryRoutes: readonly Route[] = [
       checks.checkResultCount(request.k, limits.topPagesMax);
       checks.checkQuery(request.query);
       checks.checkQueryControls(request);
+      checkHighlights({ ...request, include_content: request.include_content ?? false });
     },
     serve: (services, call, request) => services.queries.topPages(call, request),
   }),
@@ -71,6 +73,7 @@ export const queryRoutes: readonly Route[] = [
       checks.checkResultCount(request.k, limits.topSnippetsMax);
       checks.checkQuery(request.query);
       checks.checkQueryControls(request);
+      checkHighlights(request);
     },
     serve: (services, call, request) => services.queries.topSnippets(call, request),
   }),

@@ -11,6 +11,7 @@ const origin: HitOrigin = {
   rerank: null,
   proximity: null,
   matches: [],
+  matchesIn: () => [],
   modelText: () => '',
   relevance: null,
 };

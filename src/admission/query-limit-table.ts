@@ -1,0 +1,17 @@
+import { queryLimits } from '../core/query-limits.ts';
+import { type EffectRow, formatNumber, renderEffectTable } from './limit-row.ts';
+
+/** Limits of queries that shorten or approximate a reply. */
+export const queryEffectRows: readonly EffectRow[] = [
+  {
+    limit: 'Highlights of a result',
+    bounds: 'Ranges, and UTF-16 units of the content that are examined',
+    value: `${formatNumber(queryLimits.highlightsMax)}, ${formatNumber(queryLimits.highlightedUnitsMax)}`,
+    effect: 'further words are not highlighted',
+    enforcedIn: 'search/highlights.ts highlightsMax',
+  },
+];
+
+export function renderQueryLimits(): string {
+  return `\n## Parts of query replies\n\nThese limits reject no request.\n\n${renderEffectTable(queryEffectRows)}`;
+}
