@@ -55,6 +55,21 @@ export const fieldRows: readonly LimitRow[] = [
     value: [limits.topSnippetsMax, limits.topPagesMax, limits.topDocumentsMax].map(formatNumber).join(', '),
     enforcedIn: 'schemas/checks.ts checkResultCount',
   }),
+  fieldRow('Queries of a request', {
+    bounds: '`query` and `queries` of top-snippets, top-pages and top-documents',
+    value: queryLimits.queriesPerRequestMax,
+    enforcedIn: 'schemas/query-checks.ts checkOtherQueries',
+  }),
+  fieldRow('Collections of a query', {
+    bounds: '`collection_name` and `collection_names`; these times the number of queries',
+    value: `${queryLimits.collectionsPerRequestMax}, ${queryLimits.searchesPerRequestMax}`,
+    enforcedIn: 'schemas/query-checks.ts checkOtherCollections',
+  }),
+  fieldRow('Diverse results', {
+    bounds: '`k` of a query with `diversity`',
+    value: queryLimits.diverseResultsMax,
+    enforcedIn: 'schemas/query-checks.ts checkDiversity',
+  }),
   fieldRow('Highlights', {
     bounds: '`k` of a query with `highlights`',
     value: queryLimits.highlightedResultsMax,

@@ -10,6 +10,20 @@ export const queryEffectRows: readonly EffectRow[] = [
     effect: 'further words are not highlighted',
     enforcedIn: 'search/highlights.ts highlightsMax',
   },
+  {
+    limit: 'Source of similar content',
+    bounds: 'Chunks of the document of `similar_to`',
+    value: formatNumber(queryLimits.similarRowsMax),
+    effect: 'the vector of the document is the mean of its first chunks',
+    enforcedIn: 'services/similar-source.ts similarRowsMax',
+  },
+  {
+    limit: 'Diversity',
+    bounds: 'Candidates that are compared',
+    value: formatNumber(queryLimits.diverseCandidatesMax),
+    effect: 'results are chosen from the best candidates',
+    enforcedIn: 'search/diversity.ts diverseCandidatesMax',
+  },
 ];
 
 export function renderQueryLimits(): string {

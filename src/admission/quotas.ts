@@ -122,6 +122,15 @@ export class Quotas {
     return this.#sum(await this.#options.collectionsOf(organizationId));
   }
 
+  /** Charges queries of a request beyond its first, which `admit` has counted. Errors: `rate_limited`. */
+  chargeQueries(organizationId: string, count: number): void {
+    const { queriesPerMinute: allowance } = this.#options.limitsOf(organizationId);
+    if (allowance === null) return;
+    const charge: LimitCharge = { limit: 'queries', allowance, cost: count };
+    const exceeded = this.#options.limiter.consume(organizationId, [charge]);
+    if (exceeded !== null) throw rateLimitError(exceeded, 'request');
+  }
+
   /** Charges a file that is parsed but not stored. Errors: `rate_limited`. */
   consumeDocumentBytes(organizationId: string, bytes: number): void {
     const { documentBytesPerMinute: allowance } = this.#options.limitsOf(organizationId);
@@ -277,11 +286,14 @@ const limitDescriptions: Readonly<Partial<Record<LimitName, string>>> = {
   'document-bytes': 'bytes of documents per minute',
 };
 
-function rateLimitError({ limit, allowancePerMinute, waitMs }: ExceededLimit): AppError {
+function rateLimitError(
+  { limit, allowancePerMinute, waitMs }: ExceededLimit,
+  noun: 'document' | 'request' = 'document',
+): AppError {
   const allowed = `${allowancePerMinute} ${limitDescriptions[limit] ?? limit}`;
   const headers = { 'x-quarry-limit': limit };
   if (waitMs === Number.POSITIVE_INFINITY) {
-    const detail = `This document exceeds the limit of your organization of ${allowed}.`;
+    const detail = `This ${noun} exceeds the limit of your organization of ${allowed}.`;
     return new AppError('rate_limited', detail, { shouldRetry: false, headers });
   }
   return new AppError('rate_limited', `Your organization has exceeded its limit of ${allowed}.`, {

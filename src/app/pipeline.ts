@@ -28,6 +28,7 @@ import type { Embedder } from '../models/model.ts';
 import { ModelLatencies } from '../models/model-latencies.ts';
 import { ModelVocabulary } from '../models/model-vocabulary.ts';
 import { toChunkVectors } from '../models/page-vectors.ts';
+import { dequantize } from '../models/quantization.ts';
 import { defaultEmbeddingModel, getEmbeddingModel } from '../models/registry.ts';
 import type { StaticEmbedder } from '../models/static-embedder.ts';
 import { hasPageImages } from '../parsing/process/parse-task.ts';
@@ -322,6 +323,7 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
     clock,
     getIndex: (collectionId, generation) => storage.indexes.get(collectionId, generation),
     findExpired: (collectionId) => storage.documents.listExpiredVersions(collectionId, clock.now()),
+    decodeVectors: dequantize,
     mayDegrade: settings.withoutModel === 'degrade',
     isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,
     models: {

@@ -292,11 +292,12 @@ function createUserService({ directory, secondFactors, publicUrl }: ServiceDepen
 }
 
 function createQueryServices(
-  { settings, storage, pipeline, slowQueries }: ServiceDependencies,
+  { settings, storage, pipeline, slowQueries, quotas }: ServiceDependencies,
   documentUrls: DocumentUrls,
 ): QueryServices {
   return new QueryServices({
     collections: storage.collections,
+    documents: storage.documents,
     reader: storage.reader,
     counts: storage.counts,
     meter: storage.meter,
@@ -308,6 +309,7 @@ function createQueryServices(
     rerankModels: () => pipeline.catalog.rerankerNames,
     rerankerDefault: settings.reranker,
     defaultEmbeddingModel,
+    chargeQueries: (organizationId, count) => quotas.chargeQueries(organizationId, count),
     slowQueries,
   });
 }

@@ -1,4 +1,12 @@
-import { highlightRanges, highlights } from './query-fields.ts';
+import {
+  collectionNames,
+  diversity,
+  highlightRanges,
+  highlights,
+  queries,
+  resultCollection,
+  similarTo,
+} from './query-fields.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
@@ -127,9 +135,13 @@ function resultLimit(noun: string, most: number) {
 
 export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for documents.', {
   collection_name: CollectionName(),
+  collection_names: collectionNames,
   query: Nullable(query, {
     description: 'The query; null lists the documents that match the filter, in no particular order.',
   }),
+  queries,
+  similar_to: similarTo,
+  diversity,
   query_vector: queryVector,
   k: resultLimit('documents', 2048),
   filter,
@@ -146,7 +158,11 @@ export type TopDocumentsRequest = Static<typeof TopDocumentsRequest>;
 
 export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.', {
   collection_name: CollectionName(),
+  collection_names: collectionNames,
   query,
+  queries,
+  similar_to: similarTo,
+  diversity,
   query_vector: queryVector,
   k: resultLimit('pages', 1024),
   filter,
@@ -168,7 +184,11 @@ export type TopPagesRequest = Static<typeof TopPagesRequest>;
 
 export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for snippets.', {
   collection_name: CollectionName(),
+  collection_names: collectionNames,
   query,
+  queries,
+  similar_to: similarTo,
+  diversity,
   query_vector: queryVector,
   k: resultLimit('snippets', 128),
   reranker,
@@ -287,6 +307,7 @@ export const DocumentRetrievalResponse = Component('DocumentRetrievalResponse', 
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   metadata: Nullable(DocumentMetadataJson, { description: 'Null unless requested.' }),
   file_url: Type.String({ description: 'URL of the raw document.' }),
+  collection_name: resultCollection,
   explain: resultExplanation,
 });
 export type DocumentRetrievalResponse = Static<typeof DocumentRetrievalResponse>;
@@ -299,6 +320,7 @@ export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page 
   image_url: Nullable(Type.String(), {
     description: 'URL of a JPEG of the page; null if there is none.',
   }),
+  collection_name: resultCollection,
   highlights: highlightRanges,
   explain: resultExplanation,
 });
@@ -318,6 +340,7 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet result.',
   }),
   content: Type.String({ description: 'Exactly the text between the two indexes.' }),
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
+  collection_name: resultCollection,
   highlights: highlightRanges,
   explain: resultExplanation,
 });

@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { queryLimits } from '../core/query-limits.ts';
-import type { TopPagesRequest, TopSnippetsRequest } from './queries.ts';
+import { checkCollectionName, checkInteger, checkPath, checkQuery } from './checks.ts';
+import type { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from './queries.ts';
 
 /** Rules of the options of queries. Errors: each function throws AppError `bad_request`. */
 
@@ -17,4 +18,83 @@ export function checkHighlights(
   if (hasContent === false) reject('highlights requires include_content.');
   if (k > queryLimits.highlightedResultsMax)
     reject(`k is ${k}; with highlights, it must be at most ${queryLimits.highlightedResultsMax}.`);
+}
+
+/** Further queries are texts like the first one, which must not be a listing. */
+export function checkOtherQueries({
+  query,
+  queries = null,
+  query_vector: vector = null,
+}: Pick<TopDocumentsRequest, 'query' | 'queries' | 'query_vector'>): void {
+  if (queries === null || queries.length === 0) return;
+  if (query === null) reject('queries requires a query.');
+  if (vector !== null) reject('queries cannot be combined with query_vector, which belongs to one query.');
+  const othersMax = queryLimits.queriesPerRequestMax - 1;
+  if (queries.length > othersMax)
+    reject(
+      `queries contains ${queries.length} queries; at most ${othersMax} are allowed in addition to query.`,
+    );
+  for (const text of queries) checkQuery(text);
+}
+
+/** Several collections are searched like one, so they have no facets, whose counts belong to one. */
+export function checkOtherCollections({
+  collection_names: names = null,
+  queries = null,
+  facets = null,
+}: Pick<TopDocumentsRequest, 'collection_names' | 'queries' | 'facets'>): void {
+  if (names === null || names.length === 0) return;
+  const othersMax = queryLimits.collectionsPerRequestMax - 1;
+  if (names.length > othersMax)
+    reject(
+      `collection_names contains ${names.length} names; at most ${othersMax} are allowed in addition to collection_name.`,
+    );
+  for (const name of names) checkCollectionName(name);
+  if (facets !== null && facets.length > 0) reject('collection_names cannot be combined with facets.');
+  const searches = (1 + names.length) * (1 + (queries?.length ?? 0));
+  if (searches > queryLimits.searchesPerRequestMax)
+    reject(
+      `The request has ${searches} searches, the number of collections times the number of queries; at most ${queryLimits.searchesPerRequestMax} are allowed.`,
+    );
+}
+
+/** The vector of a query has one source, and an empty query has no words for a reranker. */
+export function checkSimilarTo({
+  query,
+  similar_to: source = null,
+  queries = null,
+  query_vector: vector = null,
+  reranker = null,
+  weights = null,
+}: Pick<
+  TopDocumentsRequest,
+  'query' | 'similar_to' | 'queries' | 'query_vector' | 'reranker' | 'weights'
+>): void {
+  if (source === null) return;
+  checkPath(source.path);
+  if (source.start_index !== undefined)
+    checkInteger('similar_to.start_index', source.start_index, 0, Number.MAX_SAFE_INTEGER);
+  if (vector !== null)
+    reject('similar_to cannot be combined with query_vector: both are the vector of the query.');
+  if (queries !== null && queries.length > 0) reject('similar_to cannot be combined with queries.');
+  if (weights?.vector === 0) reject('similar_to compares vectors; weights.vector must not be 0.');
+  if ((query ?? '') !== '') return;
+  if (reranker !== null) reject('similar_to with a reranker requires a query, which the reranker reads.');
+  if (weights !== null)
+    reject('similar_to with weights requires a query: without one, only vectors are compared.');
+}
+
+/** 0 to 1; the results are compared with each other, so their number is limited. */
+export function checkDiversity({
+  query,
+  diversity = null,
+  similar_to: source = null,
+  k,
+}: Pick<TopDocumentsRequest, 'query' | 'diversity' | 'similar_to' | 'k'>): void {
+  if (diversity === null) return;
+  if (!(diversity >= 0 && diversity <= 1)) reject(`diversity is ${diversity}; it must be from 0 to 1.`);
+  if (diversity === 0) return;
+  if (query === null && source === null) reject('diversity requires a query.');
+  if (k > queryLimits.diverseResultsMax)
+    reject(`k is ${k}; with diversity, it must be at most ${queryLimits.diverseResultsMax}.`);
 }

@@ -1,4 +1,5 @@
 import { Type } from './typebox.ts';
+import { Nullable } from './wire.ts';
 
 /** Optional fields of query requests, and of their results, that combine, compare or mark. */
 
@@ -7,6 +8,55 @@ export const highlights = Type.Optional(
     default: false,
     description:
       'Include the positions of the words in the text of each result that match the query, `k` up to 128.',
+  }),
+);
+
+export const collectionNames = Type.Optional(
+  Nullable(Type.Array(Type.String()), {
+    description:
+      'Other collections that are searched like one with `collection_name`, at most 15; names or aliases. Each counts as a query, and each result names its collection. Their vectors must be of one model.',
+    examples: [['handbook-2025']],
+  }),
+);
+
+export const resultCollection = Type.Optional(
+  Type.String({
+    description: 'Collection of the result as the request names it; only with `collection_names`.',
+  }),
+);
+
+export const similarTo = Type.Optional(
+  Nullable(
+    Type.Object({
+      path: Type.String({ description: 'Path of a document of `collection_name`.' }),
+      start_index: Type.Optional(
+        Type.Integer({
+          description:
+            'Position in the text of the document, in code points: the snippet at this position is compared instead of the document. `start_index` of a result is its own.',
+        }),
+      ),
+    }),
+    {
+      description:
+        'Find content that is similar to a document or snippet: its vector is that of the query. It is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count, too.',
+      examples: [{ path: 'refunds.md' }],
+    },
+  ),
+);
+
+export const diversity = Type.Optional(
+  Nullable(Type.Number(), {
+    description:
+      '0 to 1: prefer results that differ from those before them (maximal marginal relevance): 0 orders by score only, 1 by difference only. `k` up to 128.',
+    examples: [0.3],
+  }),
+);
+
+export const queries = Type.Optional(
+  Nullable(Type.Array(Type.String()), {
+    description:
+      'Other wordings of the query, or other questions, at most 7. The results of all queries are fused by reciprocal rank. Each counts as a query.',
+    examples: [['refund period', 'When is the money returned?']],
   }),
 );
 

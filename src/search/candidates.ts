@@ -2,6 +2,7 @@ import type { CollectionIndex, IndexHits } from '../index/collection-index.ts';
 import { defaultWeights, fuse, type Weights } from './fuse.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { QueryRecorder } from './query-recorder.ts';
+import type { ExcludedRows } from './query-request.ts';
 import { type IndexSearch, searchIndex } from './search-index.ts';
 
 /** A coarse chunk that may answer the query, with its first-stage scores. */
@@ -28,6 +29,7 @@ export interface CandidateRequest extends IndexSearch {
   readonly weights: Weights;
   /** Increases the search depth: better results for more time (`latency_mode: high`). */
   readonly isWide: boolean;
+  readonly excluded?: ExcludedRows | null;
   readonly recorder?: Pick<QueryRecorder, 'trace'>;
 }
 
@@ -115,13 +117,29 @@ function nthLargest(numbers: Float32Array, nth: number): number {
   return values[nth - 1]!;
 }
 
+function omitRows(hits: IndexHits, { version, rows }: ExcludedRows): IndexHits {
+  const kept: number[] = [];
+  for (let i = 0; i < hits.count; i += 1)
+    if (hits.version[i] !== version || rows?.has(hits.chunk[i]!) === false) kept.push(i);
+  return {
+    count: kept.length,
+    version: Float64Array.from(kept, (i) => hits.version[i]!),
+    chunk: Uint32Array.from(kept, (i) => hits.chunk[i]!),
+    shard: Uint16Array.from(kept, (i) => hits.shard[i]!),
+    similarity: Float32Array.from(kept, (i) => hits.similarity[i]!),
+    lexical: Float32Array.from(kept, (i) => hits.lexical[i]!),
+    shards: hits.shards,
+  };
+}
+
 export async function findCandidates(
-  index: CollectionIndex,
+  index: Pick<CollectionIndex, 'search'>,
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.isWide ? request.depth * wideFactor : request.depth;
-  const hits = await searchIndex({ ...request, depth }, (query) => index.search(query));
-  const { vector, weights } = request;
+  const found = await searchIndex({ ...request, depth }, (query) => index.search(query));
+  const { vector, weights, excluded = null } = request;
+  const hits = excluded === null ? found : omitRows(found, excluded);
   const createList = () => new CandidateList(hits, vector !== null, weights);
   return request.recorder === undefined ? createList() : request.recorder.trace('fuse', createList);
 }

@@ -1,5 +1,5 @@
 import type { StoredChunk } from '../storage/chunks.ts';
-import type { FineChunkData, RowContent } from '../storage/version-reader.ts';
+import type { FineChunkData, RowContent, RowLocation } from '../storage/version-reader.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { Candidate } from './candidates.ts';
 import type { PreparedQuery } from './prepared-query.ts';
@@ -56,7 +56,7 @@ export function readFineChunks(
     recorder,
     generation,
   }: ReadQuery & Pick<PreparedQuery, 'generation'>,
-  candidates: readonly Candidate[],
+  candidates: readonly RowLocation[],
 ): Promise<(FineChunkData | undefined)[]> {
   return recorder.measure('read', async () => {
     const found: (FineChunkData | undefined)[] = [];

@@ -5,7 +5,7 @@ import type { Candidate } from './candidates.ts';
 import { toModelText } from './chunk-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { RankedItem } from './rerank.ts';
-import type { HitOrigin } from './search-result.ts';
+import type { HitLocation, HitOrigin } from './search-result.ts';
 
 /** Text of a hit with its language; matched words are searched in it. */
 export interface MatchedText {
@@ -28,12 +28,15 @@ export function toMatchedText(chunk: StoredChunk): MatchedText {
 export function toHitOrigin(
   { request, lexicalQuery, vector }: PreparedQuery,
   { fused, rerank }: Pick<RankedItem<unknown>, 'fused' | 'rerank'>,
-  { lexical, similarity, proximity }: Pick<Candidate, 'lexical' | 'similarity' | 'proximity'>,
+  scores: Pick<Candidate, 'version' | 'row' | 'lexical' | 'similarity' | 'proximity'> &
+    Partial<Pick<HitLocation, 'fineChunk'>>,
   { text, language, modelText }: MatchedText,
 ): HitOrigin {
+  const { version, row, fineChunk = null, lexical, similarity, proximity } = scores;
   const matchesIn = (searched: string) =>
     findWordMatches(lexicalQuery, searched, language as Language | null);
   return {
+    location: { version, row, fineChunk },
     lexical,
     similarity: vector === null ? null : similarity,
     fused,

@@ -42,9 +42,10 @@ export class QueryRecorder {
     return result;
   }
 
+  /** Called once per query of a request. */
   recordSelection({ checked, complete }: Pick<SelectionStats, 'checked' | 'complete'>): void {
-    this.#checked = checked;
-    this.#complete = complete;
+    this.#checked += checked;
+    this.#complete &&= complete;
   }
 
   /** A deeper search rescores the same chunks again, so the largest number counts. */

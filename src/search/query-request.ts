@@ -26,13 +26,48 @@ export const defaultControl: SearchControl = {
   operators: null,
 };
 
-/** A validated query to one collection. */
-export interface SearchRequest {
+/** A further query of a request. */
+export interface OtherQuery {
+  /** Text without operators. */
+  readonly query: string;
+  /** See `SearchControl`. */
+  readonly operators: QueryOperators | null;
+}
+
+/** Rows that are no results: those of the source of a search for similar content. */
+export interface ExcludedRows {
+  readonly version: number;
+  /** Null: all rows of the version. */
+  readonly rows: ReadonlySet<number> | null;
+  /** Number of rows by which the search is deepened, so that enough others are found. */
+  readonly count: number;
+}
+
+/** One of several collections of a request. */
+export interface SearchMember {
   readonly collection: Collection;
+  /** Name of the collection in the request, which may be an alias. */
+  readonly name: string;
+  /** The filter of the request, parsed for the types of the metadata of this collection. */
+  readonly filter: FilterNode | null;
+}
+
+/** A validated query. */
+export interface SearchRequest {
+  /** With `members`: the first of them, with the languages of all. */
+  readonly collection: Collection;
+  /** Collections that are searched like one; absent or null: only `collection`. Their vectors have one model. */
+  readonly members?: readonly SearchMember[] | null;
   /** Query text without operators. */
   readonly query: string;
+  /** Queries whose results are fused with those of `query`; absent or empty for none. */
+  readonly otherQueries?: readonly OtherQuery[];
   /** Query vector of unit length supplied by the caller; otherwise the model of the collection computes it. */
   readonly vector?: Float32Array | null;
+  /** See `diversify`; absent or 0: results are ordered by score only. */
+  readonly diversity?: number;
+  /** Absent or null for none. */
+  readonly excluded?: ExcludedRows | null;
   /** Maximum number of results. */
   readonly k: number;
   readonly filter: FilterNode | null;
@@ -57,4 +92,12 @@ export interface SearchRequest {
   /** Null or absent if the query is not traced. */
   readonly trace?: Trace | null;
   readonly control: SearchControl;
+}
+
+/** Number of queries that a request counts as. */
+export function countQueries({
+  otherQueries = [],
+  members = null,
+}: Pick<SearchRequest, 'otherQueries' | 'members'>): number {
+  return (1 + otherQueries.length) * (members?.length ?? 1);
 }

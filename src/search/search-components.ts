@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { CollectionIndex } from '../index/collection-index.ts';
+import type { CollectionIndex, IndexStatistics } from '../index/collection-index.ts';
 import type { Collection } from '../storage/collections.ts';
 import type { VersionReader } from '../storage/version-reader.ts';
 
@@ -21,12 +21,28 @@ export interface QueryModels {
   rerankWeight(model: string, query: string): number;
 }
 
+/** What a search uses of an index. */
+export type SearchableIndex = Pick<
+  CollectionIndex,
+  'search' | 'searchAndWrite' | 'list' | 'countFacets' | 'hasWords' | 'countRowsOfTerms' | 'findCorrections'
+> & {
+  statistics(): Pick<IndexStatistics, 'rows'>;
+};
+
+/** What a search reads of the documents that it finds. */
+export type SearchReader = Pick<
+  VersionReader,
+  'readRecords' | 'readRows' | 'readFineChunks' | 'readLayout' | 'readPage' | 'readPageChunk'
+>;
+
 /** Components that the stages of a search use. */
 export interface SearchComponents {
   readonly models: QueryModels;
   /** Returns the shards with the vectors of this generation. Errors: 503 while a collection is loading. */
-  readonly getIndex: (collectionId: string, generation: number) => CollectionIndex;
-  readonly reader: VersionReader;
+  readonly getIndex: (collectionId: string, generation: number) => SearchableIndex;
+  readonly reader: SearchReader;
+  /** Decodes the stored vectors of fine chunks to rows of `dimensions` components. */
+  readonly decodeVectors: (codes: Uint8Array, dimensions: number) => Float32Array;
   /** Returns the versions of documents of a collection that have expired and are not deleted yet, ascending. */
   readonly findExpired: (collectionId: string) => Promise<Float64Array>;
   readonly clock: Clock;

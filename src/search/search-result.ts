@@ -9,8 +9,16 @@ import type { Correction } from '../text/spelling-correction.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { SearchControl } from './query-request.ts';
 
+/** The chunk that gave a hit its score. */
+export interface HitLocation extends RowLocation {
+  /** Index of the fine chunk in the row; null for a whole coarse chunk. */
+  readonly fineChunk: number | null;
+}
+
 /** Scores and matches that explain a hit. */
 export interface HitOrigin {
+  /** Null in a listing. */
+  readonly location: HitLocation | null;
   readonly lexical: number;
   /** Null in a listing, which compares no vectors. */
   readonly similarity: number | null;

@@ -9,14 +9,15 @@ export function searchShards(
   depth: number,
 ): Promise<CandidateList> {
   if (found?.depth === depth) return Promise.resolve(new CandidateList(found.hits, vector !== null, weights));
-  const { filter, isWide, deadlineMs, caller, yieldToEventLoop, collection } = request;
+  const { filter, excluded = null, isWide, deadlineMs, caller, yieldToEventLoop, collection } = request;
   return recorder.measure('search', () =>
     findCandidates(getIndex(collection.collectionId, generation), {
       vector,
       lexicalQuery,
       weights,
       filter,
-      depth,
+      depth: depth + (excluded?.count ?? 0),
+      excluded,
       isWide,
       deadlineMs,
       caller,

@@ -1,25 +1,14 @@
 import type { WrittenReply } from '../index/written-reply.ts';
-import { getGeneration } from '../storage/collections.ts';
-import { analyze, emptyQuery } from './analyze.ts';
-import { embed } from './embed.ts';
-import { countFacets } from './facets.ts';
-import type { AnalyzedQuery, PreparedQuery } from './prepared-query.ts';
+import { emptyQuery } from './analyze.ts';
+import { combineCollections } from './combined-collections.ts';
+import { needsSelection, searchQueries } from './multi-query.ts';
+import type { PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
-import { measureRelevance } from './relevance.ts';
 import type { ReplyFormat } from './reply-parts.ts';
-import { appendUnranked, rerank } from './rerank.ts';
+import { completeResult, findHits, prepareQuery, toModelStats, toPreparedQuery } from './run-query.ts';
 import type { SearchComponents } from './search-components.ts';
-import type {
-  DocumentHit,
-  Hit,
-  ModelStats,
-  PageHit,
-  SearchResult,
-  SnippetHit,
-  WrittenResult,
-} from './search-result.ts';
-import { limitResults } from './selection.ts';
+import type { DocumentHit, Hit, PageHit, SearchResult, SnippetHit, WrittenResult } from './search-result.ts';
 import { documents } from './strategies/documents.ts';
 import { fineSnippets } from './strategies/fine-snippets.ts';
 import { listing } from './strategies/listing.ts';
@@ -90,17 +79,26 @@ export class Search {
   async listDocuments(
     request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>,
   ): Promise<SearchResult<DocumentHit>> {
-    const recorder = new QueryRecorder(this.#components.clock, request.trace);
+    const components = this.#componentsFor(request);
+    const recorder = new QueryRecorder(components.clock, request.trace);
     const listingRequest = { ...request, query: '', reranker: null, isWide: false };
     const analyzed = { lexicalQuery: emptyQuery, text: '', corrections: [] };
-    return this.#findResults(listing, prepareQuery(listingRequest, recorder, analyzed, null));
+    const query = toPreparedQuery(listingRequest, recorder, analyzed, null);
+    return completeResult(components, query, await findHits(components, listing, query));
+  }
+
+  #componentsFor({ members = null }: Pick<SearchRequest, 'members'>): SearchComponents {
+    return members === null ? this.#components : combineCollections(this.#components, members);
   }
 
   async #search<Item, Result extends { readonly score: number }, H extends Hit>(
     strategy: ResultStrategy<Item, Result, H>,
     request: SearchRequest,
   ): Promise<SearchResult<H>> {
-    return this.#findResults(strategy, await this.#prepare(request));
+    const components = this.#componentsFor(request);
+    if (needsSelection(request)) return searchQueries(components, strategy, request);
+    const query = await prepareQuery(components, request);
+    return completeResult(components, query, await findHits(components, strategy, query));
   }
 
   async #write<Item, Result extends { readonly score: number }, H extends Hit>(
@@ -108,82 +106,21 @@ export class Search {
     request: SearchRequest,
     format: ReplyFormat,
   ): Promise<SearchResult<H> | WrittenResult> {
-    const query = await this.#prepare(request);
-    const { recorder } = query;
+    const components = this.#components;
+    const query = await prepareQuery(components, request);
+    const find = async (prepared: PreparedQuery) =>
+      completeResult(components, prepared, await findHits(components, strategy, prepared));
     // A reply without a model has a warning.
-    if (recorder.missing.length > 0) return this.#findResults(strategy, query);
-    const found = await recorder.measure('search', () =>
-      searchAndWrite(this.#components, query, strategy.planReply(query), format),
+    if (query.recorder.missing.length > 0) return find(query);
+    const found = await query.recorder.measure('search', () =>
+      searchAndWrite(components, query, strategy.planReply(query), format),
     );
-    return 'hits' in found ? this.#findResults(strategy, { ...query, found }) : toWrittenResult(query, found);
+    return 'hits' in found ? find({ ...query, found }) : toWrittenResult(query, found);
   }
-
-  /** Runs analysis and embedding. */
-  async #prepare(request: SearchRequest): Promise<PreparedQuery> {
-    const components = this.#components;
-    const recorder = new QueryRecorder(components.clock, request.trace);
-    const analyzed = await recorder.measure('search', () => analyze(components, request), 'analyze');
-    const vector = await recorder.measure('embed', () => embed(components, request, analyzed.text, recorder));
-    return prepareQuery(request, recorder, analyzed, vector);
-  }
-
-  /** Runs the stages after analysis and embedding. */
-  async #findResults<Item, Result extends { readonly score: number }, H extends Hit>(
-    strategy: ResultStrategy<Item, Result, H>,
-    query: PreparedQuery,
-  ): Promise<SearchResult<H>> {
-    const components = this.#components;
-    // Searches the shards, fuses the scores, and reads what the next stages need.
-    const { items, rest, parents = [], candidates } = await strategy.findItems(components, query);
-    const reranked = await rerank(components, query, items, strategy);
-    const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
-    const results = await strategy.toResults(components, query, ranked);
-    const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
-    const hits = await strategy.readHits(components, query, best);
-    const measured = await measureRelevance(components, query, hits);
-    const facets = await countFacets(components, query);
-    return { ...toSearchResult(query, measured, candidates), parents, facets };
-  }
-}
-
-function prepareQuery(
-  request: SearchRequest,
-  recorder: QueryRecorder,
-  { lexicalQuery, text, corrections }: AnalyzedQuery,
-  vector: Float32Array | null,
-): PreparedQuery {
-  return {
-    lexicalQuery,
-    text,
-    corrections,
-    request,
-    recorder,
-    vector,
-    found: null,
-    generation: getGeneration(request.collection),
-    weights: request.control.weights,
-    yieldToEventLoop: request.yieldToEventLoop,
-  };
-}
-
-function toSearchResult<H>(
-  query: PreparedQuery,
-  { hits, goodMatch }: Pick<SearchResult<H>, 'hits' | 'goodMatch'>,
-  candidates: SearchResult<H>['candidates'],
-): SearchResult<H> {
-  const { request, recorder, corrections } = query;
-  const { times, selection } = recorder;
-  const models = toModelStats(query);
-  return { hits, goodMatch, candidates, times, models, control: request.control, selection, corrections };
 }
 
 function toWrittenResult(query: PreparedQuery, written: WrittenReply): WrittenResult {
   const { times, selection } = query.recorder;
   const hits = { length: written.results };
   return { written, hits, candidates: written, times, models: toModelStats(query), selection };
-}
-
-function toModelStats({ request, recorder, vector }: PreparedQuery): ModelStats {
-  const embedded = vector !== null && (request.vector ?? null) === null;
-  return { embedded, reranked: recorder.reranked, missing: recorder.missing };
 }

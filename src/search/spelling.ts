@@ -1,4 +1,3 @@
-import type { CollectionIndex } from '../index/collection-index.ts';
 import { foldDiacritics } from '../text/fold.ts';
 import type { Language } from '../text/languages.ts';
 import { stemmedLanguages } from '../text/languages.ts';
@@ -16,6 +15,7 @@ import {
 } from '../text/spelling-correction.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
 import type { AnalyzedQuery } from './prepared-query.ts';
+import type { SearchableIndex } from './search-components.ts';
 
 interface SpellingInput {
   readonly lexicalQuery: LexicalQuery;
@@ -30,8 +30,8 @@ interface SpellingInput {
 
 /** Returns the spellings found for each word. */
 async function findCorrectionsOfEach(
-  index: CollectionIndex,
-  words: Parameters<CollectionIndex['findCorrections']>[0],
+  index: SearchableIndex,
+  words: Parameters<SearchableIndex['findCorrections']>[0],
   deadlineMs: number,
 ): Promise<SpellingCandidate[][]> {
   const spellings = await index.findCorrections(words, deadlineMs);
@@ -42,7 +42,7 @@ async function findCorrectionsOfEach(
  * Replaces words that occur in no document by terms of the collection that differ by one letter, or by two in
  * long words. A query of known words is returned unchanged.
  */
-export async function correctSpelling(index: CollectionIndex, input: SpellingInput): Promise<AnalyzedQuery> {
+export async function correctSpelling(index: SearchableIndex, input: SpellingInput): Promise<AnalyzedQuery> {
   const { lexicalQuery, text, phrases, isKnownWord } = input;
   const quoted = new Set(phrases.flatMap(toUnstemmedWords));
   const isCorrect = (word: string) =>
@@ -53,7 +53,7 @@ export async function correctSpelling(index: CollectionIndex, input: SpellingInp
 }
 
 async function applyCorrections(
-  index: CollectionIndex,
+  index: SearchableIndex,
   input: SpellingInput,
   isCorrect: (word: string) => boolean,
 ): Promise<AnalyzedQuery> {

@@ -22,6 +22,10 @@ export function isWritable({
   explain,
   trace = null,
   hasHighlights = false,
+  otherQueries = [],
+  members = null,
+  excluded = null,
+  diversity = 0,
   control,
   facets = null,
 }: SearchRequest): boolean {
@@ -30,6 +34,10 @@ export function isWritable({
     !isWide &&
     !explain &&
     !hasHighlights &&
+    otherQueries.length === 0 &&
+    members === null &&
+    excluded === null &&
+    diversity === 0 &&
     trace === null &&
     control.operators === null &&
     facets === null;

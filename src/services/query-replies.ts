@@ -1,3 +1,4 @@
+import { assertDefined } from '../core/assert.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type {
   FacetResponse,
@@ -8,7 +9,7 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import { findHighlights } from '../search/highlights.ts';
-import type { SearchRequest } from '../search/query-request.ts';
+import type { SearchMember, SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
@@ -20,6 +21,8 @@ export interface ReplyOptions {
   readonly explain: boolean;
   /** Whether results show the matched words of their text; absent: no. */
   readonly highlights?: boolean | undefined;
+  /** Collections of the request if results name theirs; absent or null: they do not. */
+  readonly members?: readonly SearchMember[] | null | undefined;
   /** Facets of the request; absent or null for none. */
   readonly facets?: SearchRequest['facets'];
   readonly fragments: ReplyFragments;
@@ -55,7 +58,7 @@ export async function renderDocuments(
     appendDocument(chunks, hit, options, {
       isFirst: i === 0,
       score: hit.score,
-      extraFields: renderExplanation(hit, options),
+      extraFields: renderCollection(hit, options) + renderExplanation(hit, options),
     });
   }
   chunks.push(renderEnd(result, options));
@@ -74,7 +77,8 @@ export async function renderPages(
     const location = `"path":${pathJson},"page_index":${hit.pageIndex}`;
     const content = readContent(hit, options);
     const image = JSON.stringify(options.imageUrl(hit));
-    const shown = `"image_url":${image}${content.highlights}${renderExplanation(hit, options)}`;
+    const extraFields = `${renderCollection(hit, options)}${content.highlights}${renderExplanation(hit, options)}`;
+    const shown = `"image_url":${image}${extraFields}`;
     chunks.push(`${i === 0 ? '' : ','}{${location},"score":${JSON.stringify(hit.score)},"content":`);
     const { text } = content;
     if (text === null) chunks.push('null');
@@ -109,7 +113,8 @@ export async function renderSnippets(
     if (pause !== null) await pause;
     const end = i === result.hits.length - 1 ? '}' : '},';
     const highlights = renderHighlights(hit, hit.snippet.text, options);
-    const scoreAndEnd = `${JSON.stringify(hit.score)}${highlights}${renderExplanation(hit, options)}${end}`;
+    const extraFields = `${renderCollection(hit, options)}${highlights}${renderExplanation(hit, options)}`;
+    const scoreAndEnd = `${JSON.stringify(hit.score)}${extraFields}${end}`;
     chunks.push(renderSnippet(hit, options), scoreAndEnd);
   }
   await appendDocumentResults(chunks, result.hits, options);
@@ -139,7 +144,8 @@ async function appendDocumentResults(
     if (shown.has(version)) continue;
     const pause = options.yieldToEventLoop();
     if (pause !== null) await pause;
-    appendDocument(chunks, hit, options, { isFirst: shown.size === 0, score: hit.score, extraFields: '' });
+    const extraFields = renderCollection(hit, options);
+    appendDocument(chunks, hit, options, { isFirst: shown.size === 0, score: hit.score, extraFields });
     shown.add(version);
   }
 }
@@ -247,6 +253,13 @@ function appendDocument(
     const fields = renderAfterScore(metadata ? version.metadata : null, document.fileUrlJson);
     chunks.push(encodeChunk(fields), `${extraFields}}`);
   } else chunks.push(document.suffix);
+}
+
+function renderCollection({ version }: DocumentHit, { members = null }: ReplyOptions): string {
+  if (members === null) return '';
+  const member = members.find(({ collection }) => collection.collectionId === version.collectionId);
+  const { name } = assertDefined(member, 'a result is from a collection of the request');
+  return `,"collection_name":${JSON.stringify(name)}`;
 }
 
 function renderHighlights({ origin }: DocumentHit, text: string, { highlights }: ReplyOptions): string {

@@ -4,7 +4,7 @@ import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
-import type { SearchRequest } from '../search/query-request.ts';
+import { countQueries, type SearchRequest } from '../search/query-request.ts';
 import type { QueryOutcome } from '../search/search-result.ts';
 import type { ServiceCall } from './call.ts';
 
@@ -95,15 +95,18 @@ export class SlowQueryLog {
 }
 
 function commonFields({ call, search, type, query, startedAt }: FinishedQuery, ms: number) {
-  const { collection, k, filter, reranker, isWide, isRestricted = false, control } = search;
+  const { collection, k, filter, reranker, isWide, isRestricted = false, control, members = null } = search;
   const { requestId, principal, receivedAt } = call;
+  const queries = countQueries(search);
   return {
     requestId,
     organizationId: principal.organizationId,
     collectionId: collection.collectionId,
+    ...(members === null ? {} : { collectionIds: members.map((member) => member.collection.collectionId) }),
     ...(principal.zdr ? {} : textFields(collection.name, query)),
     type,
     queryBytes: Buffer.byteLength(query),
+    ...(queries > 1 ? { queries } : {}),
     ms: round(ms),
     waitMs: startedAt === null ? null : round(startedAt - receivedAt),
     k,

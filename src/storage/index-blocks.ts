@@ -138,6 +138,35 @@ export class IndexBlocks {
     };
   }
 
+  /**
+   * Returns the vectors of rows `first` to `end` (exclusive), with the dimensions of each; undefined if the document has
+   * none of exactly this generation. Reads only the pieces that contain them.
+   */
+  readRowVectors(
+    documentId: string,
+    { first, end, generation }: { readonly first: number; readonly end: number; readonly generation: number },
+  ): { readonly dimensions: number; readonly vectors: Float32Array } | undefined {
+    const head = this.#readHead(documentId, generation);
+    if (head === undefined) return undefined;
+    const { dimensions, rowCount, pieces = { vectors: 1 } } = head;
+    assert(first <= end && end <= rowCount, 'the rows exist');
+    const rowBytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
+    const pieceBytes = pieces.vectors === 1 ? Number.POSITIVE_INFINITY : pieceBytesMax;
+    const bytes = Buffer.alloc((end - first) * rowBytes);
+    const part = partsOfGeneration(generation).vectors;
+    for (let at = first * rowBytes; at < end * rowBytes; ) {
+      const index = Math.floor(at / pieceBytes);
+      const piece = this.#get(documentId, part, index);
+      if (piece === undefined) return undefined;
+      const start = index === 0 ? 0 : index * pieceBytes;
+      const read = piece.subarray(at - start, end * rowBytes - start);
+      assert(read.byteLength > 0, 'a piece has the bytes of its rows');
+      bytes.set(read, at - first * rowBytes);
+      at += read.byteLength;
+    }
+    return { dimensions, vectors: new Float32Array(toAlignedBuffer(bytes)) };
+  }
+
   hasVectors(documentId: string, generation: number): boolean {
     return this.#readHead(documentId, generation) !== undefined;
   }

@@ -2,6 +2,7 @@ import { BoundedCache } from '../core/bounded-cache.ts';
 import { findChunkAt, type Layout, pageParts, type StoredChunk } from './chunks.ts';
 import type { Contents } from './content.ts';
 import { isExpired } from './expirations.ts';
+import type { IndexBlocks } from './index-blocks.ts';
 import type { TextParts } from './text-parts.ts';
 import type { VersionRecord, Versions } from './versions.ts';
 
@@ -139,6 +140,21 @@ export class VersionReader {
     const read = this.#readFineChunks(collectionId, missing, generation);
     let next = 0;
     return found.map((data) => data ?? read[next++]);
+  }
+
+  /** Returns the chunk of each indexed row of a version, ascending; undefined when it was deleted. */
+  readChunksOfRows(version: VersionRecord): Uint32Array | undefined {
+    const entry = this.#loadEntry(version);
+    this.#readChunkNumbers([entry]);
+    return entry.chunkOfRow;
+  }
+
+  /** Not cached. See `IndexBlocks`. */
+  readRowVectors(
+    { documentId }: VersionRecord,
+    rows: Parameters<IndexBlocks['readRowVectors']>[1],
+  ): ReturnType<IndexBlocks['readRowVectors']> {
+    return this.#contents.blocks.readRowVectors(documentId, rows);
   }
 
   /** Returns the positions of the pages and chunks of a version; undefined when it was deleted. */

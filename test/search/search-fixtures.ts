@@ -1,3 +1,4 @@
+import { dequantize } from '../../src/models/quantization.ts';
 import { defaultControl, type SearchControl, type SearchRequest } from '../../src/search/query-request.ts';
 import { Search } from '../../src/search/search.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
@@ -82,6 +83,7 @@ export function createSearch(
     clock: { now: () => 0, monotonic: () => 0 },
     getIndex: (collectionId) => components.indexes.get(collectionId),
     findExpired: async () => new Float64Array(0),
+    decodeVectors: dequantize,
     mayDegrade: true,
     isKnownWord,
     models: {

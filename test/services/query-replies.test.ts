@@ -47,6 +47,7 @@ const number = () => [0, -0, 1, 1e21, 1e-7, Math.fround(0.3), random.below(1_000
 function hit() {
   const id = random.below(documentIds.length);
   const origin = {
+    location: null,
     lexical: number(),
     similarity: number(),
     fused: number(),

@@ -120,6 +120,7 @@ export function createQueryServices(
     rerankModels: () => ['zerank-2'],
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
+    chargeQueries: () => undefined,
     slowQueries,
     ...replaced,
   });

@@ -1,3 +1,4 @@
+import { dequantize } from '../../src/models/quantization.ts';
 import { Search } from '../../src/search/search.ts';
 import { DocumentUrls } from '../../src/services/document-urls.ts';
 import type { QueryServices } from '../../src/services/queries.ts';
@@ -47,6 +48,7 @@ function createCountingSearch(first: ServiceFixture['first']): CountingSearch {
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     getIndex: (collectionId, generation) => first.indexes.get(collectionId, generation),
     findExpired: async () => new Float64Array(0),
+    decodeVectors: dequantize,
     mayDegrade: true,
     isKnownWord: null,
     models: {

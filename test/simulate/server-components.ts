@@ -21,6 +21,7 @@ import type { MemoryLimit } from '../../src/ingest/memory-limit.ts';
 import { ModelChanges } from '../../src/ingest/model-changes.ts';
 import { embedChunks } from '../../src/models/chunk-vectors.ts';
 import type { Embedder } from '../../src/models/model.ts';
+import { dequantize } from '../../src/models/quantization.ts';
 import type { ParseOutcome, ParseTask } from '../../src/parsing/process/parse-task.ts';
 import { ReplyParts } from '../../src/search/reply-parts.ts';
 import { Search } from '../../src/search/search.ts';
@@ -242,6 +243,7 @@ function createSearch({ options: { clock }, parts, indexes }: ComponentContext):
     clock,
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
     findExpired: async () => new Float64Array(0),
+    decodeVectors: dequantize,
     mayDegrade: true,
     isKnownWord: null,
     models: {

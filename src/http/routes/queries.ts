@@ -1,7 +1,13 @@
 import { limits } from '../../core/limits.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as queries from '../../schemas/queries.ts';
-import { checkHighlights } from '../../schemas/query-checks.ts';
+import {
+  checkDiversity,
+  checkHighlights,
+  checkOtherCollections,
+  checkOtherQueries,
+  checkSimilarTo,
+} from '../../schemas/query-checks.ts';
 import { checkCollection, organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
 
@@ -26,8 +32,12 @@ export const queryRoutes: readonly Route[] = [
     errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
+      checkOtherCollections(request);
       checks.checkResultCount(request.k, limits.topDocumentsMax);
       if (request.query !== null) checks.checkQuery(request.query);
+      checkOtherQueries(request);
+      checkSimilarTo(request);
+      checkDiversity(request);
       checks.checkQueryControls({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.queries.topDocuments(call, request),
@@ -44,8 +54,12 @@ export const queryRoutes: readonly Route[] = [
     errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
+      checkOtherCollections(request);
       checks.checkResultCount(request.k, limits.topPagesMax);
       checks.checkQuery(request.query);
+      checkOtherQueries(request);
+      checkSimilarTo(request);
+      checkDiversity(request);
       checks.checkQueryControls(request);
       checkHighlights({ ...request, include_content: request.include_content ?? false });
     },
@@ -70,8 +84,12 @@ export const queryRoutes: readonly Route[] = [
     errorResponses: queryErrors,
     check: (request) => {
       checkCollection(request);
+      checkOtherCollections(request);
       checks.checkResultCount(request.k, limits.topSnippetsMax);
       checks.checkQuery(request.query);
+      checkOtherQueries(request);
+      checkSimilarTo(request);
+      checkDiversity(request);
       checks.checkQueryControls(request);
       checkHighlights(request);
     },

@@ -39,6 +39,7 @@ export const documents: WritableStrategy<DocumentItem, RankedItem<DocumentItem>,
   toResults: async (_components, _query, ranked) => ranked,
   limitsOf: ({ k, control: { minScore } }) => ({ k, maxPerDocument: 1, minScore }),
   versionOf: ({ item }) => item.candidate.version,
+  keyOf: ({ version }) => String(version.version),
   readHits,
 };
 

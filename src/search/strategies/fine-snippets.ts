@@ -45,6 +45,7 @@ export const fineSnippets: WritableStrategy<FineChunkHit, RankedItem<FineChunkHi
   toResults: async (_components, _query, ranked) => ranked,
   limitsOf: toResultLimits,
   versionOf: ({ item }) => item.candidate.version,
+  keyOf: ({ version, snippet }) => `${version.version} ${snippet.start}`,
   readHits: async (components, query, results) =>
     results.map((result) => toHit(components.reader, query, result)),
 };
@@ -151,8 +152,9 @@ function toHit(
   const { startCodePoint: start, endCodePoint: end } = chunk.children[index]!;
   const { pageStart, pageEnd } = findFinePages(reader, version, chunk, index);
   // The proximity of a fine chunk is that of its coarse chunk.
-  const { proximity } = candidate;
-  const scores = { lexical, similarity, ...(proximity === undefined ? {} : { proximity }) };
+  const { proximity, version: versionNumber, row } = candidate;
+  const location = { version: versionNumber, row, fineChunk: index };
+  const scores = { ...location, lexical, similarity, ...(proximity === undefined ? {} : { proximity }) };
   const { language } = chunk;
   const modelText = () => textWithNeighbors(result.item);
   const origin = toHitOrigin(query, result, scores, { text, language, modelText });

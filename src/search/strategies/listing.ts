@@ -5,6 +5,7 @@ import type { DocumentHit, HitOrigin } from '../search-result.ts';
 import type { ResultStrategy } from './result-strategy.ts';
 
 const origin: HitOrigin = {
+  location: null,
   lexical: 0,
   similarity: null,
   fused: 0,
@@ -32,6 +33,7 @@ export const listing: ResultStrategy<number, RankedItem<number>, DocumentHit> = 
   toResults: async (_components, _query, ranked) => ranked,
   limitsOf: ({ k }) => ({ k, maxPerDocument: Number.POSITIVE_INFINITY, minScore: 0 }),
   versionOf: ({ item }) => item,
+  keyOf: ({ version }) => String(version.version),
   readHits: async (components, query, results) => {
     const records = await readRecords(
       components,

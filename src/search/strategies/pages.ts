@@ -33,6 +33,7 @@ export const pages: WritableStrategy<ChunkHit, PageHit, PageHit> = {
   toResults: toPages,
   limitsOf: toResultLimits,
   versionOf: ({ version }) => version.version,
+  keyOf: ({ version, pageIndex }) => `${version.version} ${pageIndex}`,
   readHits: async (_components, _query, results) => [...results],
 };
 

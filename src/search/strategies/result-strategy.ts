@@ -38,6 +38,8 @@ export interface ResultStrategy<Item, Result extends { readonly score: number },
   ) => Promise<readonly Result[]>;
   readonly limitsOf: (request: SearchRequest) => ResultLimits;
   readonly versionOf: (result: Result) => number;
+  /** Identifies a hit among those of several queries. */
+  readonly keyOf: (hit: Hit) => string;
   /** Reads the data of the results that replies show; results of deleted documents are left out. */
   readonly readHits: (
     components: SearchComponents,

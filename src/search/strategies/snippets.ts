@@ -19,6 +19,7 @@ export const snippets: WritableStrategy<ChunkHit, RankedItem<ChunkHit>, SnippetH
   toResults: async (_components, _query, ranked) => ranked,
   limitsOf: toResultLimits,
   versionOf: ({ item }) => item.candidate.version,
+  keyOf: ({ version, snippet }) => `${version.version} ${snippet.start}`,
   readHits: async (_components, query, results) => results.map((result) => toHit(query, result)),
 };
 

@@ -1,0 +1,98 @@
+import { diversify, poolSizeForDiversity } from './diversity.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import { QueryRecorder } from './query-recorder.ts';
+import type { SearchRequest } from './query-request.ts';
+import { fuseByReciprocalRank } from './reciprocal-rank-fusion.ts';
+import { completeResult, type FoundResults, findHits, prepareQuery } from './run-query.ts';
+import type { SearchComponents } from './search-components.ts';
+import type { Hit, MissingModel, SearchResult } from './search-result.ts';
+import { limitResults } from './selection.ts';
+import type { ResultStrategy } from './strategies/result-strategy.ts';
+
+/** Number of results of each query that are fused, at least: a result that several queries find ranks low in each. */
+const fusedHitsMin = 50;
+
+interface QueryHits<H> extends FoundResults<H> {
+  readonly query: PreparedQuery;
+}
+
+/** Whether the hits of a request come from more than one list, or are chosen from more than `k`. */
+export function needsSelection({ otherQueries = [], diversity = 0 }: SearchRequest): boolean {
+  return otherQueries.length > 0 || diversity > 0;
+}
+
+/**
+ * Runs the queries of a request one after the other, fuses their results by rank, and chooses diverse ones if requested.
+ * Relevance and facets are those of the first query.
+ */
+export async function searchQueries<Item, Result extends { readonly score: number }, H extends Hit>(
+  components: SearchComponents,
+  strategy: ResultStrategy<Item, Result, H>,
+  request: SearchRequest,
+): Promise<SearchResult<H>> {
+  const recorder = new QueryRecorder(components.clock, request.trace);
+  const { diversity = 0 } = request;
+  const wanted = diversity > 0 ? poolSizeForDiversity(request.k) : request.k;
+  const queries = listQueries(request);
+  const depth = queries.length > 1 ? Math.max(wanted, fusedHitsMin) : wanted;
+  const found: QueryHits<H>[] = [];
+  for (const { query: text, operators } of queries) {
+    const control = { ...request.control, operators };
+    const each = { ...request, query: text, control, k: depth };
+    const query = await prepareQuery(components, each, recorder);
+    found.push({ query, ...(await findHits(components, strategy, query)) });
+  }
+  const first = found[0]!;
+  const best = selectHits(strategy, request, { found, k: wanted });
+  const hits =
+    diversity > 0 ? await diversify(components, first.query, best, { k: request.k, diversity }) : best;
+  return combine(found, await completeResult(components, first.query, { ...first, hits }));
+}
+
+/** Returns the best hits of all queries, at most `k`. The minimum score applies to the score for each query. */
+function selectHits<Item, Result extends { readonly score: number }, H extends Hit>(
+  strategy: ResultStrategy<Item, Result, H>,
+  request: SearchRequest,
+  { found, k }: { readonly found: readonly QueryHits<H>[]; readonly k: number },
+): H[] {
+  if (found.length === 1) return found[0]!.hits;
+  const lists = found.map(({ hits }) => hits);
+  const { maxPerDocument } = strategy.limitsOf(request);
+  return limitResults(
+    fuseByReciprocalRank(lists, strategy.keyOf),
+    { k, maxPerDocument, minScore: 0 },
+    ({ version }) => version.version,
+  );
+}
+
+/** The first query, and the others. */
+function listQueries({ query, control, otherQueries = [] }: SearchRequest) {
+  return [{ query, operators: control.operators }, ...otherQueries];
+}
+
+/** Adds to a result what concerns all queries of its request. */
+function combine<H>(found: readonly QueryHits<H>[], result: SearchResult<H>): SearchResult<H> {
+  const { models } = result;
+  return {
+    ...result,
+    parents: found.flatMap(({ parents }) => parents),
+    candidates: {
+      get shards() {
+        return found.flatMap(({ candidates }) => candidates.shards);
+      },
+    },
+    corrections: found.flatMap(({ query }) => query.corrections),
+    models: {
+      ...models,
+      embedded: found.some(({ query }) => query.vector !== null && (query.request.vector ?? null) === null),
+      missing: withoutRepetitions(models.missing),
+    },
+  };
+}
+
+/** A model that is unavailable is so for each query. */
+function withoutRepetitions(missing: readonly MissingModel[]): MissingModel[] {
+  return missing.filter(
+    ({ part, model }, i) => missing.findIndex((other) => other.part === part && other.model === model) === i,
+  );
+}
