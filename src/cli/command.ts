@@ -24,6 +24,8 @@ export interface OptionSpec {
   readonly meaning: string;
   readonly default?: string;
   readonly choices?: readonly string[];
+  /** The option may be given several times; its value is an array. */
+  readonly isRepeatable?: true;
   /** Camel-case names of options that exclude this one. */
   readonly conflicts?: readonly string[];
 }

@@ -183,12 +183,22 @@ function commandName(spec: CommandSpec): string {
 function commandOptions(spec: CommandSpec): Option[] {
   const options = (spec.options ?? []).map((option) => {
     const commanderOption = new Option(option.flags, option.meaning);
-    if (option.default !== undefined) commanderOption.default(option.default);
+    if (option.isRepeatable === true) collectValues(commanderOption, option.default);
+    else if (option.default !== undefined) commanderOption.default(option.default);
     if (option.choices !== undefined) commanderOption.choices(option.choices);
     if (option.conflicts !== undefined) commanderOption.conflicts([...option.conflicts]);
     return commanderOption;
   });
   return [...options, ...settingOptions(spec)];
+}
+
+/** Makes the value of an option an array. A given value replaces the default. */
+function collectValues(option: Option, defaultValue: string | undefined): void {
+  const defaults = defaultValue === undefined ? undefined : [defaultValue];
+  if (defaults !== undefined) option.default(defaults, JSON.stringify(defaultValue));
+  option.argParser((value: string, previous: string[] | undefined) =>
+    previous === undefined || previous === defaults ? [value] : [...previous, value],
+  );
 }
 
 function listCompletionEntries(): CompletionEntry[] {

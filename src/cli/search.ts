@@ -18,6 +18,7 @@ import {
   controlOptions,
   integerOption,
   jsonObjectOption,
+  numberOption,
   readControlOptions,
   vectorOption,
 } from './option-values.ts';
@@ -29,11 +30,15 @@ const indent = '    ';
 const textColumnsMax = 100;
 
 export const searchCommand: CommandSpec = {
-  usage: 'search <question...>',
+  usage: 'search [question...]',
   settings: 'client',
   summary: 'find the snippets, pages or documents that answer a question',
   options: [
-    collectionOption,
+    {
+      ...collectionOption,
+      meaning: 'collection; give it several times to search several',
+      isRepeatable: true,
+    },
     {
       flags: '-k, --k <count>',
       meaning: 'number of results, up to 128 snippets, 1024 pages or 2048 documents',
@@ -52,10 +57,25 @@ export const searchCommand: CommandSpec = {
       meaning: 'latency mode; high gives better results',
       choices: ['low', 'high'],
     },
+    {
+      flags: '--also <question>',
+      meaning: 'another wording of the question, whose results are fused; up to 7',
+      isRepeatable: true,
+    },
+    {
+      flags: '--similar-to <path>',
+      meaning: 'find content that is similar to this document; a question is not needed',
+    },
+    { flags: '--diversity <share>', meaning: 'prefer results that differ from each other, 0 to 1' },
     ...controlOptions,
     {
       flags: '--vector <numbers>',
       meaning: 'vector of the question, for collections with --model own: JSON or base64',
+    },
+    {
+      flags: '--highlights',
+      meaning: 'with --json: positions of the matched words',
+      conflicts: ['documents'],
     },
     { flags: '--explain', meaning: 'show the scores and timings of each result' },
     { flags: '--full', meaning: 'print whole snippets and pages instead of 8 lines from the best sentence' },
@@ -65,6 +85,8 @@ export const searchCommand: CommandSpec = {
     'quarry search "how long do refunds take?"',
     'quarry search parental leave --collection handbook --precise -k 10',
     'quarry search --syntax operators \'"parental leave" weeks -"sick pay"\' --max-per-document 1',
+    'quarry search "how long do refunds take?" --also "refund period" --collection handbook --collection faq',
+    'quarry search --similar-to contracts/2026.pdf --documents --diversity 0.3',
     'quarry search "net revenue 2025" --pages --filter \'{"year": {"$gte": "2024"}}\' --reranker zerank-2',
   ],
   run: search,
@@ -89,14 +111,15 @@ async function search(
   options: CommandOptions,
 ): Promise<number> {
   const question = args.join(' ');
-  if (question.trim() === '') throw new AppError('bad_request', 'The question is empty.');
+  if (options.similarTo === undefined) checkQuestion(args);
   const granularity =
     options.documents === true ? 'documents' : options.pages === true ? 'pages' : 'snippets';
   const filter = jsonObjectOption(options, 'filter');
   const vector = vectorOption(options);
   const request = {
-    collection_name: String(options.collection),
+    ...collectionFields(options),
     query: question,
+    ...combinationFields(options),
     k: integerOption(options, 'k', { minimum: 1, maximum: 2048 }),
     ...(vector === null ? {} : { query_vector: vector }),
     ...(filter === null ? {} : { filter }),
@@ -131,25 +154,49 @@ async function search(
   return exitCodes.done;
 }
 
+function checkQuestion(words: readonly string[]): void {
+  if (words.length === 0)
+    throw new AppError('bad_request', "missing required argument 'question' (see `quarry search --help`)");
+  if (words.join(' ').trim() === '') throw new AppError('bad_request', 'The question is empty.');
+}
+
+function collectionFields(options: CommandOptions): Record<string, unknown> {
+  const [first, ...others] = options.collection as readonly string[];
+  return { collection_name: first, ...(others.length === 0 ? {} : { collection_names: others }) };
+}
+
+/** Fields for other queries, similar content, and how the results are chosen and shown. */
+function combinationFields(options: CommandOptions): Record<string, unknown> {
+  const diversity = numberOption(options, 'diversity', { minimum: 0, maximum: 1 });
+  return {
+    ...(options.also === undefined ? {} : { queries: options.also }),
+    ...(options.similarTo === undefined ? {} : { similar_to: { path: String(options.similarTo) } }),
+    ...(diversity === null ? {} : { diversity }),
+    ...(options.highlights === true ? { highlights: true } : {}),
+  };
+}
+
 type Result = SnippetResponse | PageRetrievalResponse | DocumentRetrievalResponse;
 
 function toPrintableResult(result: Result): PrintableResult {
+  const { collection_name: collection } = result;
+  const name = collection === undefined ? result.path : `${collection}: ${result.path}`;
   const common = { path: result.path, score: result.score, explain: result.explain };
   if ('page_span' in result) {
     return {
       ...common,
-      location: `${result.path} ${formatPages(result.page_span)}`,
+      location: `${name} ${formatPages(result.page_span)}`,
       content: result.content,
     };
   }
   if ('page_index' in result) {
     return {
       ...common,
-      location: `${result.path} ${formatPages([result.page_index])}`,
+      location: `${name} ${formatPages([result.page_index])}`,
       content: result.content,
     };
   }
-  return { ...common, location: result.path, content: null };
+  return { ...common, location: name, content: null };
 }
 
 /** Formats a half-open span of zero-based pages as one-based page numbers. */

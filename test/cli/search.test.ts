@@ -69,6 +69,16 @@ t.test('every flag of search is sent to its operation', async (t) => {
     [['--min-score', '.5'], 'snippets', { min_score: 0.5 }],
     [['--max-per-document', '2', '--pages'], 'pages', { include_content: true, max_per_document: 2 }],
     [['--syntax', 'operators'], 'snippets', { syntax: 'operators' }],
+    [['-c', 'a'], 'snippets', { collection_name: 'a' }],
+    [
+      ['-c', 'a', '--collection', 'b', '-c', 'c'],
+      'snippets',
+      { collection_name: 'a', collection_names: ['b', 'c'] },
+    ],
+    [['--also', 'r', '--also', 's t'], 'snippets', { queries: ['r', 's t'] }],
+    [['--similar-to', 'a/b.pdf', '--documents'], 'documents', { similar_to: { path: 'a/b.pdf' } }],
+    [['--diversity', '0.3'], 'snippets', { diversity: 0.3 }],
+    [['--highlights', '--pages'], 'pages', { include_content: true, highlights: true }],
   ];
   for (const [flags, granularity, fields] of cases) {
     server.requests.length = 0;
@@ -176,3 +186,18 @@ t.test('warnings of a reply are printed beside the results', async (t) => {
   const status = await runQuarry(['status', '-c', 'one'], { variables });
   t.match(status.out, /Documents of one are waiting\. Mine is unavailable\./);
 });
+
+t.test(
+  'a search for similar content needs no question, and results of several collections name theirs',
+  async (t) => {
+    const { server, variables } = await openFakeServer(t);
+    server.fixedReplies.set('queries/top-snippets', { results: [{ ...snippet, collection_name: 'faq' }] });
+    const ended = await runQuarry(['search', '--similar-to', 'a.md', '-c', 'handbook', '-c', 'faq'], {
+      variables,
+    });
+    t.equal(ended.code, 0, ended.err);
+    t.match(ended.out, /^1\. {2}faq: guides\/refunds\.pdf pages 4-5 +0\.9123/);
+    t.match(server.bodies('queries/top-snippets'), [{ query: '', similar_to: { path: 'a.md' } }]);
+    t.match((await runQuarry(['search', ' '], { variables })).err, /The question is empty/);
+  },
+);
