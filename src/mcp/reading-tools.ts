@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts';
+import { queryLimits } from '../core/query-limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
 import type { GetDocumentInfoListResponse } from '../schemas/document-list.ts';
 import type { GetDocumentTextResponse } from '../schemas/document-text.ts';
@@ -20,6 +21,14 @@ import {
 const searchResultsDefault = 8;
 const listedDocumentsDefault = 50;
 
+const maxResultsField = Type.Optional(
+  Type.Integer({
+    description: `Maximum number of passages, 1 to ${limits.mcpResultsMax}; default ${searchResultsDefault}.`,
+    minimum: 1,
+    maximum: limits.mcpResultsMax,
+  }),
+);
+
 export const readingTools: readonly McpTool[] = [
   defineTool({
     name: 'search',
@@ -29,13 +38,19 @@ export const readingTools: readonly McpTool[] = [
     fields: {
       collection: collectionField,
       query: Type.String({ description: 'The question or the words to find, in natural language.' }),
-      max_results: Type.Optional(
-        Type.Integer({
-          description: `Maximum number of passages, 1 to ${limits.mcpResultsMax}; default ${searchResultsDefault}.`,
-          minimum: 1,
-          maximum: limits.mcpResultsMax,
+      other_queries: Type.Optional(
+        Type.Array(Type.String(), {
+          description: `Other wordings of the question, at most ${queryLimits.queriesPerRequestMax - 1}; the results of all are combined.`,
+          maxItems: queryLimits.queriesPerRequestMax - 1,
         }),
       ),
+      other_collections: Type.Optional(
+        Type.Array(Type.String(), {
+          description: `Other collections to search, at most ${queryLimits.collectionsPerRequestMax - 1}.`,
+          maxItems: queryLimits.collectionsPerRequestMax - 1,
+        }),
+      ),
+      max_results: maxResultsField,
       filter: Type.Optional(
         Type.Unknown({
           description:
@@ -44,11 +59,33 @@ export const readingTools: readonly McpTool[] = [
       ),
       max_tokens: maxTokensField,
     },
-    run: async (api, { collection, query, max_results, filter, max_tokens }) => {
-      const request = { collection_name: collection, query, k: max_results ?? searchResultsDefault, filter };
-      const { results } = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
-      return { text: renderSnippets(results, new TokenBudget(max_tokens)) };
+    run: async (api, { query, other_queries, other_collections, filter, ...args }) =>
+      findSnippets(api, args, {
+        query,
+        ...(other_queries === undefined ? {} : { queries: other_queries }),
+        ...(other_collections === undefined ? {} : { collection_names: other_collections }),
+        filter,
+      }),
+  }),
+  defineTool({
+    name: 'find_similar',
+    title: 'Find similar passages',
+    description:
+      'Finds passages that are similar in meaning to a document, or to its passage at a character offset, best first. The source itself is left out.',
+    fields: {
+      collection: collectionField,
+      path: pathField,
+      offset: Type.Optional(
+        Type.Integer({ description: 'Compare the passage at this character instead of the whole document.' }),
+      ),
+      max_results: maxResultsField,
+      max_tokens: maxTokensField,
     },
+    run: async (api, { path, offset, ...args }) =>
+      findSnippets(api, args, {
+        query: '',
+        similar_to: { path, ...(offset === undefined ? {} : { start_index: offset }) },
+      }),
   }),
   defineTool({
     name: 'read_document',
@@ -119,6 +156,20 @@ export const readingTools: readonly McpTool[] = [
   }),
 ];
 
+async function findSnippets(
+  api: McpApi,
+  {
+    collection,
+    max_results,
+    max_tokens,
+  }: { readonly collection: string; readonly max_results?: number; readonly max_tokens?: number },
+  fields: object,
+): Promise<McpToolReply> {
+  const request = { collection_name: collection, k: max_results ?? searchResultsDefault, ...fields };
+  const { results } = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
+  return { text: renderSnippets(results, new TokenBudget(max_tokens)) };
+}
+
 function describeDocument({
   path,
   index_status,
@@ -152,11 +203,13 @@ function renderSnippets(snippets: readonly SnippetResponse[], budget: TokenBudge
 }
 
 function describeSnippet(
-  { path, page_span: [first = 0, end = first + 1], start_index, end_index, score }: SnippetResponse,
+  { path, collection_name, page_span, start_index, end_index, score }: SnippetResponse,
   number: number,
 ): string {
+  const [first = 0, end = first + 1] = page_span;
+  const where = collection_name === undefined ? path : `${path} in ${collection_name}`;
   const pages = end - first > 1 ? `pages ${first}-${end - 1}` : `page ${first}`;
-  return `[${number}] ${path}, ${pages}, characters ${start_index}-${end_index}, score ${score.toFixed(3)}`;
+  return `[${number}] ${where}, ${pages}, characters ${start_index}-${end_index}, score ${score.toFixed(3)}`;
 }
 
 async function readDocument(

@@ -78,7 +78,7 @@ async function callTool(client: Client, name: string, args: object = {}) {
   return { ...result, text: first?.type === 'text' ? first.text : '' };
 }
 
-const names = ['search', 'read_document', 'list_collections', 'list_documents'];
+const names = ['search', 'find_similar', 'read_document', 'list_collections', 'list_documents'];
 const allNames = [...names, 'add_document', 'delete_document'];
 
 /** Checks that are the same over both transports. */
@@ -97,6 +97,16 @@ async function checkReading(t: Test, client: Client): Promise<void> {
   });
   t.match(filtered.text, /lava\.txt/);
   t.notMatch(filtered.text, /refunds\.txt/);
+  const several = await callTool(client, 'search', {
+    collection: 'handbook',
+    query: 'refunds',
+    other_queries: ['lava'],
+    max_results: 2,
+  });
+  for (const path of ['refunds.txt', 'lava.txt']) t.ok(several.text.includes(path), `${path} is found`);
+  const similar = await callTool(client, 'find_similar', { collection: 'handbook', path: 'refunds.txt' });
+  t.match(similar.text, /^\[1\] /);
+  t.notMatch(similar.text, /refunds\.txt/, 'the source is left out');
   const documents = await callTool(client, 'list_documents', { collection: 'handbook', limit: 2 });
   t.match(
     documents.text,
