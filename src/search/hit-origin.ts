@@ -1,6 +1,6 @@
 import type { StoredChunk } from '../storage/chunks.ts';
 import type { Language } from '../text/languages.ts';
-import { findWordMatches } from '../text/query.ts';
+import { findWordMatches, type LexicalQuery } from '../text/query.ts';
 import type { Candidate } from './candidates.ts';
 import { toModelText } from './chunk-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
@@ -26,23 +26,23 @@ export function toMatchedText(chunk: StoredChunk): MatchedText {
 
 /** Returns the scores and matches that explain a hit. */
 export function toHitOrigin(
-  { request, lexicalQuery, vector }: PreparedQuery,
+  { request, lexicalQuery, highlightedWords, vector }: PreparedQuery,
   { fused, rerank }: Pick<RankedItem<unknown>, 'fused' | 'rerank'>,
   scores: Pick<Candidate, 'version' | 'row' | 'lexical' | 'similarity' | 'proximity'> &
     Partial<Pick<HitLocation, 'fineChunk'>>,
   { text, language, modelText }: MatchedText,
 ): HitOrigin {
   const { version, row, fineChunk = null, lexical, similarity, proximity } = scores;
-  const matchesIn = (searched: string) =>
-    findWordMatches(lexicalQuery, searched, language as Language | null);
+  const findMatches = (words: LexicalQuery, searched: string) =>
+    findWordMatches(words, searched, language as Language | null);
   return {
     location: { version, row, fineChunk },
     lexical,
     similarity: vector === null ? null : similarity,
     fused,
     rerank,
-    matches: request.explain ? matchesIn(text) : [],
-    matchesIn,
+    matches: request.explain ? findMatches(lexicalQuery, text) : [],
+    matchesIn: (searched) => highlightedWords.flatMap((words) => findMatches(words, searched)),
     proximity: proximity ?? null,
     modelText,
     relevance: null,

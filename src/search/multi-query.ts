@@ -35,11 +35,16 @@ export async function searchQueries<Item, Result extends { readonly score: numbe
   const wanted = diversity > 0 ? poolSizeForDiversity(request.k) : request.k;
   const queries = listQueries(request);
   const depth = queries.length > 1 ? Math.max(wanted, fusedHitsMin) : wanted;
-  const found: QueryHits<H>[] = [];
+  const prepared: PreparedQuery[] = [];
   for (const { query: text, operators } of queries) {
     const control = { ...request.control, operators };
     const each = { ...request, query: text, control, k: depth };
-    const query = await prepareQuery(components, each, recorder);
+    prepared.push(await prepareQuery(components, each, recorder));
+  }
+  const highlightedWords = prepared.map(({ lexicalQuery }) => lexicalQuery);
+  const found: QueryHits<H>[] = [];
+  for (const each of prepared) {
+    const query = { ...each, highlightedWords };
     found.push({ query, ...(await findHits(components, strategy, query)) });
   }
   const first = found[0]!;

@@ -28,6 +28,8 @@ export interface PreparedQuery extends AnalyzedQuery {
   readonly weights: Weights;
   readonly yieldToEventLoop: YieldToEventLoop;
   readonly request: SearchRequest;
+  /** Words of all queries of the request, which highlights mark. */
+  readonly highlightedWords: readonly LexicalQuery[];
   /** Hits of a search that has already run; null for none. */
   readonly found: FoundHits | null;
   readonly recorder: QueryRecorder;

@@ -36,6 +36,7 @@ export function toPreparedQuery(
     text,
     corrections,
     request,
+    highlightedWords: [lexicalQuery],
     recorder,
     vector,
     found: null,

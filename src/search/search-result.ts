@@ -28,7 +28,7 @@ export interface HitOrigin {
   readonly proximity: ProximityScores | null;
   /** Query words that the text contains; only with `explain`. */
   readonly matches: readonly WordMatch[];
-  /** Returns the query words that a text of the hit contains. */
+  /** Returns the words of all queries of the request that a text of the hit contains. */
   readonly matchesIn: (text: string) => readonly WordMatch[];
   /** Returns the text that a reranker reads. */
   readonly modelText: () => string;

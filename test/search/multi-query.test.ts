@@ -22,6 +22,8 @@ t.test('the results of all queries are fused, each once, at every granularity', 
     const paths = hits.map(({ version }) => version.path);
     t.equal(paths[0], 'both.txt', `${kind}: the document of all queries is first`);
     t.same(new Set(paths), new Set(['both.txt', 'herring.txt', 'trout.txt']), kind);
+    const words = hits[0]!.origin.matchesIn('Trout, herring, bread').flatMap((match) => match.words);
+    t.same(new Set(words), new Set(['herring', 'Trout']), `${kind}: the words of all queries are highlighted`);
     t.equal(paths.length, 3, kind);
     t.match(corrections, [{ typed: 'truot' }], kind);
     t.equal(candidates.shards.length, 24, 'the shards of three searches');
