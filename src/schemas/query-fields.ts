@@ -55,7 +55,7 @@ export const diversity = Type.Optional(
 export const queries = Type.Optional(
   Nullable(Type.Array(Type.String()), {
     description:
-      'Other wordings of the query, or other questions, at most 7. The results of all queries are fused by reciprocal rank. Each counts as a query.',
+      'Other wordings of the query, or other questions, at most 7. The results of all queries are fused: the score of a result is its mean score. Each counts as a query.',
     examples: [['refund period', 'When is the money returned?']],
   }),
 );

@@ -1,8 +1,8 @@
 import { diversify, poolSizeForDiversity } from './diversity.ts';
+import { fuseByMeanScore } from './mean-score-fusion.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
-import { fuseByReciprocalRank } from './reciprocal-rank-fusion.ts';
 import { completeResult, type FoundResults, findHits, prepareQuery } from './run-query.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit, MissingModel, SearchResult } from './search-result.ts';
@@ -22,7 +22,7 @@ export function needsSelection({ otherQueries = [], diversity = 0 }: SearchReque
 }
 
 /**
- * Runs the queries of a request one after the other, fuses their results by rank, and chooses diverse ones if requested.
+ * Runs the queries of a request one after the other, fuses their results by their mean scores, and chooses diverse ones if requested.
  * Relevance and facets are those of the first query.
  */
 export async function searchQueries<Item, Result extends { readonly score: number }, H extends Hit>(
@@ -37,7 +37,9 @@ export async function searchQueries<Item, Result extends { readonly score: numbe
   const depth = queries.length > 1 ? Math.max(wanted, fusedHitsMin) : wanted;
   const prepared: PreparedQuery[] = [];
   for (const { query: text, operators } of queries) {
-    const control = { ...request.control, operators };
+    // The minimum score applies to fused scores.
+    const minScore = queries.length > 1 ? 0 : request.control.minScore;
+    const control = { ...request.control, operators, minScore };
     const each = { ...request, query: text, control, k: depth };
     prepared.push(await prepareQuery(components, each, recorder));
   }
@@ -51,10 +53,11 @@ export async function searchQueries<Item, Result extends { readonly score: numbe
   const best = selectHits(strategy, request, { found, k: wanted });
   const hits =
     diversity > 0 ? await diversify(components, first.query, best, { k: request.k, diversity }) : best;
-  return combine(found, await completeResult(components, first.query, { ...first, hits }));
+  const query = { ...first.query, request };
+  return combine(found, await completeResult(components, query, { ...first, hits }));
 }
 
-/** Returns the best hits of all queries, at most `k`. The minimum score applies to the score for each query. */
+/** Returns the best hits of all queries, at most `k`. */
 function selectHits<Item, Result extends { readonly score: number }, H extends Hit>(
   strategy: ResultStrategy<Item, Result, H>,
   request: SearchRequest,
@@ -62,10 +65,10 @@ function selectHits<Item, Result extends { readonly score: number }, H extends H
 ): H[] {
   if (found.length === 1) return found[0]!.hits;
   const lists = found.map(({ hits }) => hits);
-  const { maxPerDocument } = strategy.limitsOf(request);
+  const { maxPerDocument, minScore } = strategy.limitsOf(request);
   return limitResults(
-    fuseByReciprocalRank(lists, strategy.keyOf),
-    { k, maxPerDocument, minScore: 0 },
+    fuseByMeanScore(lists, strategy.keyOf),
+    { k, maxPerDocument, minScore },
     ({ version }) => version.version,
   );
 }
