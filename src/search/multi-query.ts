@@ -22,8 +22,8 @@ export function needsSelection({ otherQueries = [], diversity = 0 }: SearchReque
 }
 
 /**
- * Runs the queries of a request one after the other, fuses their results by their mean scores, and chooses diverse ones if requested.
- * Relevance and facets are those of the first query.
+ * Runs the queries of a request one after the other, fuses their results by their mean scores, and chooses diverse ones
+ * if requested. Relevance and facets are those of the first query.
  */
 export async function searchQueries<Item, Result extends { readonly score: number }, H extends Hit>(
   components: SearchComponents,
