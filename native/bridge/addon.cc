@@ -27,6 +27,7 @@
 #include "engine/packed_terms.h"
 #include "engine/process_memory.h"
 #include "engine/registry.h"
+#include "engine/sorted_list.h"
 #include "engine/spelling.h"
 #include "engine/version_list.h"
 
@@ -155,6 +156,29 @@ Napi::Value List(const Napi::CallbackInfo& info) {
             [collection, filter, cancellation, limit, versions, readSnapshot = collection->GetReadSnapshot()] {
               return ListVersions(readSnapshot, filter->has_value() ? &**filter : nullptr, cancellation, limit,
                                   versions.get());
+            },
+            [finish, versions](Status status) { finish(std::move(status), versions); });
+      },
+      [](Napi::Env env, Versions& found) { return FromVersions(env, *found); });
+}
+
+Napi::Value SortedList(const Napi::CallbackInfo& info) {
+  using Versions = std::shared_ptr<std::vector<double>>;
+  const auto collection = CollectionOf(info);
+  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
+  const auto fields = std::make_shared<std::vector<SortField>>(ToSort(info[2]));
+  const auto excluded = std::make_shared<std::vector<uint64_t>>(ToVersions(info[3]));
+  const uint64_t limit = ToCount(info[4], "limit");
+  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[5], "deadlineMs"));
+  const auto versions = std::make_shared<std::vector<double>>();
+  return RunAsync<Versions>(
+      info.Env(),
+      [&](const Finish<Versions>& finish) {
+        return Registry::Instance().RunQuery(
+            [collection, filter, fields, excluded, limit, cancellation, versions,
+             readSnapshot = collection->GetReadSnapshot()] {
+              return ListSorted(readSnapshot, filter->has_value() ? &**filter : nullptr, *fields, *excluded, limit,
+                                cancellation, versions.get());
             },
             [finish, versions](Status status) { finish(std::move(status), versions); });
       },
@@ -340,6 +364,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionSearch", Napi::Function::New<CatchOutOfMemory<Search>>(env, "collectionSearch"));
   add("collectionFacets", Napi::Function::New<CatchOutOfMemory<Facets>>(env, "collectionFacets"));
   add("collectionList", Napi::Function::New<CatchOutOfMemory<List>>(env, "collectionList"));
+  add("collectionSortedList", Napi::Function::New<CatchOutOfMemory<SortedList>>(env, "collectionSortedList"));
   add("collectionCount", Napi::Function::New<CatchOutOfMemory<Count>>(env, "collectionCount"));
   add("collectionHasWords", Napi::Function::New<CatchOutOfMemory<HasWords>>(env, "collectionHasWords"));
   add("collectionTermRows", Napi::Function::New<CatchOutOfMemory<CountRows>>(env, "collectionTermRows"));

@@ -131,6 +131,15 @@ std::vector<FacetRequest> ToFacets(const Napi::Value& value) {
   return facets;
 }
 
+std::vector<SortField> ToSort(const Napi::Value& value) {
+  const auto bytes = ToBytes(value, "sort");
+  std::vector<SortField> fields;
+  if (const Status status = ParseSort(bytes.data(), bytes.size(), &fields); !status.ok()) {
+    throw ToError(value.Env(), status);
+  }
+  return fields;
+}
+
 std::vector<uint64_t> ToVersions(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array) {
     throw Napi::TypeError::New(value.Env(), "versions must be a Float64Array");

@@ -13,6 +13,7 @@
 #include "engine/facets.h"
 #include "engine/registry.h"
 #include "engine/search.h"
+#include "engine/sorted_list.h"
 #include "engine/spelling.h"
 #include "engine/status.h"
 
@@ -29,6 +30,8 @@ std::optional<uint64_t> ToOptionalCount(const Napi::Value& value, const char* na
 std::optional<FilterProgram> ToFilter(const Napi::Value& value);
 // The bytes have the format of ParseFacets.
 std::vector<FacetRequest> ToFacets(const Napi::Value& value);
+// The bytes have the format of ParseSort.
+std::vector<SortField> ToSort(const Napi::Value& value);
 // Converts a Float64Array of ascending integers.
 std::vector<uint64_t> ToVersions(const Napi::Value& value);
 // Copies the vectors, the term bytes and the attribute bytes: the caller may change them afterwards.

@@ -1,18 +1,19 @@
 #include "engine/facets.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/bitset.h"
 #include "engine/bytes.h"
+#include "engine/matching_slots.h"
 #include "engine/shard.h"
 #include "engine/typed_values.h"
 
 namespace quarry {
 namespace {
 
-// Costs in work units of CancellationChecker: one document, and one value of a column.
-constexpr size_t kFacetDocumentWork = 8;
+// Cost of one value of a column in work units of CancellationChecker.
 constexpr size_t kFacetValueWork = 64;
 
 // Bytes of the values of one facet, so that long values cannot fill the memory.
@@ -21,27 +22,6 @@ constexpr size_t kFacetBytesMax = 128 * 1024;
 // Values are texts of attribute indexes, which exist as long as their shards.
 using ValueCount = std::pair<std::string_view, uint64_t>;
 using ValueCounts = std::vector<ValueCount>;
-
-Bitset MatchingSlots(const Shard& shard, const ReadSnapshot& readSnapshot, const FilterProgram* filter,
-                     const std::vector<uint64_t>& excluded, CancellationChecker* checker) {
-  const uint32_t slots = shard.Slots();
-  Bitset candidates(slots);
-  if (filter != nullptr) {
-    candidates = shard.attributes().Evaluate(*filter, slots, checker);
-  } else {
-    candidates.Invert();
-  }
-  Bitset matching(slots);
-  candidates.ForEach([&](size_t index) {
-    const auto slot = static_cast<uint32_t>(index);
-    if (shard.IsSlotVisible(slot, readSnapshot.epoch) &&
-        (excluded.empty() || !std::binary_search(excluded.begin(), excluded.end(), shard.Document(slot).version))) {
-      matching.Add(slot);
-    }
-    return checker->MayContinue(kFacetDocumentWork);
-  });
-  return matching;
-}
 
 // Adds the counts of another shard; both are in ascending order of their values.
 void Merge(const ValueCounts& added, ValueCounts* counts) {
@@ -79,15 +59,62 @@ void CountValues(const Shard& shard, const FacetRequest& facet, const Bitset& ma
   Merge(found, counts);
 }
 
+// A range of dates, whose bounds are instants or, without a bound, the start and the end of their type.
+struct DateRange {
+  std::optional<Instant> from;
+  std::optional<Instant> to;
+  // Strings between which all dates of the range are, because a date starts with its local day.
+  std::string first;
+  std::string last;
+
+  explicit DateRange(const FacetRange& range) : last(EndOfType(ValueType::kString)) {
+    if (range.from.size() == kInstantBytes) {
+      from = ToInstant(range.from);
+      first = FirstDay(range.from);
+    }
+    if (range.to.size() == kInstantBytes) {
+      to = ToInstant(range.to);
+      last = std::string(LastDay(range.to)).append(EndOfType(ValueType::kString));
+    }
+  }
+
+  bool Contains(const std::string& value) const {
+    const std::optional<Instant> instant = ParseDate(value);
+    return instant.has_value() && (!from.has_value() || *instant >= *from) && (!to.has_value() || *instant < *to);
+  }
+};
+
+bool IsDateRange(const FacetRange& range) { return TypeOf(range.from) == ValueType::kInstant; }
+
+// A bound of a range is an operand, or the start or the end of a type.
+bool IsFacetBound(std::string_view bound) {
+  return TypeOf(bound) != ValueType::kInstant || bound.size() == 1 || IsOperand(bound);
+}
+
+uint64_t CountRange(const Shard& shard, const std::string& attribute, const FacetRange& range, const Bitset& matching,
+                    CancellationChecker* checker) {
+  uint64_t documents = 0;
+  const auto count = [&](const SlotSet& set) {
+    documents += set.CountIn(matching);
+    return checker->MayContinue(kFacetValueWork + set.Size());
+  };
+  if (!IsDateRange(range)) {
+    shard.attributes().ForEachValue(attribute, range.from, range.to,
+                                    [&](const std::string&, const SlotSet& set) { return count(set); });
+    return documents;
+  }
+  const DateRange dates(range);
+  shard.attributes().ForEachValue(attribute, dates.first, dates.last, [&](const std::string& value, const SlotSet& set) {
+    return dates.Contains(value) ? count(set) : checker->MayContinue(kFacetValueWork);
+  });
+  return documents;
+}
+
 void CountRanges(const Shard& shard, const FacetRequest& facet, const Bitset& matching, CancellationChecker* checker,
                  std::vector<FacetCount>* counts) {
   counts->resize(facet.ranges.size());
   for (size_t i = 0; i < facet.ranges.size(); i++) {
-    const FacetRange& range = facet.ranges[i];
-    shard.attributes().ForEachValue(facet.attribute, range.from, range.to, [&](const std::string&, const SlotSet& set) {
-      (*counts)[i].documents += set.CountIn(matching);
-      return checker->MayContinue(kFacetValueWork + set.Size());
-    });
+    (*counts)[i].documents += CountRange(shard, facet.attribute, facet.ranges[i], matching, checker);
   }
 }
 
@@ -135,7 +162,7 @@ Status ParseFacets(const uint8_t* bytes, size_t length, std::vector<FacetRequest
       FacetRange range;
       range.from = reader.ReadText();
       range.to = reader.ReadText();
-      if (range.to < range.from) return malformed;
+      if (range.to < range.from || !IsFacetBound(range.from) || !IsFacetBound(range.to)) return malformed;
       facet.ranges.push_back(std::move(range));
     }
     if (!reader.ok()) return malformed;

@@ -7,6 +7,8 @@
 #include "engine/filter.cc"
 #include "engine/filter_cache.cc"
 #include "engine/graph.cc"
+#include "engine/matching_slots.cc"
 #include "engine/search.cc"
+#include "engine/sorted_list.cc"
 #include "engine/typed_values.cc"
 #include "engine/vector_search.cc"

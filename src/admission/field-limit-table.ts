@@ -1,5 +1,6 @@
 import { changeLimits } from '../core/change-limits.ts';
 import { limits } from '../core/limits.ts';
+import { orderLimits } from '../core/order-limits.ts';
 import { queryLimits } from '../core/query-limits.ts';
 import { formatNumber, type LimitRow, perRequest } from './limit-row.ts';
 
@@ -32,6 +33,21 @@ export const fieldRows: readonly LimitRow[] = [
     bounds: 'Fields, values and ranges of one field',
     value: [limits.facetsMax, limits.facetValuesMax, limits.facetRangesMax].map(formatNumber).join(', '),
     enforcedIn: 'search/facets.ts facetsMax',
+  }),
+  fieldRow('Different values of facets', {
+    bounds: 'MiB of values that get-document-info-list counts for `facets`',
+    value: orderLimits.listFacetBytesMax / 2 ** 20,
+    enforcedIn: 'services/document-list.ts listFacetBytesMax',
+  }),
+  fieldRow('Order by metadata', {
+    bounds: 'Fields of `sort`',
+    value: orderLimits.sortFieldsMax,
+    enforcedIn: 'search/sort.ts sortFieldsMax',
+  }),
+  fieldRow('Half-life', {
+    bounds: 'Years of 365 days of `half_life` of `boost`',
+    value: orderLimits.halfLifeMsMax / 31_536_000_000,
+    enforcedIn: 'search/recency-boost.ts halfLifeMsMax',
   }),
   fieldRow('Query', {
     bounds: 'Characters (Unicode code points)',

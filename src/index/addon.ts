@@ -120,6 +120,15 @@ export interface Addon extends NativeText, NativeReplies {
     limit: number,
     deadlineMs: number,
   ): Promise<Float64Array>;
+  /** Lists the first matching versions in an order: `sort` has the format of src/index/sort.ts. */
+  collectionSortedList(
+    handle: CollectionHandle,
+    filter: Uint8Array | null,
+    sort: Uint8Array,
+    excluded: Float64Array,
+    limit: number,
+    deadlineMs: number,
+  ): Promise<Float64Array>;
   /** Counts documents by values: `facets` and the reply have the formats of src/index/facets.ts. */
   collectionFacets(
     handle: CollectionHandle,

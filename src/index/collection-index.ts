@@ -15,6 +15,7 @@ import { decodeFacets, encodeFacets, type FacetRequest, type FacetResult } from 
 import { IndexError, toIndexError } from './index-error.ts';
 import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
 import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
+import { encodeSort, type SortedListing } from './sort.ts';
 import { encodeReplySpec, type ReplySpec, takeReplyBuffer, WrittenReply } from './written-reply.ts';
 
 export type { FilterNode } from './encoding.ts';
@@ -261,6 +262,19 @@ export class CollectionIndex {
     const bytes = filter === null ? null : encodeFilter(filter);
     return this.#runOperation(() =>
       addon.collectionList(this.#handle, bytes, limit, Math.max(0, Math.ceil(deadlineMs))),
+    );
+  }
+
+  /** Returns the first matching versions in an order, at most `limit`. */
+  async listSorted(
+    { filter, sort, expired }: SortedListing,
+    limit: number,
+    deadlineMs = 0xffffffff,
+  ): Promise<Float64Array> {
+    const bytes = filter === null ? null : encodeFilter(filter);
+    const milliseconds = Math.max(0, Math.ceil(deadlineMs));
+    return this.#runOperation(() =>
+      addon.collectionSortedList(this.#handle, bytes, encodeSort(sort), expired, limit, milliseconds),
     );
   }
 

@@ -1,4 +1,5 @@
-import { ByteWriter, type FilterValue, writeValue } from './encoding.ts';
+import type { Instant } from '../core/instants.ts';
+import { ByteWriter, writeValue } from './encoding.ts';
 
 /** Counts of documents by the values of an attribute. */
 export interface FacetRequest {
@@ -10,8 +11,17 @@ export interface FacetRequest {
 }
 
 export interface FacetRange {
-  readonly from: string | number | null;
-  readonly to: string | number | null;
+  readonly from: FacetBound | null;
+  readonly to: FacetBound | null;
+}
+
+/** A date is compared with strings that are dates, by instant. */
+export type FacetBound = string | number | FacetDate;
+
+export interface FacetDate {
+  readonly instant: Instant;
+  /** The date as the request writes it. */
+  readonly text: string;
 }
 
 export interface FacetResult {
@@ -28,6 +38,7 @@ export interface FacetResult {
 const bounds = {
   string: [Uint8Array.of(), Uint8Array.of(0xf8)],
   number: [Uint8Array.of(0xf8), Uint8Array.of(0xf9)],
+  date: [Uint8Array.of(0xfa), Uint8Array.of(0xfb)],
 } as const;
 
 /** Encodes facets in the format of native/engine/facets.h. */
@@ -39,7 +50,7 @@ export function encodeFacets(facets: readonly FacetRequest[]): Uint8Array {
     writer.number(valuesMax);
     writer.number(ranges.length);
     for (const { from, to } of ranges) {
-      const [first, end] = bounds[typeof (from ?? to) === 'number' ? 'number' : 'string'];
+      const [first, end] = bounds[typeOf(from ?? to)];
       writeBound(writer, from, first);
       writeBound(writer, to, end);
     }
@@ -47,9 +58,14 @@ export function encodeFacets(facets: readonly FacetRequest[]): Uint8Array {
   return writer.toBytes();
 }
 
-function writeBound(writer: ByteWriter, value: FilterValue | null, otherwise: Uint8Array): void {
-  if (value === null) writer.bytes(otherwise);
-  else writeValue(writer, value);
+function typeOf(bound: FacetBound | null): keyof typeof bounds {
+  if (typeof bound === 'object') return 'date';
+  return typeof bound === 'number' ? 'number' : 'string';
+}
+
+function writeBound(writer: ByteWriter, bound: FacetBound | null, otherwise: Uint8Array): void {
+  if (bound === null) writer.bytes(otherwise);
+  else writeValue(writer, typeof bound === 'object' ? bound.instant : bound);
 }
 
 /** Decodes the counts of facets, in the format of native/engine/facets.h. */

@@ -122,6 +122,7 @@ export function checkListFilters(request: {
   readonly extensions?: readonly string[] | null;
   readonly sort_by?: string | null;
   readonly descending?: boolean;
+  readonly sort?: readonly unknown[] | null;
   readonly cursor?: string | null;
 }): void {
   checkPathBound('path_contains', request.path_contains ?? '');
@@ -134,10 +135,17 @@ export function checkListFilters(request: {
     checkName('extension', extension, limits.listExtensionBytesMax);
     if (extension.includes('.')) reject(`The extension ${JSON.stringify(extension)} must not contain a dot.`);
   }
+  checkListOrder(request);
+}
+
+function checkListOrder(request: Parameters<typeof checkListFilters>[0]): void {
   const sortBy = request.sort_by ?? null;
-  if (sortBy === null && (request.descending === true || (request.cursor ?? null) !== null))
+  const isSorted = (request.sort ?? []).length > 0;
+  if (isSorted && (sortBy !== null || request.descending === true))
+    reject('sort cannot be combined with sort_by and descending; use the order of each field of sort.');
+  if (sortBy === null && !isSorted && (request.descending === true || (request.cursor ?? null) !== null))
     reject('descending and cursor require sort_by.');
-  if (sortBy !== null && (request.path_gt ?? null) !== null)
+  if ((sortBy !== null || isSorted) && (request.path_gt ?? null) !== null)
     reject('path_gt cannot be combined with sort_by; send the next_cursor of the previous page as cursor.');
 }
 

@@ -1,4 +1,6 @@
 import { DocumentIndexStatus, DocumentMetadataResponse } from './documents.ts';
+import { facetResponses, listFacets } from './facets.ts';
+import { listSort } from './query-order.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable, OneOf, Timestamp } from './wire.ts';
 
@@ -37,9 +39,11 @@ const documentListFilters = {
     }),
   ),
   descending: Type.Optional(Type.Boolean({ default: false, description: 'Reverse the order of `sort_by`.' })),
+  sort: listSort,
   cursor: Type.Optional(
     Nullable(Type.String(), {
-      description: 'The `next_cursor` of the previous page, with the same `sort_by` and `descending`.',
+      description:
+        'The `next_cursor` of the previous page, with the same `sort_by` and `descending`, or the same `sort`.',
     }),
   ),
   include_count: Type.Optional(
@@ -49,6 +53,7 @@ const documentListFilters = {
         'Return the number of matching documents as `num_matching`. This reads the whole collection.',
     }),
   ),
+  facets: listFacets,
 } as const;
 
 export const GetDocumentInfoListRequest = Component(
@@ -81,12 +86,12 @@ export type GetDocumentInfoListRequest = Static<typeof GetDocumentInfoListReques
 
 export const GetDocumentInfoListResponse = Component(
   'GetDocumentInfoListResponse',
-  'Documents in ascending order of their paths, or in the order of `sort_by`.',
+  'Documents in ascending order of their paths, or in the order of `sort_by` or `sort`.',
   {
     documents: Type.Array(DocumentMetadataResponse, { description: 'Empty if there are no more.' }),
     next_cursor: Type.Optional(
       Nullable(Type.String(), {
-        description: 'Only with `sort_by`: the `cursor` of the next page; null on the last page.',
+        description: 'Only with `sort_by` or `sort`: the `cursor` of the next page; null on the last page.',
       }),
     ),
     num_matching: Type.Optional(
@@ -94,6 +99,7 @@ export const GetDocumentInfoListResponse = Component(
         description: 'Only with `include_count`: number of documents that match, on all pages.',
       }),
     ),
+    facets: facetResponses,
   },
 );
 export type GetDocumentInfoListResponse = Static<typeof GetDocumentInfoListResponse>;

@@ -1,3 +1,4 @@
+import { facetResponses, queryFacets as facets } from './facets.ts';
 import {
   collectionNames,
   diversity,
@@ -7,6 +8,7 @@ import {
   resultCollection,
   similarTo,
 } from './query-fields.ts';
+import { documentSort, queryBoost, querySort } from './query-order.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
@@ -56,48 +58,6 @@ const Weights = Type.Object(
     examples: [{ lexical: 1, vector: 0.6 }],
   },
 );
-const facets = Type.Optional(
-  Nullable(
-    Type.Array(
-      Type.Union([
-        Type.String(),
-        Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: {} }),
-      ]),
-    ),
-    {
-      description:
-        'Counts of the documents that match the filter, by the values of metadata fields: a name, `{"author": {"limit": 20}}`, or `{"year": {"ranges": [{"from": 2000, "to": 2010}]}}`. They count all documents that match the filter, not only those that the query finds. At most 16 fields; 10 values of a field, or `limit`, at most 100.',
-      examples: [['author', { year: { ranges: [{ from: 2000, to: 2010 }] } }]],
-    },
-  ),
-);
-const facetBound = Type.Optional(Type.Union([Type.String(), Type.Number()]));
-export const FacetResponse = Component('FacetResponse', 'Counts of one metadata field.', {
-  field: Type.String(),
-  values: Type.Optional(
-    Type.Array(
-      Type.Object({
-        value: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-        count: Type.Integer({ description: 'Number of documents.' }),
-      }),
-      { description: 'The most frequent values first.' },
-    ),
-  ),
-  num_values: Type.Optional(
-    Type.Integer({
-      description: 'Number of different values of the documents; more than are listed, maybe.',
-    }),
-  ),
-  ranges: Type.Optional(
-    Type.Array(Type.Object({ from: facetBound, to: facetBound, count: Type.Integer() }), {
-      description: 'In the order of the request; `from` is included, `to` is not.',
-    }),
-  ),
-});
-export type FacetResponse = Static<typeof FacetResponse>;
-const facetResponses = Type.Optional(
-  Type.Array(FacetResponse, { description: 'In the order of the request; only with `facets`.' }),
-);
 const querySyntaxes = ['natural', 'operators'] as const;
 const controlFields = {
   weights: Type.Optional(Nullable(Weights, { description: weightsDescription })),
@@ -137,7 +97,8 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   collection_name: CollectionName(),
   collection_names: collectionNames,
   query: Nullable(query, {
-    description: 'The query; null lists the documents that match the filter, in no particular order.',
+    description:
+      'The query; null lists the documents that match the filter, in the order of `sort` or no particular order.',
   }),
   queries,
   similar_to: similarTo,
@@ -146,6 +107,8 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   k: resultLimit('documents', 2048),
   filter,
   facets,
+  sort: documentSort,
+  boost: queryBoost,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -167,6 +130,8 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   k: resultLimit('pages', 1024),
   filter,
   facets,
+  sort: querySort,
+  boost: queryBoost,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
@@ -194,6 +159,8 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   reranker,
   filter,
   facets,
+  sort: querySort,
+  boost: queryBoost,
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
@@ -233,6 +200,9 @@ export const ResultExplanation = Component('ResultExplanation', 'Explanation of 
       nearness: Type.Number({ description: 'Largest share of query terms within 20 words.' }),
     }),
     { description: 'Term proximity used for rescoring (`latency_mode: high`); null otherwise.' },
+  ),
+  boost: Type.Optional(
+    Type.Number({ description: 'Only with `boost`: the factor by which `score` was multiplied.' }),
   ),
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;

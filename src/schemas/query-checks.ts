@@ -98,3 +98,24 @@ export function checkDiversity({
   if (k > queryLimits.diverseResultsMax)
     reject(`k is ${k}; with diversity, it must be at most ${queryLimits.diverseResultsMax}.`);
 }
+
+/** An order applies to the results of one query, and the types of fields are those of one collection. */
+export function checkOrder({
+  query,
+  similar_to: source = null,
+  collection_names: names = null,
+  queries = null,
+  diversity = null,
+  sort = null,
+  boost = null,
+}: Pick<
+  TopDocumentsRequest,
+  'query' | 'similar_to' | 'collection_names' | 'queries' | 'diversity' | 'sort' | 'boost'
+>): void {
+  const isListing = query === null && source === null;
+  if (isListing && boost !== null) reject('boost requires a query. Use sort to order a listing by date.');
+  if (sort === null || sort.length === 0) return;
+  if (names !== null && names.length > 0) reject('sort cannot be combined with collection_names.');
+  if (queries !== null && queries.length > 0) reject('sort cannot be combined with queries.');
+  if ((diversity ?? 0) > 0) reject('sort cannot be combined with diversity.');
+}

@@ -72,6 +72,10 @@ export class CombinedIndex implements SearchableIndex {
     return Float64Array.from(versions);
   }
 
+  listSorted(): Promise<never> {
+    throw new AssertionError('a request for several collections has no sort');
+  }
+
   countFacets(): Promise<never> {
     throw new AssertionError('a request for several collections has no facets');
   }

@@ -1,18 +1,24 @@
 import { AppError } from '../core/app-error.ts';
+import { compareStrings } from '../core/compare-strings.ts';
+import { compareInstants, parseInstant } from '../core/instants.ts';
 import { limits } from '../core/limits.ts';
-import type { FacetRange, FacetRequest, FacetResult } from '../index/facets.ts';
+import type { FieldTypes } from '../core/metadata-types.ts';
+import type { FacetBound, FacetDate, FacetRange, FacetRequest, FacetResult } from '../index/facets.ts';
 import { callIndex } from './call-index.ts';
+import { isFieldName } from './field-name.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { SearchComponents } from './search-components.ts';
-
-const namePattern = /^(?:list:)?[\p{L}\p{N}_-]+$/u;
 
 /** A field, or a field with options, as requests write it. */
 export type FacetField = string | Readonly<Record<string, unknown>>;
 
-/** Parses the facets of a request. Errors: 400 with the position of the problem. */
+/**
+ * Parses the facets of a request. Bounds of ranges of fields that the schema of the collection declares as dates are
+ * dates. Errors: 400 with the position of the problem.
+ */
 export function parseFacets(
   facets: readonly FacetField[] | null | undefined,
+  schema?: FieldTypes,
 ): readonly FacetRequest[] | null {
   if (facets == null || facets.length === 0) return null;
   if (facets.length > limits.facetsMax)
@@ -23,17 +29,18 @@ export function parseFacets(
       return { ...parseName(facet, path), valuesMax: limits.facetValuesDefault, ranges: [] };
     const [[name, options] = ['', undefined], ...others] = Object.entries(facet);
     if (others.length > 0) reject(path, 'an object must have one field.');
-    return { ...parseName(name, path), ...parseOptions(name, options, path) };
+    const isDate = schema !== undefined && Object.hasOwn(schema, name) && schema[name] === 'date';
+    return { ...parseName(name, path), ...parseOptions({ name, isDate }, options, path) };
   });
 }
 
 function parseName(attribute: string, path: string): { readonly attribute: string } {
-  if (namePattern.test(attribute)) return { attribute };
+  if (isFieldName(attribute)) return { attribute };
   return reject(path, 'expected the name of a metadata field: letters, digits, "-" and "_".');
 }
 
 function parseOptions(
-  name: string,
+  { name, isDate }: { readonly name: string; readonly isDate: boolean },
   options: unknown,
   path: string,
 ): Pick<FacetRequest, 'valuesMax' | 'ranges'> {
@@ -48,29 +55,43 @@ function parseOptions(
   if (name.startsWith('list:')) reject(path, 'a list has no ranges.');
   if (!Array.isArray(ranges) || ranges.length < 1 || ranges.length > limits.facetRangesMax)
     reject(path, `ranges must be an array of 1 to ${limits.facetRangesMax} ranges.`);
-  return { valuesMax: 0, ranges: ranges.map((range, i) => parseRange(range, `${path}.ranges[${i}]`)) };
+  return {
+    valuesMax: 0,
+    ranges: ranges.map((range, i) => parseRange(range, isDate, `${path}.ranges[${i}]`)),
+  };
 }
 
-function parseRange(range: unknown, path: string): FacetRange {
+function parseRange(range: unknown, isDate: boolean, path: string): FacetRange {
   if (!isObject(range)) reject(path, 'expected an object with "from", "to" or both.');
   const { from = null, to = null, ...others } = range;
   if (Object.keys(others).length > 0 || (from === null && to === null))
     reject(path, 'expected an object with "from", "to" or both.');
-  for (const bound of [from, to])
-    if (bound !== null && !(typeof bound === 'number' && Number.isFinite(bound)) && !isText(bound))
-      reject(path, 'the bounds must be numbers or strings.');
-  if (from !== null && to !== null && (typeof from !== typeof to || isAbove(from, to)))
+  const [first, end] = [from, to].map((bound) =>
+    bound === null ? null : parseBound(bound, isDate, path),
+  ) as [FacetBound | null, FacetBound | null];
+  if (first !== null && end !== null && (typeof first !== typeof end || isAbove(first, end)))
     reject(path, '"from" and "to" must have the same type, and "from" must not be greater than "to".');
-  return { from: from as string | number | null, to: to as string | number | null };
+  return { from: first, to: end };
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value.isWellFormed();
+function parseBound(bound: unknown, isDate: boolean, path: string): FacetBound {
+  if (isObject(bound) && Object.keys(bound).join() === '$date') return parseDate(bound.$date, path);
+  if (isDate && typeof bound === 'string') return parseDate(bound, path);
+  if (typeof bound === 'number' && Number.isFinite(bound)) return bound;
+  if (typeof bound === 'string' && bound.isWellFormed()) return bound;
+  return reject(path, 'the bounds must be numbers or strings, or dates such as {"$date": "2026-03-31"}.');
 }
 
-function isAbove(from: unknown, to: unknown): boolean {
+function parseDate(text: unknown, path: string): FacetDate {
+  const instant = typeof text === 'string' ? parseInstant(text) : null;
+  if (instant === null) reject(path, 'a date must be one of RFC 3339, such as "2026-03-31".');
+  return { instant, text: text as string };
+}
+
+function isAbove(from: FacetBound, to: FacetBound): boolean {
+  if (typeof from === 'object') return compareInstants(from.instant, (to as FacetDate).instant) > 0;
   if (typeof from === 'number') return from > (to as number);
-  return Buffer.compare(Buffer.from(from as string), Buffer.from(to as string)) > 0;
+  return compareStrings(from, to as string) > 0;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -6,6 +6,7 @@ import type { FacetRequest } from '../index/facets.ts';
 import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
 import type { QueryOperators } from './operators.ts';
+import type { ResultOrder } from './order-request.ts';
 
 /** Options of a search beyond its query text. */
 export interface SearchControl {
@@ -92,6 +93,8 @@ export interface SearchRequest {
   /** Null or absent if the query is not traced. */
   readonly trace?: Trace | null;
   readonly control: SearchControl;
+  /** Absent or null for the order of the scores. */
+  readonly order?: ResultOrder | null;
 }
 
 /** Number of queries that a request counts as. */

@@ -7,9 +7,9 @@ import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
 import { measureRelevance } from './relevance.ts';
 import { appendUnranked, rerank } from './rerank.ts';
+import { explainBoost, selectResults, widenForOrder } from './result-order.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit, ModelStats, SearchResult } from './search-result.ts';
-import { limitResults } from './selection.ts';
 import type { ResultStrategy } from './strategies/result-strategy.ts';
 
 /** The stages of a query, in order. */
@@ -51,18 +51,20 @@ export type FoundResults<H> = Pick<SearchResult<H>, 'hits' | 'candidates'> & {
   readonly parents: NonNullable<SearchResult<H>['parents']>;
 };
 
-/** Searches the shards, fuses the scores, reranks, and reads what the next stages need. */
+/** Searches the shards, fuses the scores, reranks, orders by metadata, and reads what the next stages need. */
 export async function findHits<Item, Result extends { readonly score: number }, H extends Hit>(
   components: SearchComponents,
   strategy: ResultStrategy<Item, Result, H>,
-  query: PreparedQuery,
+  prepared: PreparedQuery,
 ): Promise<FoundResults<H>> {
+  const query = widenForOrder(prepared);
   const { items, rest, parents = [], candidates } = await strategy.findItems(components, query);
   const reranked = await rerank(components, query, items, strategy);
   const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
   const results = await strategy.toResults(components, query, ranked);
-  const best = limitResults(results, strategy.limitsOf(query.request), strategy.versionOf);
-  return { hits: await strategy.readHits(components, query, best), parents, candidates };
+  const best = await selectResults(components, query, prepared.request.k, results, strategy);
+  const hits = explainBoost(query, await strategy.readHits(components, query, best));
+  return { hits, parents, candidates };
 }
 
 /** Measures the relevance of the hits and counts facets, if the request asks for it. */

@@ -24,7 +24,14 @@ export interface QueryModels {
 /** What a search uses of an index. */
 export type SearchableIndex = Pick<
   CollectionIndex,
-  'search' | 'searchAndWrite' | 'list' | 'countFacets' | 'hasWords' | 'countRowsOfTerms' | 'findCorrections'
+  | 'search'
+  | 'searchAndWrite'
+  | 'list'
+  | 'listSorted'
+  | 'countFacets'
+  | 'hasWords'
+  | 'countRowsOfTerms'
+  | 'findCorrections'
 > & {
   statistics(): Pick<IndexStatistics, 'rows'>;
 };

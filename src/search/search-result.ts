@@ -34,6 +34,8 @@ export interface HitOrigin {
   readonly modelText: () => string;
   /** Score of the built-in reranker, 0..1; null if it was not measured. */
   readonly relevance: number | null;
+  /** Factor of the score by the age of the document; absent without a boost. */
+  readonly boost?: number;
 }
 
 export interface Hit {

@@ -11,7 +11,7 @@ import type { SearchComponents } from './search-components.ts';
 import type { DocumentHit, Hit, PageHit, SearchResult, SnippetHit, WrittenResult } from './search-result.ts';
 import { documents } from './strategies/documents.ts';
 import { fineSnippets } from './strategies/fine-snippets.ts';
-import { listing } from './strategies/listing.ts';
+import { createListing } from './strategies/listing.ts';
 import { pages } from './strategies/pages.ts';
 import type { ResultStrategy, WritableStrategy } from './strategies/result-strategy.ts';
 import { snippets } from './strategies/snippets.ts';
@@ -75,15 +75,16 @@ export class Search {
     return this.#write(documents, request, format);
   }
 
-  /** Lists documents that match a filter, in no particular order, without lexical or vector search. */
+  /** Lists documents that match a filter, in no particular order or sorted, without lexical or vector search. */
   async listDocuments(
     request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>,
   ): Promise<SearchResult<DocumentHit>> {
     const components = this.#componentsFor(request);
     const recorder = new QueryRecorder(components.clock, request.trace);
-    const listingRequest = { ...request, query: '', reranker: null, isWide: false };
+    const listingRequest = { ...request, query: '', reranker: null, isWide: false, order: null };
     const analyzed = { lexicalQuery: emptyQuery, text: '', corrections: [] };
     const query = toPreparedQuery(listingRequest, recorder, analyzed, null);
+    const listing = createListing(request.order?.sort ?? null);
     return completeResult(components, query, await findHits(components, listing, query));
   }
 

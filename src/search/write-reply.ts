@@ -28,6 +28,7 @@ export function isWritable({
   diversity = 0,
   control,
   facets = null,
+  order = null,
 }: SearchRequest): boolean {
   const isPlain =
     reranker === null &&
@@ -40,7 +41,8 @@ export function isWritable({
     diversity === 0 &&
     trace === null &&
     control.operators === null &&
-    facets === null;
+    facets === null &&
+    order === null;
   const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
   return isPlain && isUnlimited && k <= writtenResultsMax;
 }

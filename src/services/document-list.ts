@@ -1,64 +1,64 @@
-import { AppError } from '../core/app-error.ts';
-import type { DocumentSortField, GetDocumentInfoListRequest } from '../schemas/document-list.ts';
-import { type DocumentIndexStatus, indexStatuses } from '../schemas/documents.ts';
+import { orderLimits } from '../core/order-limits.ts';
+import type { GetDocumentInfoListRequest } from '../schemas/document-list.ts';
+import type { DocumentIndexStatus } from '../schemas/documents.ts';
+import type { FacetResponse } from '../schemas/facets.ts';
+import { FacetCounter } from '../search/facet-counter.ts';
+import { parseFacets } from '../search/facets.ts';
+import { parseSort } from '../search/sort.ts';
 import type { DocumentListOptions, DocumentRecord, Documents } from '../storage/documents.ts';
 import type { CollectionAccess, DocumentCall } from './document-access.ts';
+import { type DocumentOrder, MetadataOrder, type Position, PropertyOrder } from './document-order.ts';
+import { toFacetResponses } from './facet-replies.ts';
 
 /** Filtered and sorted lists of the documents of a collection. */
-
-/** Place in a sorted list: the sort key of a document and its path. */
-type Position = readonly [key: number, path: string];
 
 /** One page of a list. */
 export interface DocumentPage {
   readonly records: readonly DocumentRecord[];
-  /** Cursor of the next page; null if there is none or the list has no `sort_by`. */
+  /** Cursor of the next page; null if there is none or the list has no order. */
   readonly nextCursor: string | null;
   /** Number of matching documents on all pages; exact only if the request asks for it. */
   readonly matching: number;
+  /** Null without facets. */
+  readonly facets: readonly FacetResponse[] | null;
 }
-
-/** Sort key of a document. Documents without pages come first. */
-const sortKeys: Readonly<Record<DocumentSortField, (record: DocumentRecord) => number>> = {
-  path: () => 0,
-  created_at: ({ createdAt }) => createdAt,
-  size: ({ size }) => size,
-  num_pages: ({ numPages }) => numPages ?? -1,
-  index_status: ({ status }) => indexStatuses.indexOf(status),
-};
 
 const failedStatuses: ReadonlySet<DocumentIndexStatus> = new Set(['parsing_failed', 'indexing_failed']);
 
+/** Documents to list. */
+interface ListSource {
+  readonly call: DocumentCall;
+  readonly access: CollectionAccess;
+  readonly limit: number;
+}
+
+/** A record with its place in the list. */
+interface ListedRecord {
+  readonly record: DocumentRecord;
+  readonly position: Position;
+}
+
 /**
- * Reads one page of at most `limit` documents. Errors: 400 for a cursor that no reply contained. A canceled call
- * ends early with the documents found so far.
+ * Reads one page of at most `limit` documents. Errors: 400 for a cursor that no reply contained, an invalid order or
+ * invalid facets. A canceled call ends early with the documents found so far.
  */
 export async function readDocumentPage(
   documents: Documents,
-  { call, access, limit }: { call: DocumentCall; access: CollectionAccess; limit: number },
+  source: ListSource,
   request: GetDocumentInfoListRequest,
 ): Promise<DocumentPage> {
-  const sortBy = request.sort_by ?? null;
-  const order = new DocumentOrder(sortBy ?? 'path', request.descending ?? false);
-  const after = request.cursor == null ? null : decodeCursor(request.cursor);
-  const isPathOrder = order.isPathOrder;
-  const countsAll = request.include_count ?? false;
+  const { call, access, limit } = source;
+  const order = toOrder(request, access);
+  const isSorted = isSortedList(request);
+  const after = request.cursor == null ? null : order.decodeCursor(request.cursor);
+  const { isPathOrder } = order;
+  const facets = parseFacets(request.facets, access.collection.metadataSchema);
+  const counter = facets === null ? null : new FacetCounter(facets, orderLimits.listFacetBytesMax);
   const accepts = recordFilter(request);
-  const readsPage = isPathOrder && !countsAll;
-  const afterPath = readsPage ? (after?.[1] ?? request.path_gt ?? null) : null;
-  const collectionId = access.collection.collectionId;
-  const options: DocumentListOptions = {
-    ...(request.path_prefix == null ? {} : { prefix: request.path_prefix }),
-    ...(afterPath === null ? {} : { pathGt: afterPath }),
-    ...pathFilter(request),
-    // Rejected documents do not count, so only a scan that rejects none can be limited.
-    ...(readsPage && !hasFilter(request, call) ? { limit: limit + 1 } : {}),
-  };
-  const records = readsOnlyFailed(request)
-    ? documents.listFailed(collectionId, options)
-    : documents.list(collectionId, options);
-  const start = after ?? (request.path_gt == null ? null : ([0, request.path_gt] as const));
-  const found: DocumentRecord[] = [];
+  const readsPage = isPathOrder && request.include_count !== true && counter === null;
+  const records = readRecords(documents, source, request, { after, readsPage });
+  const start = after ?? (request.path_gt == null ? null : { keys: [0], path: request.path_gt });
+  const found: ListedRecord[] = [];
   let matching = 0;
   /** Place after which no document of this page comes; null until enough documents are found. */
   let bound: Position | null = null;
@@ -69,64 +69,65 @@ export async function readDocumentPage(
     if (pause !== null) await pause;
     if (!access.isVisible(record) || !accepts(record)) continue;
     matching += 1;
-    if (!readsPage && start !== null && order.compare(order.positionOf(record), start) <= 0) continue;
+    counter?.add(record.metadata);
+    const position = order.positionOf(record);
+    if (!readsPage && start !== null && order.compare(position, start) <= 0) continue;
     if (isPathOrder && found.length > limit) continue;
-    if (bound !== null && order.compare(order.positionOf(record), bound) >= 0) continue;
-    found.push(record);
+    if (bound !== null && order.compare(position, bound) >= 0) continue;
+    found.push({ record, position });
     if (readsPage && found.length > limit) break;
     if (isPathOrder || found.length <= 2 * limit) continue;
-    order.keepFirst(found, limit + 1);
-    bound = order.positionOf(found[limit]!);
+    keepFirst(found, order, limit + 1);
+    bound = found[limit]!.position;
   }
-  if (!isPathOrder) order.keepFirst(found, limit + 1);
+  if (!isPathOrder) keepFirst(found, order, limit + 1);
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const hasMore = found.length > limit && sortBy !== null && last !== undefined;
-  return { records: page, nextCursor: hasMore ? encodeCursor(order.positionOf(last)) : null, matching };
+  const hasMore = found.length > limit && isSorted && last !== undefined;
+  return {
+    records: page.map(({ record }) => record),
+    nextCursor: hasMore ? order.encodeCursor(last.position) : null,
+    matching,
+    facets: facets === null ? null : toFacetResponses(facets, counter!.results()),
+  };
 }
 
-/** Order of a list; equal sort keys are ordered by the UTF-8 bytes of the paths. */
-class DocumentOrder {
-  readonly isPathOrder: boolean;
-  readonly #keyOf: (record: DocumentRecord) => number;
-  readonly #sign: 1 | -1;
-
-  constructor(field: DocumentSortField, isDescending: boolean) {
-    this.isPathOrder = field === 'path' && !isDescending;
-    this.#keyOf = sortKeys[field];
-    this.#sign = isDescending ? -1 : 1;
-  }
-
-  positionOf(record: DocumentRecord): Position {
-    return [this.#keyOf(record), record.path];
-  }
-
-  compare([key, path]: Position, [otherKey, otherPath]: Position): number {
-    const byKey = key - otherKey;
-    return this.#sign * (byKey === 0 ? comparePaths(path, otherPath) : byKey);
-  }
-
-  /** Sorts records and drops those after the first `count`, so that a scan holds a bounded number of them. */
-  keepFirst(records: DocumentRecord[], count: number): void {
-    records.sort((a, b) => this.compare(this.positionOf(a), this.positionOf(b)));
-    records.length = Math.min(records.length, count);
-  }
+/** Whether a reply has a cursor. */
+export function isSortedList({ sort, sort_by }: GetDocumentInfoListRequest): boolean {
+  return sort_by != null || (sort != null && sort.length > 0);
 }
 
-/** Compares by UTF-8 bytes, which equals the order of code points. */
-function comparePaths(a: string, b: string): number {
-  const end = Math.min(a.length, b.length);
-  let i = 0;
-  while (i < end && a.charCodeAt(i) === b.charCodeAt(i)) i += 1;
-  if (i === end) return a.length - b.length;
-  const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
-  // UTF-16 places surrogates, which encode the greatest code points, before the last 8,192 units.
-  if (isSurrogate(left) !== isSurrogate(right)) return isSurrogate(left) ? 1 : -1;
-  return left - right;
+function toOrder(request: GetDocumentInfoListRequest, { collection }: CollectionAccess): DocumentOrder {
+  const sort = parseSort(request.sort, collection.metadataSchema);
+  if (sort !== null) return new MetadataOrder(sort);
+  return new PropertyOrder(request.sort_by ?? 'path', request.descending ?? false);
 }
 
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
+/** `readsPage`: whether the documents after the start are read in the order of their paths, and no others. */
+function readRecords(
+  documents: Documents,
+  { call, access, limit }: ListSource,
+  request: GetDocumentInfoListRequest,
+  { after, readsPage }: { readonly after: Position | null; readonly readsPage: boolean },
+): AsyncGenerator<DocumentRecord, void, void> {
+  const afterPath = readsPage ? (after?.path ?? request.path_gt ?? null) : null;
+  const { collectionId } = access.collection;
+  const options: DocumentListOptions = {
+    ...(request.path_prefix == null ? {} : { prefix: request.path_prefix }),
+    ...(afterPath === null ? {} : { pathGt: afterPath }),
+    ...pathFilter(request),
+    // Rejected documents do not count, so only a scan that rejects none can be limited.
+    ...(readsPage && !hasFilter(request, call) ? { limit: limit + 1 } : {}),
+  };
+  return readsOnlyFailed(request)
+    ? documents.listFailed(collectionId, options)
+    : documents.list(collectionId, options);
+}
+
+/** Sorts records and drops those after the first `count`, so that a scan holds a bounded number of them. */
+function keepFirst(records: ListedRecord[], order: DocumentOrder, count: number): void {
+  records.sort((a, b) => order.compare(a.position, b.position));
+  records.length = Math.min(records.length, count);
 }
 
 function hasFilter(request: GetDocumentInfoListRequest, call: DocumentCall): boolean {
@@ -166,19 +167,4 @@ function recordFilter(request: GetDocumentInfoListRequest): (record: DocumentRec
   const start = request.created_at_gte == null ? -Infinity : Date.parse(request.created_at_gte);
   const end = request.created_at_lt == null ? Infinity : Date.parse(request.created_at_lt);
   return ({ status, createdAt }) => (statuses?.has(status) ?? true) && createdAt >= start && createdAt < end;
-}
-
-function encodeCursor(position: Position): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
-}
-
-function decodeCursor(cursor: string): Position {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(position) && Number.isFinite(position[0]) && typeof position[1] === 'string')
-      return [position[0], position[1]];
-  } catch {
-    // Not JSON: rejected below.
-  }
-  throw new AppError('bad_request', 'cursor is invalid; send the next_cursor of the previous page.');
 }

@@ -32,7 +32,7 @@ import {
   type DocumentCall,
   findDocument,
 } from './document-access.ts';
-import { readDocumentPage } from './document-list.ts';
+import { isSortedList, readDocumentPage } from './document-list.ts';
 import { readDocumentText } from './document-text.ts';
 import type { IngestCheck } from './document-uploads.ts';
 import type { DocumentUrls } from './document-urls.ts';
@@ -190,8 +190,9 @@ export class DocumentServices {
     }
     return {
       documents,
-      ...(request.sort_by == null ? {} : { next_cursor: page.nextCursor }),
+      ...(isSortedList(request) ? { next_cursor: page.nextCursor } : {}),
       ...(request.include_count === true ? { num_matching: page.matching } : {}),
+      ...(page.facets === null ? {} : { facets: [...page.facets] }),
     };
   }
 

@@ -1,7 +1,6 @@
 import { assertDefined } from '../core/assert.ts';
 import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import type {
-  FacetResponse,
   QueryExplanation,
   ResultExplanation,
   TopDocumentsResponse,
@@ -12,6 +11,7 @@ import { findHighlights } from '../search/highlights.ts';
 import type { SearchMember, SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
+import { toFacetResponses } from './facet-replies.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fragments.ts';
 
@@ -162,27 +162,6 @@ function renderEnd(result: SearchResult<DocumentHit>, { explain, facets = null }
     : `]${counted}${warningsField}}`;
 }
 
-function toFacetResponses(
-  requests: NonNullable<SearchRequest['facets']>,
-  results: NonNullable<SearchResult<DocumentHit>['facets']>,
-): FacetResponse[] {
-  return results.map(({ distinct, counts }, i) => {
-    const { attribute: field, ranges } = requests[i]!;
-    if (ranges.length === 0)
-      return {
-        field,
-        values: counts.map(({ value, documents }) => ({ value: value!, count: documents })),
-        num_values: distinct,
-      };
-    const counted = ranges.map(({ from, to }, at) => ({
-      ...(from === null ? {} : { from }),
-      ...(to === null ? {} : { to }),
-      count: counts[at]!.documents,
-    }));
-    return { field, ranges: counted };
-  });
-}
-
 function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): string[] {
   const warnings = models.missing.map(({ part, model, reason }) =>
     missingModelWarning[part](JSON.stringify(model), reason),
@@ -279,6 +258,7 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
     rerank: origin.rerank,
     relevance: origin.relevance,
     look: origin.proximity,
+    ...(origin.boost === undefined ? {} : { boost: origin.boost }),
   };
   return `,"explain":${JSON.stringify(explanation)}`;
 }

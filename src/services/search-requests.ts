@@ -8,6 +8,7 @@ import type { QueryEnum } from '../schemas/usage.ts';
 import { parseFacets } from '../search/facets.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
+import { parseOrder } from '../search/order-request.ts';
 import {
   defaultControl,
   type OtherQuery,
@@ -51,6 +52,8 @@ type QueryRequest = Pick<
   | 'similar_to'
   | 'diversity'
   | 'facets'
+  | 'sort'
+  | 'boost'
   | 'highlights'
   | 'queries'
 > & {
@@ -89,7 +92,7 @@ export class SearchRequestFactory {
       ...this.#findVector(call, collection, { request, kind, control }),
       k: request.k,
       filter: restrictFilter(call.principal, parseFilter(request.filter, collection.metadataSchema)),
-      facets: parseFacets(request.facets),
+      facets: parseFacets(request.facets, collection.metadataSchema),
       isRestricted: documentFilterOf(call.principal) !== null,
       reranker,
       isWide: request.latency_mode === 'high',
@@ -101,6 +104,7 @@ export class SearchRequestFactory {
       diversity: request.diversity ?? 0,
       trace: call.trace ?? null,
       control,
+      order: parseOrder(request, collection.metadataSchema, call.now()),
     };
   }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { FacetRequest, FacetResult } from '../../src/index/facets.ts';
+import type { FacetBound, FacetDate, FacetRequest, FacetResult } from '../../src/index/facets.ts';
+import { FacetCounter } from '../../src/search/facet-counter.ts';
 import { parseFacets } from '../../src/search/facets.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
@@ -21,6 +22,23 @@ interface Counted {
   readonly filter: object;
 }
 
+const dates = [
+  '2026-03-31',
+  '2026-03-31T23:30:00Z',
+  '2026-04-01T00:30:00+01:00',
+  '2026-03-31T00:30:00+01:00',
+  '2026-03-30T23:30:00-02:00',
+  '2026-04-01',
+  'March',
+];
+
+/** Milliseconds of a date, and of a value that is compared with a date; otherwise the value itself. */
+function toComparable(value: unknown, bound: FacetBound | null): string | number | undefined {
+  if (typeof value === 'object' && value !== null) return Date.parse((value as FacetDate).text);
+  if (typeof bound !== 'object' || bound === null) return value as string | number;
+  return typeof value === 'string' && value.startsWith('2026') ? Date.parse(value) : undefined;
+}
+
 /** Compares the counts with those of a loop over the documents. */
 function checkCounts(t: Test, { facets, results, matching, filter }: Counted): void {
   for (const [i, { attribute, valuesMax, ranges: bounds }] of facets.entries()) {
@@ -35,9 +53,9 @@ function checkCounts(t: Test, { facets, results, matching, filter }: Counted): v
         value: null,
         documents: count(
           (value) =>
-            typeof value === typeof (from ?? to) &&
-            (from === null || (value as number) >= (from as number)) &&
-            (to === null || (value as number) < (to as number)),
+            typeof toComparable(value, from ?? to) === typeof toComparable(from ?? to, null) &&
+            (from === null || toComparable(value, from)! >= toComparable(from, null)!) &&
+            (to === null || toComparable(value, to)! < toComparable(to, null)!),
         ),
       }));
       t.same(results[i], { distinct: 0, counts: expected }, name);
@@ -61,6 +79,37 @@ function checkCounts(t: Test, { facets, results, matching, filter }: Counted): v
   }
 }
 
+const ranges = [{ from: 2000, to: 2010 }, { to: 0 }, { from: 0 }, { from: '', to: '8' }, { from: 5, to: 5 }];
+const date = (day: string) => ({ $date: day });
+const facets = parseFacets(
+  [
+    'author',
+    { year: { limit: 3 } },
+    { year: { ranges } },
+    'list:tags',
+    'missing',
+    { date: { ranges: [{ from: '2026-03-31', to: '2026-04' }] } },
+    {
+      date: {
+        ranges: [
+          { from: date('2026-03-31'), to: date('2026-04-01T00:00:00+02:00') },
+          { to: date('2026-03-31') },
+          { from: date('2026-03-31T12:00:00Z') },
+          { from: date('2026-03-31'), to: date('2026-03-31T00:00:00Z') },
+        ],
+      },
+    },
+  ],
+  {},
+)!;
+const filters = [
+  {},
+  { author: 'Ada' },
+  { year: { $gte: 1999 } },
+  { 'list:tags': { $in: ['a', 'c'] } },
+  { author: 'x' },
+];
+
 t.test('facets equal a plain count, over several shards, for random filters', async (t) => {
   const folder = createTemporaryFolder();
   t.teardown(folder.remove);
@@ -75,6 +124,7 @@ t.test('facets equal a plain count, over several shards, for random filters', as
       ...(random() < 0.9
         ? { year: among([-1.5, 0, 7, 1999, 2000, 2000.5, 2010, '7', true, { lat: 1, lon: 2 }]) }
         : {}),
+      ...(random() < 0.9 ? { date: among(dates) } : {}),
       'list:tags': ['a', 'b', 'c'].filter(() => random() < 0.5),
     }),
   );
@@ -90,27 +140,6 @@ t.test('facets equal a plain count, over several shards, for random filters', as
   }
   let sequence = documents.length;
   for (const version of removed) index.commit({ sequence: sequence++, shard: version % 8, remove: version });
-  const ranges = [
-    { from: 2000, to: 2010 },
-    { to: 0 },
-    { from: 0 },
-    { from: '', to: '8' },
-    { from: 5, to: 5 },
-  ];
-  const facets = parseFacets([
-    'author',
-    { year: { limit: 3 } },
-    { year: { ranges } },
-    'list:tags',
-    'missing',
-  ])!;
-  const filters = [
-    {},
-    { author: 'Ada' },
-    { year: { $gte: 1999 } },
-    { 'list:tags': { $in: ['a', 'c'] } },
-    { author: 'x' },
-  ];
   for (const each of filters) {
     const filter = parseFilter(each);
     const matching = documents.filter(
@@ -122,6 +151,9 @@ t.test('facets equal a plain count, over several shards, for random filters', as
     const excluded = Float64Array.from(expired).sort();
     const results = await index.countFacets({ filter, facets, expired: excluded });
     checkCounts(t, { facets, results, matching, filter: each });
+    const counter = new FacetCounter(facets, 2 ** 20);
+    for (const metadata of matching) counter.add(metadata);
+    t.same(counter.results(), results, 'counted without an index');
   }
   await index.close();
 });
@@ -140,11 +172,32 @@ t.test('invalid facets are rejected with their position', async (t) => {
     [[{ a: { ranges: [{ from: true }] } }], /numbers or strings/],
     [[{ a: { ranges: [{ from: 1, to: 'b' }] } }], /the same type/],
     [[{ a: { ranges: [{ from: 2, to: 1 }] } }], /must not be greater/],
+    [[{ a: { ranges: [{ from: { $date: '2026-02-30' } }] } }], /a date must be one of RFC 3339/],
+    [[{ a: { ranges: [{ from: { $date: '2026-02-02', x: 1 } }] } }], /or dates such as/],
+    [[{ a: { ranges: [{ from: { $date: '2026-02-02' }, to: '2026-02-03' }] } }], /the same type/],
+    [[{ a: { ranges: [{ from: { $date: '2026-02-02' }, to: { $date: '2026-02-01' } }] } }], /not be greater/],
+    [[{ published: { ranges: [{ from: 'May' }] } }], /a date must be one of RFC 3339/],
     [[{ 'list:a': { ranges: [{ from: 2 }] } }], /a list has no ranges/],
     [Array.from({ length: 17 }, () => 'a'), /at most 16/],
   ];
   for (const [facets, message] of refused)
-    t.throws(() => parseFacets(facets as string[]), { code: 'bad_request', message }, JSON.stringify(facets));
+    t.throws(
+      () => parseFacets(facets as string[], { published: 'date' }),
+      { code: 'bad_request', message },
+      JSON.stringify(facets),
+    );
   t.equal(parseFacets([]), null);
   t.equal(parseFacets(null), null);
+});
+
+t.test('different values of a list are bounded', async (t) => {
+  const counter = new FacetCounter(parseFacets(['a', { b: { ranges: [{ from: '' }] } }])!, 10_000);
+  for (let i = 0; i < 10_000; i += 1) counter.add({ a: i % 50, b: String(i) });
+  t.match(counter.results(), [{ distinct: 50 }, { counts: [{ documents: 10_000 }] }]);
+  t.throws(
+    () => {
+      for (let i = 0; i < 200; i += 1) counter.add({ a: String(i) });
+    },
+    { code: 'bad_request', message: /too many different values, at last of "a"/ },
+  );
 });

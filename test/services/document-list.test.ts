@@ -14,6 +14,8 @@ const statuses = ['indexed', 'parsing', 'parsing_failed', 'indexing_failed'] as 
 const names = ['Report', 'report', 'Übersicht', 'Übersicht'.normalize('NFD'), 'x\uffee', 'x😀', 'notes'];
 const endings = ['pdf', 'PDF', 'docx', 'md'];
 
+const days = ['2026-01-02', '2026-01-01T23:00:00-02:00', '2026-01-02T00:30:00+01:00', 'soon'];
+
 const records: readonly DocumentRecord[] = Array.from({ length: 70 }, (_, i) =>
   document({
     collectionId,
@@ -22,6 +24,10 @@ const records: readonly DocumentRecord[] = Array.from({ length: 70 }, (_, i) =>
     createdAt: Date.parse('2026-01-01T00:00:00Z') + (i % 10) * 3_600_000,
     size: (i * 13) % 30,
     numPages: i % 3 === 0 ? null : i % 5,
+    metadata: {
+      ...(i % 4 === 0 ? {} : { kind: [1, 'a', true, 'b', -2][i % 5]! }),
+      ...(i % 6 === 0 ? {} : { date: days[i % days.length]! }),
+    },
   }),
 );
 
@@ -131,8 +137,74 @@ t.test('filters select by text, state, extension and time, alone and together', 
   }
 });
 
+t.test('orders by metadata list each document once, on pages of any size', async (t) => {
+  const documents = await openDocuments();
+  // Kinds in their ascending order, and dates in that of their instants.
+  const ranks = { kind: ['a', 'b', -2, 1, true], date: [days[2], days[0], days[1]] };
+  for (const order of ['asc', 'desc'] as const)
+    for (const fields of [['kind'], ['date'], ['date', 'kind']] as const) {
+      const sort = fields.map((field) => ({
+        field,
+        order,
+        ...(field === 'date' ? { type: 'date' as const } : {}),
+      }));
+      const keyOf = ({ metadata }: DocumentRecord, field: 'kind' | 'date') => {
+        const rank = ranks[field].indexOf(metadata[field] as never);
+        if (rank === -1) return Number.POSITIVE_INFINITY;
+        return order === 'asc' ? rank : -rank;
+      };
+      const expected = records
+        .filter(isReadable)
+        .sort((a, b) => {
+          for (const field of fields)
+            if (keyOf(a, field) !== keyOf(b, field)) return keyOf(a, field) < keyOf(b, field) ? -1 : 1;
+          return byPath(a, b);
+        })
+        .map(({ path }) => path);
+      for (const limit of [1, 8, 1_024])
+        t.same(await listPaths(documents, { sort }, limit), expected, `${order} ${fields.join()} ${limit}`);
+    }
+});
+
+t.test('facets count all visible documents that match, on every page', async (t) => {
+  const documents = await openDocuments();
+  const facets = ['kind', { date: { ranges: [{ from: { $date: '2026-01-02' } }] } }];
+  const visible = records.filter(isReadable).filter(({ path }) => /\.pdf$/i.test(path));
+  const count = (kind: unknown) => visible.filter(({ metadata }) => metadata.kind === kind).length;
+  const values = ['a', 'b', -2, 1, true]
+    .map((value) => ({ value, count: count(value) }))
+    .filter((entry) => entry.count > 0)
+    .sort((a, b) => b.count - a.count);
+  const late = visible.filter(({ metadata }) => metadata.date === days[0] || metadata.date === days[1]);
+  const variants: readonly Fields[] = [{}, { sort: [{ field: 'kind' }] }, { path_gt: 'n' }];
+  for (const fields of variants) {
+    const page = await readPage(documents, { ...fields, facets, path_prefix: '', extensions: ['pdf'] }, 2);
+    t.same(page.facets, [
+      { field: 'kind', values, num_values: values.length },
+      { field: 'date', ranges: [{ from: '2026-01-02', count: late.length }] },
+    ]);
+  }
+  t.equal((await readPage(documents, {}, 2)).facets, null);
+});
+
 t.test('a cursor that no reply contained is rejected', async (t) => {
   const documents = await openDocuments();
   for (const cursor of ['', 'x', 'bnVsbA', Buffer.from('["a",1]').toString('base64url')])
     await t.rejects(readPage(documents, { sort_by: 'size', cursor }, 1), { code: 'bad_request' });
+  const sort = [{ field: 'date', type: 'date' as const }];
+  for (const position of [
+    null,
+    [],
+    [['x'], 'a'],
+    [[{ seconds: 1 }], 'a'],
+    [[null, null], 'a'],
+    [[null], 1],
+  ]) {
+    const cursor = Buffer.from(JSON.stringify(position)).toString('base64url');
+    await t.rejects(
+      readPage(documents, { sort, cursor }, 1),
+      { code: 'bad_request' },
+      JSON.stringify(position),
+    );
+  }
 });

@@ -4,6 +4,7 @@ import * as queries from '../../schemas/queries.ts';
 import {
   checkDiversity,
   checkHighlights,
+  checkOrder,
   checkOtherCollections,
   checkOtherQueries,
   checkSimilarTo,
@@ -38,6 +39,7 @@ export const queryRoutes: readonly Route[] = [
       checkOtherQueries(request);
       checkSimilarTo(request);
       checkDiversity(request);
+      checkOrder(request);
       checks.checkQueryControls({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.queries.topDocuments(call, request),
@@ -60,6 +62,7 @@ export const queryRoutes: readonly Route[] = [
       checkOtherQueries(request);
       checkSimilarTo(request);
       checkDiversity(request);
+      checkOrder(request);
       checks.checkQueryControls(request);
       checkHighlights({ ...request, include_content: request.include_content ?? false });
     },
@@ -90,6 +93,7 @@ export const queryRoutes: readonly Route[] = [
       checkOtherQueries(request);
       checkSimilarTo(request);
       checkDiversity(request);
+      checkOrder(request);
       checks.checkQueryControls(request);
       checkHighlights(request);
     },

@@ -1,3 +1,4 @@
+import type { SortField } from '../../index/sort.ts';
 import { callIndex } from '../call-index.ts';
 import { readRecords } from '../chunk-hits.ts';
 import type { RankedItem } from '../rerank.ts';
@@ -17,17 +18,30 @@ const origin: HitOrigin = {
   relevance: null,
 };
 
-/** Versions of documents that match a filter, in no particular order and without scores. */
-export const listing: ResultStrategy<number, RankedItem<number>, DocumentHit> = {
-  findItems: ({ getIndex }, { request, generation, recorder, yieldToEventLoop }) =>
-    recorder.measure('search', async () => {
-      const { collection, filter, k, deadlineMs, caller } = request;
-      const pause = yieldToEventLoop();
-      if (pause !== null) await pause;
-      const index = getIndex(collection.collectionId, generation);
-      const versions = await callIndex(caller, () => index.list(filter, k, deadlineMs));
-      return { items: [...versions], candidates: { shards: [] } };
-    }),
+/** Versions of documents that match a filter, without scores; sorted, or in no particular order if `sort` is null. */
+export function createListing(
+  sort: readonly SortField[] | null,
+): ResultStrategy<number, RankedItem<number>, DocumentHit> {
+  return {
+    ...listing,
+    findItems: ({ getIndex, findExpired }, { request, generation, recorder, yieldToEventLoop }) =>
+      recorder.measure('search', async () => {
+        const { collection, filter, k, deadlineMs, caller } = request;
+        const pause = yieldToEventLoop();
+        if (pause !== null) await pause;
+        const expired = sort === null ? null : await findExpired(collection.collectionId);
+        const index = getIndex(collection.collectionId, generation);
+        const versions = await callIndex(caller, () =>
+          sort === null || expired === null
+            ? index.list(filter, k, deadlineMs)
+            : index.listSorted({ filter, sort, expired }, k, deadlineMs),
+        );
+        return { items: [...versions], candidates: { shards: [] } };
+      }),
+  };
+}
+
+const listing: Omit<ResultStrategy<number, RankedItem<number>, DocumentHit>, 'findItems'> = {
   textOf: () => '',
   fusedOf: () => 0,
   toResults: async (_components, _query, ranked) => ranked,

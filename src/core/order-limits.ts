@@ -1,0 +1,8 @@
+/** Bounds of orders and counts by metadata. */
+export const orderLimits = {
+  sortFieldsMax: 4,
+  /** 1,000 years of 365 days. */
+  halfLifeMsMax: 31_536_000_000_000,
+  /** Memory of the different values that a list counts for its facets. */
+  listFacetBytesMax: 33_554_432,
+} as const;

@@ -1,0 +1,78 @@
+import { Type } from './typebox.ts';
+import { Component, Nullable, OneOf } from './wire.ts';
+
+/** Order of results and of lists by metadata. */
+
+const sortOrders = ['asc', 'desc'] as const;
+
+export const SortField = Component('SortField', 'One level of an order by metadata.', {
+  field: Type.String({ description: 'Name of a metadata field; not a list.', examples: ['year'] }),
+  order: Type.Optional(
+    OneOf(sortOrders, {
+      default: 'asc',
+      description: 'Ascending or descending. Documents without a value come last in both.',
+    }),
+  ),
+  type: Type.Optional(
+    OneOf(['date'], {
+      description:
+        '`date`: order dates by their instants. Default for fields that the `metadata_schema` declares as dates. Other values count as missing.',
+    }),
+  ),
+});
+
+const sortExamples = [[{ field: 'year', order: 'desc' }]];
+const orderOfValues =
+  'Strings are ordered by their UTF-8 bytes, before numbers, which are before booleans; documents without a value, and points, come last. At most 4 fields.';
+
+/** Order of the results of a query. */
+export const querySort = Type.Optional(
+  Nullable(Type.Array(SortField), {
+    description: `Order of the results by metadata: the best results of the query (100, or \`k\` if that is more) are found as without it, and the first \`k\` in this order are returned. Ties are ordered by score. ${orderOfValues}`,
+    examples: sortExamples,
+  }),
+);
+
+/** Order of the documents of a query, which may be a listing. */
+export const documentSort = Type.Optional(
+  Nullable(Type.Array(SortField), {
+    description: `Order of the documents by metadata. With a query, the best documents (100, or \`k\` if that is more) are found as without it, and the first \`k\` in this order are returned; ties are ordered by score. Without a query, all documents that match the filter are ordered. ${orderOfValues}`,
+    examples: sortExamples,
+  }),
+);
+
+/** Order of a list of documents. */
+export const listSort = Type.Optional(
+  Nullable(Type.Array(SortField), {
+    description: `Order of the documents by metadata, instead of \`sort_by\`; equal ones are ordered by path. Reads the whole collection for each page. The reply then contains \`next_cursor\`. ${orderOfValues}`,
+    examples: sortExamples,
+  }),
+);
+
+export const RecencyBoost = Component('RecencyBoost', 'Preference for recent documents.', {
+  field: Type.String({ description: 'Metadata field with dates of RFC 3339.', examples: ['published'] }),
+  half_life: Type.String({
+    description:
+      'Age at which the factor is one half: a number with the unit `s`, `m`, `h`, `d`, `w` or `y`.',
+    examples: ['30d'],
+  }),
+  weight: Type.Optional(
+    Nullable(Type.Number(), {
+      description:
+        '0 to 1, default 1: share of the score that decays. The factor is never below 1 - `weight`.',
+    }),
+  ),
+  origin: Type.Optional(
+    Nullable(Type.String(), {
+      description: 'Date of RFC 3339 from which ages are measured; default: the time of the query.',
+    }),
+  ),
+});
+
+export const queryBoost = Type.Optional(
+  Nullable(RecencyBoost, {
+    description:
+      'Multiplies the score of each of the best results of the query (100, or `k` if that is more) by `1 - weight + weight * 0.5 ^ (age / half_life)` and orders them by the product. `min_score` applies to the product. Dates after the origin have the age 0; documents without a date are infinitely old.',
+    examples: [{ field: 'published', half_life: '30d', weight: 0.5 }],
+  }),
+);

@@ -1,0 +1,75 @@
+import type { Metadata } from '../storage/metadata-codec.ts';
+import { readRecords } from './chunk-hits.ts';
+import { sortByMetadata } from './metadata-order.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { SearchRequest } from './query-request.ts';
+import { boostOf } from './recency-boost.ts';
+import type { SearchComponents } from './search-components.ts';
+import type { Hit } from './search-result.ts';
+import { limitResults, type ResultLimits } from './selection.ts';
+
+/** Number of the best results that are reordered, if the query does not ask for more. */
+export const orderedResultsMin = 100;
+
+/** Returns the query with as many results as it reorders. */
+export function widenForOrder(query: PreparedQuery): PreparedQuery {
+  const { request } = query;
+  if ((request.order ?? null) === null) return query;
+  return { ...query, request: { ...request, k: Math.max(request.k, orderedResultsMin) } };
+}
+
+/** Parts of a strategy that limit its results. */
+interface Selection<Result> {
+  readonly limitsOf: (request: SearchRequest) => ResultLimits;
+  readonly versionOf: (result: Result) => number;
+}
+
+/**
+ * Returns the best `k` results, best first. With an order, the best results of the widened `query` are reordered: their
+ * scores are multiplied by the boost, and those above the minimum score are sorted; ties keep the order of the scores.
+ */
+export async function selectResults<Result extends { readonly score: number }>(
+  components: SearchComponents,
+  query: PreparedQuery,
+  k: number,
+  results: readonly Result[],
+  { limitsOf, versionOf }: Selection<Result>,
+): Promise<Result[]> {
+  const { request } = query;
+  const limits = limitsOf(request);
+  const { boost, sort } = request.order ?? { boost: null, sort: null };
+  if (boost === null && sort === null) return limitResults(results, limits, versionOf);
+  const candidates = limitResults(results, { ...limits, minScore: 0 }, versionOf);
+  const metadataOf = await readMetadata(components, query, candidates.map(versionOf));
+  const ofResult = (result: Result) => metadataOf(versionOf(result));
+  const boosted: readonly Result[] =
+    boost === null
+      ? candidates
+      : candidates
+          .map((result) => ({ ...result, score: result.score * boostOf(boost, ofResult(result)) }))
+          .sort((a, b) => b.score - a.score);
+  const accepted = limits.minScore > 0 ? boosted.filter(({ score }) => score >= limits.minScore) : boosted;
+  return (sort === null ? accepted : sortByMetadata(accepted, sort, ofResult)).slice(0, k);
+}
+
+/** Returns the metadata by version; none for a version that was deleted meanwhile. */
+async function readMetadata(
+  components: SearchComponents,
+  query: PreparedQuery,
+  versions: readonly number[],
+): Promise<(version: number) => Metadata> {
+  const distinct = [...new Set(versions)];
+  const records = await readRecords(components, query, distinct);
+  const byVersion = new Map(distinct.map((version, i) => [version, records[i]?.metadata ?? {}]));
+  return (version) => byVersion.get(version) ?? {};
+}
+
+/** Adds the factor of each hit to its explanation. */
+export function explainBoost<H extends Hit>({ request }: PreparedQuery, hits: H[]): H[] {
+  const boost = request.order?.boost ?? null;
+  if (boost === null || !request.explain) return hits;
+  return hits.map((hit) => ({
+    ...hit,
+    origin: { ...hit.origin, boost: boostOf(boost, hit.version.metadata) },
+  }));
+}
