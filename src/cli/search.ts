@@ -14,6 +14,7 @@ import type { Style, StyledText } from './colors.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
+import { facetLines } from './facet-lines.ts';
 import {
   controlOptions,
   integerOption,
@@ -22,6 +23,7 @@ import {
   readControlOptions,
   vectorOption,
 } from './option-values.ts';
+import { orderOptions, readOrderOptions } from './order-options.ts';
 import { cutExcerpt, renderText } from './rendered-text.ts';
 import type { StyledLine } from './styled-text.ts';
 import { displayWidth, toPrintable, wrapText } from './text-layout.ts';
@@ -68,6 +70,7 @@ export const searchCommand: CommandSpec = {
     },
     { flags: '--diversity <share>', meaning: 'prefer results that differ from each other, 0 to 1' },
     ...controlOptions,
+    ...orderOptions,
     {
       flags: '--vector <numbers>',
       meaning: 'vector of the question, for collections with --model own: JSON or base64',
@@ -87,6 +90,7 @@ export const searchCommand: CommandSpec = {
     'quarry search --syntax operators \'"parental leave" weeks -"sick pay"\' --max-per-document 1',
     'quarry search "how long do refunds take?" --also "refund period" --collection handbook --collection faq',
     'quarry search --similar-to contracts/2026.pdf --documents --diversity 0.3',
+    'quarry search herring --sort -year --facet author',
     'quarry search "net revenue 2025" --pages --filter \'{"year": {"$gte": "2024"}}\' --reranker zerank-2',
   ],
   run: search,
@@ -126,6 +130,7 @@ async function search(
     ...(options.reranker === undefined ? {} : { reranker: String(options.reranker) }),
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
     ...readControlOptions(options),
+    ...readOrderOptions(options),
     // The explanation lists the matched words, which select the best sentence of a result.
     ...(options.explain === true || options.json !== true ? { explain: true } : {}),
     ...(granularity === 'pages' ? { include_content: true } : {}),
@@ -149,6 +154,10 @@ async function search(
         context.terminal.outStyled([span(line, 'dim')]);
     context.terminal.out('');
   });
+  for (const facet of reply.facets ?? []) {
+    facetLines(facet).forEach(context.terminal.out);
+    context.terminal.out('');
+  }
   if (options.explain === true && reply.explain !== undefined)
     explanationLines(reply.explain).forEach(context.terminal.out);
   return exitCodes.done;
@@ -254,7 +263,8 @@ function explainLines(explain: ResultExplanation, columns: number): string[] {
     explain.lexical.terms.length === 0 ? '' : ` (${explain.lexical.terms.map(toPrintable).join(', ')})`;
   const text =
     `lexical ${number(explain.lexical.score)}${terms}; vector ${number(explain.vector.similarity)}; ` +
-    `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}; relevance ${number(explain.relevance)}`;
+    `fused ${number(explain.fused)}; rerank ${number(explain.rerank)}; relevance ${number(explain.relevance)}` +
+    (explain.boost === undefined ? '' : `; boost ${number(explain.boost)}`);
   return wrapText(text, columns - indent.length).map((line) => indent + line);
 }
 

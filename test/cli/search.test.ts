@@ -79,6 +79,19 @@ t.test('every flag of search is sent to its operation', async (t) => {
     [['--similar-to', 'a/b.pdf', '--documents'], 'documents', { similar_to: { path: 'a/b.pdf' } }],
     [['--diversity', '0.3'], 'snippets', { diversity: 0.3 }],
     [['--highlights', '--pages'], 'pages', { include_content: true, highlights: true }],
+    [
+      ['--sort', 'author', '--sort', '-year', '--boost', 'published:30d', '--documents'],
+      'documents',
+      {
+        sort: [{ field: 'author' }, { field: 'year', order: 'desc' }],
+        boost: { field: 'published', half_life: '30d' },
+      },
+    ],
+    [
+      ['--boost', 'published:1.5y:.3', '--facet', 'author', '--facet', 'list:tags'],
+      'snippets',
+      { boost: { field: 'published', half_life: '1.5y', weight: 0.3 }, facets: ['author', 'list:tags'] },
+    ],
   ];
   for (const [flags, granularity, fields] of cases) {
     server.requests.length = 0;
@@ -201,3 +214,26 @@ t.test(
     t.match((await runQuarry(['search', ' '], { variables })).err, /The question is empty/);
   },
 );
+t.test('search prints the counts of facets after the results', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const facets = [
+    {
+      field: 'author',
+      values: [
+        { value: 'Ada\u001b[31m', count: 12 },
+        { value: 7, count: 3 },
+      ],
+      num_values: 5,
+    },
+    { field: 'year', values: [], num_values: 0 },
+  ];
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet], document_results: [], facets });
+  const { out } = await runQuarry(['search', 'q', '--facet', 'author', '--facet', 'year'], { variables });
+  t.match(
+    out,
+    /\n\nauthor\n {2}12 {2}Ada[^\n]*\n {3}3 {2}7\n {2}\(3 more values\)\n\nyear\n {2}\(no values\)\n\n$/,
+  );
+  t.notOk(out.includes('\u001b'));
+  const wrong = await runQuarry(['search', 'q', '--boost', '30d'], { variables });
+  t.match(wrong.err, /--boost is "30d"; expected a field and a half-life/);
+});
