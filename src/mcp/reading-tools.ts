@@ -8,6 +8,7 @@ import type { SnippetResponse, TopSnippetsResponse } from '../schemas/queries.ts
 import { Type } from '../schemas/typebox.ts';
 import type { McpApi } from './mcp-api.ts';
 import { formatPageImageUri } from './page-image-uri.ts';
+import { renderFacets, searchOrderFields, toOrderFields } from './search-order.ts';
 import { TokenBudget } from './token-budget.ts';
 import {
   collectionField,
@@ -57,14 +58,16 @@ export const readingTools: readonly McpTool[] = [
             'Filter on metadata: `{name: {operator: value}}` with $eq $ne $gt $gte $lt $lte $in $nin, combined with $and and $or. Values are strings, numbers, booleans or dates as `{"$date": "2026-03-31"}`; a value matches operands of its type only.',
         }),
       ),
+      ...searchOrderFields,
       max_tokens: maxTokensField,
     },
-    run: async (api, { query, other_queries, other_collections, filter, ...args }) =>
+    run: async (api, { query, other_queries, other_collections, filter, sort, boost, facets, ...args }) =>
       findSnippets(api, args, {
         query,
         ...(other_queries === undefined ? {} : { queries: other_queries }),
         ...(other_collections === undefined ? {} : { collection_names: other_collections }),
         filter,
+        ...toOrderFields({ sort, boost, facets }),
       }),
   }),
   defineTool({
@@ -166,8 +169,10 @@ async function findSnippets(
   fields: object,
 ): Promise<McpToolReply> {
   const request = { collection_name: collection, k: max_results ?? searchResultsDefault, ...fields };
-  const { results } = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
-  return { text: renderSnippets(results, new TokenBudget(max_tokens)) };
+  const { results, facets = [] } = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
+  const budget = new TokenBudget(max_tokens);
+  const counts = renderFacets(facets, budget);
+  return { text: renderSnippets(results, budget) + counts };
 }
 
 function describeDocument({

@@ -107,6 +107,13 @@ async function checkReading(t: Test, client: Client): Promise<void> {
   const similar = await callTool(client, 'find_similar', { collection: 'handbook', path: 'refunds.txt' });
   t.match(similar.text, /^\[1\] /);
   t.notMatch(similar.text, /refunds\.txt/, 'the source is left out');
+  const ordered = await callTool(client, 'search', {
+    collection: 'handbook',
+    query: 'refunds lava contract',
+    sort: [{ field: 'tenant', order: 'desc' }],
+    facets: ['tenant'],
+  });
+  t.match(ordered.text, /^\[1\] lava\.txt.*\n\nValues of tenant \(2\): "a" \(2\), "b" \(1\)$/s);
   const documents = await callTool(client, 'list_documents', { collection: 'handbook', limit: 2 });
   t.match(
     documents.text,
