@@ -44,6 +44,11 @@ export const fieldRows: readonly LimitRow[] = [
     value: orderLimits.sortFieldsMax,
     enforcedIn: 'search/sort.ts sortFieldsMax',
   }),
+  fieldRow('Results of a group', {
+    bounds: '`size` of `group_by`',
+    value: orderLimits.groupSizeMax,
+    enforcedIn: 'search/result-groups.ts groupSizeMax',
+  }),
   fieldRow('Half-life', {
     bounds: 'Years of 365 days of `half_life` of `boost`',
     value: orderLimits.halfLifeMsMax / 31_536_000_000,

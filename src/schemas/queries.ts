@@ -8,7 +8,7 @@ import {
   resultCollection,
   similarTo,
 } from './query-fields.ts';
-import { documentSort, queryBoost, querySort } from './query-order.ts';
+import { documentSort, groupResponses, queryBoost, queryGroups, querySort } from './query-order.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
@@ -109,6 +109,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   facets,
   sort: documentSort,
   boost: queryBoost,
+  group_by: queryGroups,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -132,6 +133,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   facets,
   sort: querySort,
   boost: queryBoost,
+  group_by: queryGroups,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
@@ -161,6 +163,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   facets,
   sort: querySort,
   boost: queryBoost,
+  group_by: queryGroups,
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
@@ -328,6 +331,7 @@ const documentResults = Type.Array(DocumentRetrievalResponse, {
 
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
   results: Type.Array(DocumentRetrievalResponse),
+  groups: groupResponses,
   facets: facetResponses,
   warnings,
   explain: queryExplanation,
@@ -337,6 +341,7 @@ export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
+  groups: groupResponses,
   facets: facetResponses,
   warnings,
   explain: queryExplanation,
@@ -346,6 +351,7 @@ export type TopPagesResponse = Static<typeof TopPagesResponse>;
 export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
+  groups: groupResponses,
   facets: facetResponses,
   warnings,
   explain: queryExplanation,

@@ -108,14 +108,18 @@ export function checkOrder({
   diversity = null,
   sort = null,
   boost = null,
+  group_by: groupBy = null,
 }: Pick<
   TopDocumentsRequest,
-  'query' | 'similar_to' | 'collection_names' | 'queries' | 'diversity' | 'sort' | 'boost'
+  'query' | 'similar_to' | 'collection_names' | 'queries' | 'diversity' | 'sort' | 'boost' | 'group_by'
 >): void {
   const isListing = query === null && source === null;
   if (isListing && boost !== null) reject('boost requires a query. Use sort to order a listing by date.');
-  if (sort === null || sort.length === 0) return;
-  if (names !== null && names.length > 0) reject('sort cannot be combined with collection_names.');
-  if (queries !== null && queries.length > 0) reject('sort cannot be combined with queries.');
-  if ((diversity ?? 0) > 0) reject('sort cannot be combined with diversity.');
+  if (isListing && groupBy !== null)
+    reject('group_by requires a query. Use facets to count values of a listing.');
+  const field = sort !== null && sort.length > 0 ? 'sort' : groupBy !== null ? 'group_by' : null;
+  if (field === null) return;
+  if (names !== null && names.length > 0) reject(`${field} cannot be combined with collection_names.`);
+  if (queries !== null && queries.length > 0) reject(`${field} cannot be combined with queries.`);
+  if ((diversity ?? 0) > 0) reject(`${field} cannot be combined with diversity.`);
 }

@@ -76,3 +76,29 @@ export const queryBoost = Type.Optional(
     examples: [{ field: 'published', half_life: '30d', weight: 0.5 }],
   }),
 );
+
+export const GroupBy = Component('GroupBy', 'Grouping of results by metadata.', {
+  field: Type.String({ description: 'Name of a metadata field; not a list.', examples: ['author'] }),
+  size: Type.Optional(
+    Nullable(Type.Integer(), { description: 'Maximum number of results of a group, 1 to 10; default 3.' }),
+  ),
+});
+
+export const queryGroups = Type.Optional(
+  Nullable(GroupBy, {
+    description:
+      'Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then the maximum number of groups. The results are ordered group by group, each group at its first result, and `groups` of the reply counts them. Results without a value are one group.',
+    examples: [{ field: 'author', size: 2 }],
+  }),
+);
+
+export const ResultGroup = Component('ResultGroup', 'Results with the same value of a field.', {
+  value: Nullable(Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+    description: 'Null for results without a value.',
+  }),
+  results: Type.Integer({ description: 'Number of the results, which follow those of the groups before.' }),
+});
+
+export const groupResponses = Type.Optional(
+  Type.Array(ResultGroup, { description: 'Only with `group_by`: in the order of `results`.' }),
+);

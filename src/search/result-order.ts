@@ -4,6 +4,7 @@ import { sortByMetadata } from './metadata-order.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { SearchRequest } from './query-request.ts';
 import { boostOf } from './recency-boost.ts';
+import { groupResults, listGroups, type ResultGroup } from './result-groups.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit } from './search-result.ts';
 import { limitResults, type ResultLimits } from './selection.ts';
@@ -27,6 +28,7 @@ interface Selection<Result> {
 /**
  * Returns the best `k` results, best first. With an order, the best results of the widened `query` are reordered: their
  * scores are multiplied by the boost, and those above the minimum score are sorted; ties keep the order of the scores.
+ * With groups, returns the first results of the first `k` groups.
  */
 export async function selectResults<Result extends { readonly score: number }>(
   components: SearchComponents,
@@ -37,8 +39,9 @@ export async function selectResults<Result extends { readonly score: number }>(
 ): Promise<Result[]> {
   const { request } = query;
   const limits = limitsOf(request);
-  const { boost, sort } = request.order ?? { boost: null, sort: null };
-  if (boost === null && sort === null) return limitResults(results, limits, versionOf);
+  const order = request.order ?? null;
+  if (order === null) return limitResults(results, limits, versionOf);
+  const { boost, sort, groupBy } = order;
   const candidates = limitResults(results, { ...limits, minScore: 0 }, versionOf);
   const metadataOf = await readMetadata(components, query, candidates.map(versionOf));
   const ofResult = (result: Result) => metadataOf(versionOf(result));
@@ -49,7 +52,8 @@ export async function selectResults<Result extends { readonly score: number }>(
           .map((result) => ({ ...result, score: result.score * boostOf(boost, ofResult(result)) }))
           .sort((a, b) => b.score - a.score);
   const accepted = limits.minScore > 0 ? boosted.filter(({ score }) => score >= limits.minScore) : boosted;
-  return (sort === null ? accepted : sortByMetadata(accepted, sort, ofResult)).slice(0, k);
+  const sorted = sort === null ? accepted : sortByMetadata(accepted, sort, ofResult);
+  return groupBy === null ? sorted.slice(0, k) : groupResults(sorted, groupBy, k, ofResult);
 }
 
 /** Returns the metadata by version; none for a version that was deleted meanwhile. */
@@ -72,4 +76,14 @@ export function explainBoost<H extends Hit>({ request }: PreparedQuery, hits: H[
     ...hit,
     origin: { ...hit.origin, boost: boostOf(boost, hit.version.metadata) },
   }));
+}
+
+/** Returns the groups of the hits of a query; null if it has none. */
+export function groupHits({ request }: PreparedQuery, hits: readonly Hit[]): ResultGroup[] | null {
+  const groupBy = request.order?.groupBy ?? null;
+  if (groupBy === null) return null;
+  return listGroups(
+    hits.map(({ version }) => version.metadata),
+    groupBy,
+  );
 }

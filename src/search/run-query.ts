@@ -7,7 +7,7 @@ import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
 import { measureRelevance } from './relevance.ts';
 import { appendUnranked, rerank } from './rerank.ts';
-import { explainBoost, selectResults, widenForOrder } from './result-order.ts';
+import { explainBoost, groupHits, selectResults, widenForOrder } from './result-order.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit, ModelStats, SearchResult } from './search-result.ts';
 import type { ResultStrategy } from './strategies/result-strategy.ts';
@@ -75,7 +75,8 @@ export async function completeResult<H extends Hit>(
 ): Promise<SearchResult<H>> {
   const measured = await measureRelevance(components, query, hits);
   const facets = await countFacets(components, query);
-  return { ...toSearchResult(query, measured, candidates), parents, facets };
+  const groups = groupHits(query, measured.hits);
+  return { ...toSearchResult(query, measured, candidates), parents, facets, groups };
 }
 
 function toSearchResult<H>(

@@ -8,6 +8,7 @@ import type { WordMatch } from '../text/query.ts';
 import type { Correction } from '../text/spelling-correction.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { SearchControl } from './query-request.ts';
+import type { ResultGroup } from './result-groups.ts';
 
 /** The chunk that gave a hit its score. */
 export interface HitLocation extends RowLocation {
@@ -87,6 +88,8 @@ export interface SearchResult<H> extends QueryOutcome {
   readonly control: SearchControl;
   /** Counts of the requested facets; absent or null without facets. */
   readonly facets?: readonly FacetResult[] | null;
+  /** Groups of the hits, in their order; absent or null without groups. */
+  readonly groups?: readonly ResultGroup[] | null;
   /** Words searched in a corrected spelling. */
   readonly corrections: readonly Correction[];
 }

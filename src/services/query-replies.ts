@@ -156,10 +156,11 @@ function renderEnd(result: SearchResult<DocumentHit>, { explain, facets = null }
     facets === null || (result.facets ?? null) === null
       ? ''
       : `,"facets":${JSON.stringify(toFacetResponses(facets, result.facets!))}`;
+  const groups = result.groups == null ? '' : `,"groups":${JSON.stringify(result.groups)}`;
   const warningsField = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
   return explain
-    ? `]${counted}${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
-    : `]${counted}${warningsField}}`;
+    ? `]${groups}${counted}${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
+    : `]${groups}${counted}${warningsField}}`;
 }
 
 function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): string[] {

@@ -54,6 +54,7 @@ type QueryRequest = Pick<
   | 'facets'
   | 'sort'
   | 'boost'
+  | 'group_by'
   | 'highlights'
   | 'queries'
 > & {

@@ -168,6 +168,30 @@ await t.test('boost multiplies the scores of the 100 best results', async (t) =>
     }
 });
 
+await t.test('groups hold the best results of each value', async (t) => {
+  for (const [i, operation] of queryOperations.entries())
+    for (const sort of [[], [{ field: 'published', order: 'desc' }] as const]) {
+      const body = { collection_name: 'eight', precise_responses: i === 2 };
+      const best = plainSort(await search(operation, { ...body, k: 100 }), sort);
+      const yearOf = (path: string) => keyOf(path, 'year') ?? null;
+      const years = [...new Set(best.map(({ path }) => yearOf(path)))].slice(0, 6);
+      const expected = years.map((year) => best.filter(({ path }) => yearOf(path) === year).slice(0, 2));
+      const request = {
+        ...body,
+        query: 'granite and slate',
+        k: 6,
+        sort,
+        group_by: { field: 'year', size: 2 },
+      };
+      const reply = await api.call(operation, request);
+      t.same(reply.results, expected.flat(), operation);
+      t.same(
+        (reply as unknown as { groups: object }).groups,
+        years.map((value, at) => ({ value, results: expected[at]!.length })),
+      );
+    }
+});
+
 await t.test('lists of documents in the order of metadata, with cursors', async (t) => {
   const byPath = documents.map(({ path }) => ({ path })).sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const sort of orders) {
@@ -243,6 +267,8 @@ await t.test('invalid orders are rejected', async (t) => {
     ['queries/top-snippets', { ...query, sort: 'year' }, 422],
     ['queries/top-documents', { ...query, boost: { field: 'published', half_life: 'soon' } }, 400],
     ['queries/top-documents', { ...query, boost: { field: 'published' } }, 422],
+    ['queries/top-documents', { ...query, group_by: { field: 'list:a' } }, 400],
+    ['queries/top-documents', { ...query, query: null, group_by: { field: 'year' } }, 400],
     ['queries/top-documents', { ...query, query: null, boost: { field: 'published', half_life: '1d' } }, 400],
     ['documents/get-document-info-list', { collection_name: 'one', sort: orders[0], sort_by: 'size' }, 400],
     ['documents/get-document-info-list', { collection_name: 'one', sort: orders[0], cursor: 'bnVsbA' }, 400],

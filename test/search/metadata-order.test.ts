@@ -4,6 +4,7 @@ import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
 import { sortByMetadata } from '../../src/search/metadata-order.ts';
 import { boostOf, parseBoost } from '../../src/search/recency-boost.ts';
+import { groupResults, listGroups, parseGroupBy } from '../../src/search/result-groups.ts';
 import { parseSort, type SortLevel } from '../../src/search/sort.ts';
 import {
   createTemporaryFolder,
@@ -198,4 +199,34 @@ t.test('an invalid boost is rejected', async (t) => {
       { code: 'bad_request', message },
       JSON.stringify(fields),
     );
+});
+
+t.test('results are grouped in the order of their first results', async (t) => {
+  const groupBy = parseGroupBy({ field: 'author', size: 2 }, undefined)!;
+  const authors = ['Ada', 7, 'Ada', undefined, '7', 'Ada', 7, undefined, 'Grace', undefined, 7];
+  const results = authors.map(
+    (author, id): Metadata => ({ id, ...(author === undefined ? {} : { author }) }),
+  );
+  const group = (k: number) => groupResults(results, groupBy, k, (metadata) => metadata);
+  const ids = (k: number) => group(k).map(({ id }) => id);
+  t.same(ids(9), [0, 2, 1, 6, 3, 7, 4, 8]);
+  t.same(ids(2), [0, 2, 1, 6], 'the first two groups');
+  t.same(ids(0), []);
+  t.same(listGroups(group(9), groupBy), [
+    { value: 'Ada', results: 2 },
+    { value: 7, results: 2 },
+    { value: null, results: 2 },
+    { value: '7', results: 1 },
+    { value: 'Grace', results: 1 },
+  ]);
+  t.same(parseGroupBy({ field: 'author' }, undefined), { attribute: 'author', size: 3 });
+  t.equal(parseGroupBy(null, undefined), null);
+  for (const [options, message] of [
+    [{ field: 'a.b' }, /field must be the name/],
+    [{ field: 'list:a' }, /a list has several values/],
+    [{ field: 'place' }, /points, which form no groups/],
+    [{ field: 'a', size: 0 }, /size is 0/],
+    [{ field: 'a', size: 11 }, /from 1 to 10/],
+  ] as const)
+    t.throws(() => parseGroupBy(options, schema), { code: 'bad_request', message });
 });
