@@ -145,9 +145,9 @@ void AttributeIndex::CollectDates(const Column& column, const ValueBounds& bound
   const std::string* const high = bounds.high;
   // Dates start with a local day, which differs by at most one from that in UTC.
   const auto first = low == nullptr ? column.begin() : column.lower_bound(FirstDay(*low));
-  const auto last = column.lower_bound(high == nullptr
-                                           ? std::string(EndOfType(ValueType::kString))
-                                           : std::string(LastDay(*high)).append(EndOfType(ValueType::kString)));
+  const auto last =
+      column.lower_bound(high == nullptr ? std::string(EndOfType(ValueType::kString))
+                                         : std::string(LastDay(*high)).append(EndOfType(ValueType::kString)));
   const Instant start = low == nullptr ? Instant() : ToInstant(*low);
   const Instant end = high == nullptr ? Instant() : ToInstant(*high);
   CollectRange(first, last, from, matches, checker, [&](const std::string& value) {

@@ -104,9 +104,10 @@ uint64_t CountRange(const Shard& shard, const std::string& attribute, const Face
     return documents;
   }
   const DateRange dates(range);
-  shard.attributes().ForEachValue(attribute, dates.first, dates.last, [&](const std::string& value, const SlotSet& set) {
-    return dates.Contains(value) ? count(set) : checker->MayContinue(kFacetValueWork);
-  });
+  shard.attributes().ForEachValue(attribute, dates.first, dates.last,
+                                  [&](const std::string& value, const SlotSet& set) {
+                                    return dates.Contains(value) ? count(set) : checker->MayContinue(kFacetValueWork);
+                                  });
   return documents;
 }
 

@@ -46,8 +46,7 @@ struct SortedEntry {
 SortColumn ReadColumn(const Shard& shard, const SortField& field, uint32_t slots, CancellationChecker* checker) {
   SortColumn column;
   column.ranks.assign(slots, kNoRank);
-  const std::string_view end =
-      field.isDate ? EndOfType(ValueType::kString) : StartOfType(ValueType::kGeoPoint);
+  const std::string_view end = field.isDate ? EndOfType(ValueType::kString) : StartOfType(ValueType::kGeoPoint);
   shard.attributes().ForEachValue(field.attribute, "", end, [&](const std::string& value, const SlotSet& set) {
     SortKey key{{}, value};
     if (field.isDate) {

@@ -32,7 +32,7 @@ const unitMs = {
   w: 604_800_000,
   y: 31_536_000_000,
 } as const;
-const halfLifePattern = /^(\d{1,9}(?:\.\d{1,9})?)([smhdwy])$/;
+const halfLifePattern = /^(\d{1,9}(?:\.\d{1,9})?)(s|m|h|d|w|y)$/;
 
 /** Parses the boost of a query; null for none. `nowMs`: the origin if the request has none. Errors: 400. */
 export function parseBoost(
