@@ -8,7 +8,15 @@ import {
   resultCollection,
   similarTo,
 } from './query-fields.ts';
-import { documentSort, groupResponses, queryBoost, queryGroups, querySort } from './query-order.ts';
+import {
+  documentSort,
+  groupResponses,
+  nextCursor,
+  pageFields,
+  queryBoost,
+  queryGroups,
+  querySort,
+} from './query-order.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, DocumentMetadataJson, Nullable, OneOf, VectorField } from './wire.ts';
 
@@ -110,6 +118,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   sort: documentSort,
   boost: queryBoost,
   group_by: queryGroups,
+  ...pageFields,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -134,6 +143,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   sort: querySort,
   boost: queryBoost,
   group_by: queryGroups,
+  ...pageFields,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
@@ -164,6 +174,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   sort: querySort,
   boost: queryBoost,
   group_by: queryGroups,
+  ...pageFields,
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
@@ -331,6 +342,7 @@ const documentResults = Type.Array(DocumentRetrievalResponse, {
 
 export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
   results: Type.Array(DocumentRetrievalResponse),
+  next_cursor: nextCursor,
   groups: groupResponses,
   facets: facetResponses,
   warnings,
@@ -341,6 +353,7 @@ export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
+  next_cursor: nextCursor,
   groups: groupResponses,
   facets: facetResponses,
   warnings,
@@ -351,6 +364,7 @@ export type TopPagesResponse = Static<typeof TopPagesResponse>;
 export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
+  next_cursor: nextCursor,
   groups: groupResponses,
   facets: facetResponses,
   warnings,

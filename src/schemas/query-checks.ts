@@ -123,3 +123,16 @@ export function checkOrder({
   if (queries !== null && queries.length > 0) reject(`${field} cannot be combined with queries.`);
   if ((diversity ?? 0) > 0) reject(`${field} cannot be combined with diversity.`);
 }
+
+/** Pages are parts of one list of results by score, or in an order by metadata. */
+export function checkPage({
+  queries = null,
+  diversity = null,
+  cursor = null,
+  include_cursor: hasCursor = false,
+}: Pick<TopDocumentsRequest, 'queries' | 'diversity' | 'cursor' | 'include_cursor'>): void {
+  if (cursor === null && !hasCursor) return;
+  const field = cursor === null ? 'include_cursor' : 'cursor';
+  if (queries !== null && queries.length > 0) reject(`${field} cannot be combined with queries.`);
+  if ((diversity ?? 0) > 0) reject(`${field} cannot be combined with diversity.`);
+}

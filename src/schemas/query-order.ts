@@ -102,3 +102,23 @@ export const ResultGroup = Component('ResultGroup', 'Results with the same value
 export const groupResponses = Type.Optional(
   Type.Array(ResultGroup, { description: 'Only with `group_by`: in the order of `results`.' }),
 );
+
+/** Pages of the results of a query. */
+export const pageFields = {
+  cursor: Type.Optional(
+    Nullable(Type.String(), {
+      description:
+        'The `next_cursor` of the previous page, with the same other fields. Pages end at the maximum of `k`; with `sort` or `boost`, at the results that are ordered.',
+    }),
+  ),
+  include_cursor: Type.Optional(
+    Type.Boolean({ default: false, description: 'Return `next_cursor`; implied by `cursor`.' }),
+  ),
+};
+
+export const nextCursor = Type.Optional(
+  Nullable(Type.String(), {
+    description:
+      'Only with `cursor` or `include_cursor`: the `cursor` of the next page; null after the last page.',
+  }),
+);

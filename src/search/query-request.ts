@@ -7,6 +7,7 @@ import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
 import type { QueryOperators } from './operators.ts';
 import type { ResultOrder } from './order-request.ts';
+import type { ResultPage } from './result-page.ts';
 
 /** Options of a search beyond its query text. */
 export interface SearchControl {
@@ -95,6 +96,8 @@ export interface SearchRequest {
   readonly control: SearchControl;
   /** Absent or null for the order of the scores. */
   readonly order?: ResultOrder | null;
+  /** Absent or null for the first `k` results. */
+  readonly page?: ResultPage | null;
 }
 
 /** Number of queries that a request counts as. */

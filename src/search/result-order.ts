@@ -1,3 +1,4 @@
+import { limits } from '../core/limits.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
 import { readRecords } from './chunk-hits.ts';
 import { sortByMetadata } from './metadata-order.ts';
@@ -10,13 +11,22 @@ import type { Hit } from './search-result.ts';
 import { limitResults, type ResultLimits } from './selection.ts';
 
 /** Number of the best results that are reordered, if the query does not ask for more. */
-export const orderedResultsMin = 100;
+const orderedResultsMin = 100;
 
-/** Returns the query with as many results as it reorders. */
-export function widenForOrder(query: PreparedQuery): PreparedQuery {
+/**
+ * Number of results that are found for each page at least, so that all pages are parts of one list: the scores of precise
+ * snippets, and those of a reranker, depend on the results that are scored together.
+ */
+const pagedResultsMin = limits.topSnippetsMax;
+
+/** Returns the query with as many results as it reorders, or as are on its page and the pages before. */
+export function widenResults(query: PreparedQuery): PreparedQuery {
   const { request } = query;
-  if ((request.order ?? null) === null) return query;
-  return { ...query, request: { ...request, k: Math.max(request.k, orderedResultsMin) } };
+  const { k, order = null, page = null } = request;
+  if (order !== null) return { ...query, request: { ...request, k: Math.max(k, orderedResultsMin) } };
+  if (page === null) return query;
+  const wanted = Math.max(page.offset + k, pagedResultsMin);
+  return { ...query, request: { ...request, k: Math.min(page.resultsMax, wanted) } };
 }
 
 /** Parts of a strategy that limit its results. */
@@ -26,9 +36,9 @@ interface Selection<Result> {
 }
 
 /**
- * Returns the best `k` results, best first. With an order, the best results of the widened `query` are reordered: their
- * scores are multiplied by the boost, and those above the minimum score are sorted; ties keep the order of the scores.
- * With groups, returns the first results of the first `k` groups.
+ * Returns the best `k` results, or those of the page, best first. With an order, the best results of the widened `query`
+ * are reordered: their scores are multiplied by the boost, and those above the minimum score are sorted; ties keep the order
+ * of the scores. With groups, returns the first results of the first `k` groups.
  */
 export async function selectResults<Result extends { readonly score: number }>(
   components: SearchComponents,
@@ -38,11 +48,12 @@ export async function selectResults<Result extends { readonly score: number }>(
   { limitsOf, versionOf }: Selection<Result>,
 ): Promise<Result[]> {
   const { request } = query;
-  const limits = limitsOf(request);
+  const resultLimits = limitsOf(request);
   const order = request.order ?? null;
-  if (order === null) return limitResults(results, limits, versionOf);
+  const offset = request.page?.offset ?? 0;
+  if (order === null) return limitResults(results, resultLimits, versionOf).slice(offset, offset + k);
   const { boost, sort, groupBy } = order;
-  const candidates = limitResults(results, { ...limits, minScore: 0 }, versionOf);
+  const candidates = limitResults(results, { ...resultLimits, minScore: 0 }, versionOf);
   const metadataOf = await readMetadata(components, query, candidates.map(versionOf));
   const ofResult = (result: Result) => metadataOf(versionOf(result));
   const boosted: readonly Result[] =
@@ -51,9 +62,10 @@ export async function selectResults<Result extends { readonly score: number }>(
       : candidates
           .map((result) => ({ ...result, score: result.score * boostOf(boost, ofResult(result)) }))
           .sort((a, b) => b.score - a.score);
-  const accepted = limits.minScore > 0 ? boosted.filter(({ score }) => score >= limits.minScore) : boosted;
+  const accepted =
+    resultLimits.minScore > 0 ? boosted.filter(({ score }) => score >= resultLimits.minScore) : boosted;
   const sorted = sort === null ? accepted : sortByMetadata(accepted, sort, ofResult);
-  return groupBy === null ? sorted.slice(0, k) : groupResults(sorted, groupBy, k, ofResult);
+  return groupBy === null ? sorted.slice(offset, offset + k) : groupResults(sorted, groupBy, k, ofResult);
 }
 
 /** Returns the metadata by version; none for a version that was deleted meanwhile. */

@@ -7,7 +7,8 @@ import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
 import { measureRelevance } from './relevance.ts';
 import { appendUnranked, rerank } from './rerank.ts';
-import { explainBoost, groupHits, selectResults, widenForOrder } from './result-order.ts';
+import { explainBoost, groupHits, selectResults, widenResults } from './result-order.ts';
+import { encodeNextCursor } from './result-page.ts';
 import type { SearchComponents } from './search-components.ts';
 import type { Hit, ModelStats, SearchResult } from './search-result.ts';
 import type { ResultStrategy } from './strategies/result-strategy.ts';
@@ -47,7 +48,7 @@ export function toPreparedQuery(
 }
 
 /** Hits of a query, before the stages that concern the reply as a whole. */
-export type FoundResults<H> = Pick<SearchResult<H>, 'hits' | 'candidates'> & {
+export type FoundResults<H> = Pick<SearchResult<H>, 'hits' | 'candidates' | 'nextCursor'> & {
   readonly parents: NonNullable<SearchResult<H>['parents']>;
 };
 
@@ -57,26 +58,28 @@ export async function findHits<Item, Result extends { readonly score: number }, 
   strategy: ResultStrategy<Item, Result, H>,
   prepared: PreparedQuery,
 ): Promise<FoundResults<H>> {
-  const query = widenForOrder(prepared);
+  const query = widenResults(prepared);
   const { items, rest, parents = [], candidates } = await strategy.findItems(components, query);
   const reranked = await rerank(components, query, items, strategy);
   const ranked = rest === undefined ? reranked : appendUnranked(reranked, rest, strategy.fusedOf);
   const results = await strategy.toResults(components, query, ranked);
   const best = await selectResults(components, query, prepared.request.k, results, strategy);
   const hits = explainBoost(query, await strategy.readHits(components, query, best));
-  return { hits, parents, candidates };
+  const { k, page = null } = prepared.request;
+  const nextCursor = page === null ? null : encodeNextCursor(page, k, best.length);
+  return { hits, parents, candidates, nextCursor };
 }
 
 /** Measures the relevance of the hits and counts facets, if the request asks for it. */
 export async function completeResult<H extends Hit>(
   components: SearchComponents,
   query: PreparedQuery,
-  { hits, parents, candidates }: FoundResults<H>,
+  { hits, parents, candidates, nextCursor = null }: FoundResults<H>,
 ): Promise<SearchResult<H>> {
   const measured = await measureRelevance(components, query, hits);
   const facets = await countFacets(components, query);
   const groups = groupHits(query, measured.hits);
-  return { ...toSearchResult(query, measured, candidates), parents, facets, groups };
+  return { ...toSearchResult(query, measured, candidates), parents, facets, groups, nextCursor };
 }
 
 function toSearchResult<H>(

@@ -90,6 +90,8 @@ export interface SearchResult<H> extends QueryOutcome {
   readonly facets?: readonly FacetResult[] | null;
   /** Groups of the hits, in their order; absent or null without groups. */
   readonly groups?: readonly ResultGroup[] | null;
+  /** Cursor of the next page; null after the last page and for a query without pages. */
+  readonly nextCursor?: string | null;
   /** Words searched in a corrected spelling. */
   readonly corrections: readonly Correction[];
 }

@@ -29,6 +29,7 @@ export function isWritable({
   control,
   facets = null,
   order = null,
+  page = null,
 }: SearchRequest): boolean {
   const isPlain =
     reranker === null &&
@@ -42,7 +43,8 @@ export function isWritable({
     trace === null &&
     control.operators === null &&
     facets === null &&
-    order === null;
+    order === null &&
+    page === null;
   const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
   return isPlain && isUnlimited && k <= writtenResultsMax;
 }

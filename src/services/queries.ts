@@ -196,13 +196,14 @@ export class QueryServices {
 
   #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
-    { explain, facets = null, hasHighlights, members }: SearchRequest,
+    { explain, facets = null, hasHighlights, members, page = null }: SearchRequest,
     metadata: boolean | undefined,
   ): ReplyOptions {
     return {
       facets,
       highlights: hasHighlights,
       members,
+      hasCursor: page !== null,
       metadata: metadata ?? false,
       explain,
       fragments: this.#fragments,

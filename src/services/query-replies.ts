@@ -25,6 +25,8 @@ export interface ReplyOptions {
   readonly members?: readonly SearchMember[] | null | undefined;
   /** Facets of the request; absent or null for none. */
   readonly facets?: SearchRequest['facets'];
+  /** Whether the reply has a cursor. */
+  readonly hasCursor?: boolean;
   readonly fragments: ReplyFragments;
   /** Start of the URLs in the reply. */
   readonly baseUrl: string;
@@ -150,17 +152,21 @@ async function appendDocumentResults(
   }
 }
 
-function renderEnd(result: SearchResult<DocumentHit>, { explain, facets = null }: ReplyOptions): string {
+function renderEnd(
+  result: SearchResult<DocumentHit>,
+  { explain, facets = null, hasCursor = false }: ReplyOptions,
+): string {
   const warnings = toWarnings(result);
   const counted =
     facets === null || (result.facets ?? null) === null
       ? ''
       : `,"facets":${JSON.stringify(toFacetResponses(facets, result.facets!))}`;
   const groups = result.groups == null ? '' : `,"groups":${JSON.stringify(result.groups)}`;
+  const cursor = hasCursor ? `,"next_cursor":${JSON.stringify(result.nextCursor ?? null)}` : '';
   const warningsField = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`;
   return explain
-    ? `]${groups}${counted}${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
-    : `]${groups}${counted}${warningsField}}`;
+    ? `]${cursor}${groups}${counted}${warningsField},"explain":${JSON.stringify(toExplanation(result))}}`
+    : `]${cursor}${groups}${counted}${warningsField}}`;
 }
 
 function toWarnings({ models, selection: choice }: SearchResult<DocumentHit>): string[] {

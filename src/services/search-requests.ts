@@ -15,6 +15,7 @@ import {
   type SearchControl,
   type SearchRequest,
 } from '../search/query-request.ts';
+import { parsePage } from '../search/result-page.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import { documentFilterOf, restrictFilter } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
@@ -55,10 +56,20 @@ type QueryRequest = Pick<
   | 'sort'
   | 'boost'
   | 'group_by'
+  | 'cursor'
+  | 'include_cursor'
   | 'highlights'
   | 'queries'
 > & {
   readonly query: string | null;
+};
+
+/** Maximum `k` of a query. */
+const resultsMaxOf: Readonly<Record<QueryEnum, number>> = {
+  documents: limits.topDocumentsMax,
+  pages: limits.topPagesMax,
+  coarse: limits.topSnippetsMax,
+  fine: limits.topSnippetsMax,
 };
 
 /** Creates the searches of requests. */
@@ -106,6 +117,7 @@ export class SearchRequestFactory {
       trace: call.trace ?? null,
       control,
       order: parseOrder(request, collection.metadataSchema, call.now()),
+      page: parsePage(request, resultsMaxOf[kind]),
     };
   }
 

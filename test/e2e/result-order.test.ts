@@ -192,6 +192,44 @@ await t.test('groups hold the best results of each value', async (t) => {
     }
 });
 
+await t.test('pages of results are parts of one list', async (t) => {
+  const boost = { field: 'published', half_life: '30d', origin };
+  const variants = [
+    {},
+    { sort: orders[2] },
+    { boost, min_score: 0.2 },
+    { max_per_document: 1, min_score: 0.5 },
+  ];
+  for (const collection_name of collections)
+    for (const [i, operation] of queryOperations.entries())
+      for (const variant of variants) {
+        const body = { collection_name, precise_responses: i === 2, ...variant };
+        const isOrdered = 'sort' in variant || 'boost' in variant;
+        const whole = await search(operation, { ...body, k: isOrdered ? 100 : 128 });
+        const found: object[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: object = { ...body, query: 'granite and slate', k: 30, cursor, include_cursor: true };
+          const reply = (await api.call(operation, page)) as unknown as {
+            results: object[];
+            next_cursor: string | null;
+          };
+          found.push(...reply.results);
+          cursor = reply.next_cursor;
+        } while (cursor !== null && found.length < 100);
+        t.same(found, whole.slice(0, found.length), `${operation} ${JSON.stringify(body)}`);
+        t.ok(found.length === whole.length || found.length >= 100, `all of ${whole.length}: ${found.length}`);
+      }
+  const listing = { collection_name: 'eight', query: null, k: 100, sort: orders[0], include_cursor: true };
+  const first = (await api.call('queries/top-documents', listing)) as unknown as { next_cursor: string };
+  const { next_cursor: cursor } = first;
+  const second = await api.call('queries/top-documents', { ...listing, cursor });
+  const whole = await api.call('queries/top-documents', { ...listing, k: 130, include_cursor: false });
+  t.notOk('next_cursor' in whole);
+  t.same(second.results, whole.results.slice(100), 'a listing continues');
+  t.equal((second as unknown as { next_cursor: null }).next_cursor, null);
+});
+
 await t.test('lists of documents in the order of metadata, with cursors', async (t) => {
   const byPath = documents.map(({ path }) => ({ path })).sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const sort of orders) {
@@ -269,6 +307,9 @@ await t.test('invalid orders are rejected', async (t) => {
     ['queries/top-documents', { ...query, boost: { field: 'published' } }, 422],
     ['queries/top-documents', { ...query, group_by: { field: 'list:a' } }, 400],
     ['queries/top-documents', { ...query, query: null, group_by: { field: 'year' } }, 400],
+    ['queries/top-documents', { ...query, include_cursor: true, group_by: { field: 'year' } }, 400],
+    ['queries/top-documents', { ...query, cursor: 'bnVsbA' }, 400],
+    ['queries/top-snippets', { ...query, cursor: Buffer.from('results:128').toString('base64url') }, 400],
     ['queries/top-documents', { ...query, query: null, boost: { field: 'published', half_life: '1d' } }, 400],
     ['documents/get-document-info-list', { collection_name: 'one', sort: orders[0], sort_by: 'size' }, 400],
     ['documents/get-document-info-list', { collection_name: 'one', sort: orders[0], cursor: 'bnVsbA' }, 400],

@@ -7,6 +7,7 @@ import {
   checkOrder,
   checkOtherCollections,
   checkOtherQueries,
+  checkPage,
   checkSimilarTo,
 } from '../../schemas/query-checks.ts';
 import { checkCollection, organizationRoute } from './json-route.ts';
@@ -40,6 +41,7 @@ export const queryRoutes: readonly Route[] = [
       checkSimilarTo(request);
       checkDiversity(request);
       checkOrder(request);
+      checkPage(request);
       checks.checkQueryControls({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.queries.topDocuments(call, request),
@@ -63,6 +65,7 @@ export const queryRoutes: readonly Route[] = [
       checkSimilarTo(request);
       checkDiversity(request);
       checkOrder(request);
+      checkPage(request);
       checks.checkQueryControls(request);
       checkHighlights({ ...request, include_content: request.include_content ?? false });
     },
@@ -94,6 +97,7 @@ export const queryRoutes: readonly Route[] = [
       checkSimilarTo(request);
       checkDiversity(request);
       checkOrder(request);
+      checkPage(request);
       checks.checkQueryControls(request);
       checkHighlights(request);
     },
