@@ -85,6 +85,7 @@ export class CollectionIndex {
   readonly #onDamaged: OpenIndexOptions['onDamaged'];
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
+  #commits = 0;
 
   private constructor(
     handle: CollectionHandle,
@@ -201,9 +202,15 @@ export class CollectionIndex {
    */
   commit(change: ChangeLogEntry): void {
     this.#assertOpen();
+    this.#commits += 1;
     callNative(() =>
       addon.collectionCommit(this.#handle, change.sequence, change.shard, change.add, change.remove),
     );
+  }
+
+  /** Number of commits since the index was opened. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /**

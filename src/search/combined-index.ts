@@ -37,6 +37,10 @@ export class CombinedIndex implements SearchableIndex {
     this.#onFound = onFound;
   }
 
+  get commits(): number {
+    return this.#members.reduce((sum, { index }) => sum + index.commits, 0);
+  }
+
   async search(query: IndexQuery): Promise<IndexHits> {
     const endsAt = this.#clock.monotonic() + query.deadlineMs;
     const weights = toCommonWeights(

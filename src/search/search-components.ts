@@ -24,6 +24,7 @@ export interface QueryModels {
 /** What a search uses of an index. */
 export type SearchableIndex = Pick<
   CollectionIndex,
+  | 'commits'
   | 'search'
   | 'searchAndWrite'
   | 'list'

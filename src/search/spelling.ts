@@ -1,3 +1,4 @@
+import { limits } from '../core/limits.ts';
 import { foldDiacritics } from '../text/fold.ts';
 import type { Language } from '../text/languages.ts';
 import { stemmedLanguages } from '../text/languages.ts';
@@ -9,11 +10,13 @@ import {
   findMisspelledWords,
   findStemPrefixes,
   hasSuspects,
+  type MisspelledWord,
   replaceMisspelledWords,
   type SpellingCandidate,
   selectTwoEditWords,
 } from '../text/spelling-correction.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
+import { CorrectionCache } from './correction-cache.ts';
 import type { AnalyzedQuery } from './prepared-query.ts';
 import type { SearchableIndex } from './search-components.ts';
 
@@ -28,14 +31,56 @@ interface SpellingInput {
   readonly deadlineMs: number;
 }
 
-/** Returns the spellings found for each word. */
+const cache = new CorrectionCache(limits.correctionCacheEntriesMax);
+
+/** A word, and how its spellings are searched. */
+interface WordSearch {
+  /** Equal for equal searches in one index. */
+  readonly question: string;
+  /** Adds what only the search needs. */
+  readonly prepare: () => MisspelledWord;
+}
+
+/** Returns the spellings found for each word, from the cache where possible. */
 async function findCorrectionsOfEach(
   index: SearchableIndex,
-  words: Parameters<SearchableIndex['findCorrections']>[0],
+  searches: readonly WordSearch[],
   deadlineMs: number,
-): Promise<SpellingCandidate[][]> {
+): Promise<(readonly SpellingCandidate[])[]> {
+  const { commits } = index;
+  const found = searches.map(({ question }) => cache.find(index, question));
+  const missing = searches.filter((_, i) => found[i] === undefined);
+  if (missing.length === 0) return found.map((candidates) => candidates!);
+  const words = missing.map(({ prepare }) => prepare());
   const spellings = await index.findCorrections(words, deadlineMs);
-  return words.map((_, number) => spellings.filter(({ word }) => word === number));
+  const answers = missing.map(({ question }, number) => {
+    const candidates = spellings.filter(({ word }) => word === number);
+    cache.put(index, commits, { question, candidates });
+    return candidates;
+  });
+  let next = 0;
+  return found.map((candidates) => candidates ?? answers[next++]!);
+}
+
+/** A search for terms with one edit. */
+function toOneEditSearch(
+  index: SearchableIndex,
+  word: MisspelledWord,
+  languages: readonly Language[],
+): WordSearch {
+  return {
+    question: ['1', languages.join(), word.letters, ...word.forms].join(' '),
+    prepare: () => {
+      // Few unknown words begin with a known stem; the others skip the costly ending variants.
+      const stems = findStemPrefixes(word).map(toTermKey);
+      const hasKnownStem = index.countRowsOfTerms(stems).some((count) => count > 0);
+      return { ...(hasKnownStem ? addEndingVariants(word, languages) : word), editsMax: 1 };
+    },
+  };
+}
+
+function toTwoEditSearch(word: MisspelledWord): WordSearch {
+  return { question: ['2', word.letters, ...word.forms].join(' '), prepare: () => word };
 }
 
 /**
@@ -59,25 +104,16 @@ async function applyCorrections(
 ): Promise<AnalyzedQuery> {
   const { lexicalQuery, text, deadlineMs } = input;
   const rows = index.countRowsOfTerms(lexicalQuery.terms.map(({ hash }) => hash));
-  const unknownWords = findMisspelledWords(lexicalQuery, rows, isCorrect);
-  if (unknownWords.length === 0) return { lexicalQuery, text, corrections: [] };
+  const words = findMisspelledWords(lexicalQuery, rows, isCorrect);
+  if (words.length === 0) return { lexicalQuery, text, corrections: [] };
   const languages = input.languages ?? stemmedLanguages;
-  const words = unknownWords.map((word) => {
-    // Few unknown words begin with a known stem; the others skip the costly ending variants.
-    const stems = findStemPrefixes(word).map(toTermKey);
-    const hasKnownStem = index.countRowsOfTerms(stems).some((count) => count > 0);
-    return hasKnownStem ? addEndingVariants(word, languages) : word;
-  });
-  const withOneEdit = words.map((word) => ({ ...word, editsMax: 1 }));
-  const found = await findCorrectionsOfEach(index, withOneEdit, deadlineMs);
+  const oneEdit = words.map((word) => toOneEditSearch(index, word, languages));
+  const found = await findCorrectionsOfEach(index, oneEdit, deadlineMs);
   const unresolved = words.filter((_, i) => found[i]!.length === 0);
-  const withTwoEditsAllowed = selectTwoEditWords(unresolved);
-  const moreSpellings =
-    withTwoEditsAllowed.length === 0
-      ? []
-      : await findCorrectionsOfEach(index, withTwoEditsAllowed, deadlineMs);
-  for (const [i, { group }] of withTwoEditsAllowed.entries())
-    found[words.findIndex((word) => word.group === group)] = moreSpellings[i]!;
+  const withTwoEdits = selectTwoEditWords(unresolved);
+  const more = await findCorrectionsOfEach(index, withTwoEdits.map(toTwoEditSearch), deadlineMs);
+  for (const [i, { group }] of withTwoEdits.entries())
+    found[words.findIndex((word) => word.group === group)] = more[i]!;
   const { query, corrections } = applySpellings(lexicalQuery, words, found);
   return { lexicalQuery: query, text: replaceMisspelledWords(text, corrections), corrections };
 }

@@ -117,6 +117,11 @@ t.test('corrections are added with a lower weight, and models read the corrected
     [...query.terms.filter((term) => term.group === group).map(() => 1), 0.8, 0.8],
   );
   t.equal(replaceMisspelledWords('How do Airplnaes fly?', corrections), 'How do airplanes fly?');
-  t.equal(replaceMisspelledWords('xAirplnaes', corrections), 'xAirplnaes', 'whole words only');
+  for (const text of ['xAirplnaes', 'Airplnaesé', '\u{1d400}Airplnaes', 'Airplnaes2', 'Airplnaes\u0301'])
+    t.equal(replaceMisspelledWords(text, corrections), text, 'whole words only');
+  t.equal(
+    replaceMisspelledWords('Airplnaes/xAirplnaes Airplnaes\u{1f600}Airplnaes', corrections),
+    'airplanes/xAirplnaes airplanes\u{1f600}airplanes',
+  );
   t.same(applySpellings(query, words, [[]]), { query, corrections: [] });
 });
