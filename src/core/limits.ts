@@ -358,8 +358,6 @@ export const limits = {
   queryGroupsMax: 512,
   /** Maximum number of query words checked for another spelling, and maximum length of such a word. */
   misspelledWordsMax: 8,
-  /** Maximum number of cached answers about the spelling of words, per collection: at most 1 kB each. */
-  correctionCacheEntriesMax: 512,
   misspelledUnitsMax: 24,
 
   // store

@@ -2,6 +2,9 @@ import type { CollectionIndex } from '../index/collection-index.ts';
 import { toTermKey } from '../text/lexicon.ts';
 import type { SpellingCandidate } from '../text/spelling-correction.ts';
 
+/** Maximum number of cached answers per index, of at most 1 kB each. */
+export const cachedCorrectionsMax = 512;
+
 /** The part of an index that the validity of an entry depends on. */
 export type CorrectedIndex = Pick<CollectionIndex, 'commits' | 'countRowsOfTerms'>;
 

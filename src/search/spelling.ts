@@ -1,4 +1,3 @@
-import { limits } from '../core/limits.ts';
 import { foldDiacritics } from '../text/fold.ts';
 import type { Language } from '../text/languages.ts';
 import { stemmedLanguages } from '../text/languages.ts';
@@ -16,7 +15,7 @@ import {
   selectTwoEditWords,
 } from '../text/spelling-correction.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
-import { CorrectionCache } from './correction-cache.ts';
+import { CorrectionCache, cachedCorrectionsMax } from './correction-cache.ts';
 import type { AnalyzedQuery } from './prepared-query.ts';
 import type { SearchableIndex } from './search-components.ts';
 
@@ -31,7 +30,7 @@ interface SpellingInput {
   readonly deadlineMs: number;
 }
 
-const cache = new CorrectionCache(limits.correctionCacheEntriesMax);
+const cache = new CorrectionCache(cachedCorrectionsMax);
 
 /** A word, and how its spellings are searched. */
 interface WordSearch {
