@@ -327,7 +327,8 @@ export function buildSearch(settings: Settings, storage: Storage, pipeline: Pipe
     mayDegrade: settings.withoutModel === 'degrade',
     isKnownWord: settings.typoTolerance === 'on' ? (word) => wordList.hasWord(word) : null,
     models: {
-      embed: (query) => queryEmbedder.embed({ ...query, model: catalog.getForCollection(query.model).id }),
+      embed: ({ collectionId, model, text, shared }) =>
+        queryEmbedder.embed({ collectionId, model: catalog.getForCollection(model).id, text, shared }),
       rerank: async (model, query, texts) => {
         const rerank = () => models.rerank(model, query, texts, { priority: 'query' });
         return (await latencies.measure(catalog.getReranker(model).id, rerank)).scores;

@@ -59,9 +59,10 @@ export async function searchAndWrite(
   { depth, fine }: WritePlan,
   format: ReplyFormat,
 ): Promise<WrittenReply | FoundHits> {
-  const { collection, k: results } = request;
+  const { collection, k: results, filter, deadlineMs, caller, yieldToEventLoop } = request;
   const index = getIndex(collection.collectionId, generation);
-  const search = { ...request, vector, lexicalQuery, depth };
+  // Not a copy of the request with more fields, which took 7 us.
+  const search = { vector, lexicalQuery, filter, depth, deadlineMs, caller, yieldToEventLoop };
   const found = await searchIndex(search, (query) =>
     index.searchAndWrite(query, { results, weights, fine, ...format }),
   );
