@@ -244,16 +244,21 @@ Napi::Value EmbeddingRun(const Napi::CallbackInfo& info) {
   const auto texts = info[1].As<Napi::Array>();
   const auto side = info[2].ToBoolean().Value() ? StaticEmbedding::Side::kQuery : StaticEmbedding::Side::kDocument;
   const size_t dimensions = embedding.dimensions();
-  auto vectors = Napi::Float32Array::New(env, texts.Length() * dimensions);
-  size_t tokens = 0;
-  for (uint32_t i = 0; i < texts.Length(); ++i) {
-    const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
-    tokens += embedding.Embed(units, side, &scratch.embedding, vectors.Data() + i * dimensions);
+  const uint32_t count = texts.Length();
+  if (!info[3].IsTypedArray() || info[3].As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) {
+    throw Napi::TypeError::New(env, "vectors must be a Float32Array");
   }
-  const auto result = Napi::Object::New(env);
-  result.Set("vectors", vectors);
-  result.Set("tokens", Napi::Number::New(env, static_cast<double>(tokens)));
-  return result;
+  auto vectors = info[3].As<Napi::Float32Array>();
+  if (vectors.ElementLength() != count * dimensions) {
+    throw Napi::RangeError::New(env, "vectors must have one row per text");
+  }
+  float* const rows = vectors.Data();
+  size_t tokens = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto units = UnitsOf(env, texts.Get(i), &scratch.text);
+    tokens += embedding.Embed(units, side, &scratch.embedding, rows + i * dimensions);
+  }
+  return Napi::Number::New(env, static_cast<double>(tokens));
 }
 
 // Embeds texts with their headings, and parts of the texts. `spans` holds the start and the end of each part,

@@ -22,9 +22,11 @@ export interface TokenBagParameters {
  */
 export class TokenBag {
   readonly handle: EmbeddingHandle;
+  readonly #dimensions: number;
 
   constructor(tokenizer: { readonly handle: TokenizerHandle }, parameters: TokenBagParameters) {
     this.handle = addon.embeddingOpen(tokenizer.handle, parameters);
+    this.#dimensions = parameters.dimensions;
   }
 
   /** Returns one row of `dimensions` components per text, in input order, and the total number of tokens. */
@@ -32,7 +34,9 @@ export class TokenBag {
     texts: readonly string[],
     side: 'query' | 'document',
   ): { readonly vectors: Float32Array; readonly tokens: number } {
-    return addon.embeddingRun(this.handle, texts, side === 'query');
+    const vectors = new Float32Array(texts.length * this.#dimensions);
+    const tokens = addon.embeddingRun(this.handle, texts, side === 'query', vectors);
+    return { vectors, tokens };
   }
 
   /**
