@@ -180,24 +180,52 @@ namespace {
 
 using Unit = ReplyTarget::Unit;
 
+void Prefetch(const std::string& text) {
+  constexpr size_t kLineBytes = 64;
+  for (size_t at = 0; at < text.size(); at += kLineBytes) __builtin_prefetch(text.data() + at);
+}
+
+// Returns false if the fine chunks of a row are not cached. Each step is taken for all rows before the next one, so that
+// their memory latencies overlap.
+bool FindFineRows(ReplyCache* cache, const ReplyTarget& target, std::span<const RankedRow> ranked,
+                  std::vector<FineResult>* rows) {
+  rows->reserve(ranked.size());
+  for (const RankedRow& ranking : ranked) {
+    const auto* const document = FindDocument(cache, target.options, ranking);
+    if (document == nullptr) return false;
+    __builtin_prefetch(document->rows.data());
+    rows->push_back({document, nullptr, 0, 0});
+  }
+  for (size_t i = 0; i < ranked.size(); i++) {
+    const auto* const row = (*rows)[i].document->FindRow(ranked[i].chunk);
+    if (row == nullptr || row->fine == nullptr) return false;
+    __builtin_prefetch(row->fine.get());
+    (*rows)[i].row = row;
+  }
+  for (const FineResult& found : *rows) {
+    const ReplyCache::FineChunks& fine = *found.row->fine;
+    if (fine.generation != target.generation) return false;
+    Prefetch(fine.terms);
+  }
+  return true;
+}
+
 // Scores the fine chunks of the best rows and writes the reply.
 std::optional<size_t> WriteFine(ReplyCache* cache, const ReplyTarget& target, std::vector<RankedRow>* ranked,
                                 std::span<uint8_t> to, size_t* results) {
   const bool hasMore = ranked->size() > target.parents;
   if (hasMore) ranked->resize(target.parents);
   std::vector<FineResult> rows;
+  if (!FindFineRows(cache, target, *ranked, &rows)) return std::nullopt;
   std::vector<text::FineParent> parents;
-  for (const RankedRow& ranking : *ranked) {
-    const auto* const document = FindDocument(cache, target.options, ranking);
-    const auto* const row = document == nullptr ? nullptr : document->FindRow(ranking.chunk);
-    if (row == nullptr || row->fine == nullptr || row->fine->generation != target.generation) return std::nullopt;
-    const ReplyCache::FineChunks& fine = *row->fine;
+  parents.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); i++) {
+    const ReplyCache::FineChunks& fine = *rows[i].row->fine;
     const auto terms = text::FineTermsView::Parse(BytesOf(fine.terms));
     if (!terms.has_value() || terms->fineChunks() != fine.spans.size()) return std::nullopt;
     const size_t codeBytes = terms->fineChunks() * text::RecordBytes(target.fine.vector.size());
     if (!target.fine.vector.empty() && fine.codes.size() != codeBytes) return std::nullopt;
-    rows.push_back({document, row, 0, 0});
-    parents.push_back({*terms, BytesOf(fine.codes), ranking.score});
+    parents.push_back({*terms, BytesOf(fine.codes), (*ranked)[i].score});
   }
   const text::FineScores scores = text::ScoreFineChunks(target.fine, parents);
   // Short texts have few fine chunks; then those of other rows are needed, too.
@@ -227,7 +255,7 @@ std::optional<size_t> WriteJson(ReplyCache* cache, const ReplyTarget& target, co
     return *results >= target.results || isFinal ? bytes : std::nullopt;
   }
   if (target.unit == Unit::kDocuments) {
-    KeepFirstOfVersions(&ranked);
+    KeepFirstOfVersions(target.results, &ranked);
     if (ranked.size() < target.results && !isFinal) return std::nullopt;
   }
   if (target.unit == Unit::kFineSnippets) return WriteFine(cache, target, &ranked, to, results);

@@ -1,7 +1,7 @@
 #include "engine/fusion.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <cstddef>
 
 namespace quarry {
 namespace {
@@ -36,10 +36,15 @@ void RankRows(const SearchHits& hits, bool hasVector, const FusionWeights& weigh
   std::sort(ranked->begin(), ranked->end(), IsRankedBefore);
 }
 
-void KeepFirstOfVersions(std::vector<RankedRow>* ranked) {
-  std::unordered_set<double> versions;
-  const auto isRepeated = [&](const RankedRow& row) { return !versions.insert(row.version).second; };
-  ranked->erase(std::remove_if(ranked->begin(), ranked->end(), isRepeated), ranked->end());
+void KeepFirstOfVersions(size_t versionsMax, std::vector<RankedRow>* ranked) {
+  size_t kept = 0;
+  for (size_t i = 0; i < ranked->size() && kept < versionsMax; i++) {
+    const RankedRow row = (*ranked)[i];
+    const auto end = ranked->begin() + static_cast<std::ptrdiff_t>(kept);
+    const auto isSame = [&](const RankedRow& other) { return other.version == row.version; };
+    if (std::find_if(ranked->begin(), end, isSame) == end) (*ranked)[kept++] = row;
+  }
+  ranked->resize(kept);
 }
 
 }  // namespace quarry

@@ -26,7 +26,7 @@ struct RankedRow {
 // by bit, and the same order of ties.
 void RankRows(const SearchHits& hits, bool hasVector, const FusionWeights& weights, std::vector<RankedRow>* ranked);
 
-// Keeps the best row of each version.
-void KeepFirstOfVersions(std::vector<RankedRow>* ranked);
+// Keeps the best row of each of the first `versionsMax` versions. Takes time proportional to their number for each row.
+void KeepFirstOfVersions(size_t versionsMax, std::vector<RankedRow>* ranked);
 
 }  // namespace quarry

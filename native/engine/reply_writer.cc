@@ -96,9 +96,11 @@ void PutDocument(const ReplyCache::Document& document, std::string_view score, b
 // The documents of the best rows, found before anything is written, so that their memory latencies overlap.
 bool FindDocuments(ReplyCache* cache, const ReplyOptions& options, std::span<const RankedRow> ranked,
                    std::vector<const ReplyCache::Document*>* documents) {
+  documents->reserve(ranked.size());
   for (const RankedRow& row : ranked) {
     const auto* const document = FindDocument(cache, options, row);
     if (document == nullptr) return false;
+    __builtin_prefetch(document->rows.data());
     documents->push_back(document);
   }
   return true;
@@ -161,13 +163,21 @@ std::optional<size_t> WriteSnippets(ReplyCache* cache, const ReplyOptions& optio
                                     std::span<uint8_t> to) {
   std::vector<const ReplyCache::Document*> documents;
   if (!FindDocuments(cache, options, ranked, &documents)) return std::nullopt;
-  std::vector<ScoreText> scores;
-  Output output(to);
-  output.Put("{\"results\":[");
+  // Found before anything is written, as the documents are.
+  std::vector<const ReplyCache::Row*> rows;
+  rows.reserve(ranked.size());
   for (size_t i = 0; i < ranked.size(); i++) {
     const ReplyCache::Row* const row = documents[i]->FindRow(ranked[i].chunk);
     if (row == nullptr || row->json.empty()) return std::nullopt;
-    output.Put(row->json);
+    __builtin_prefetch(row->json.data());
+    rows.push_back(row);
+  }
+  std::vector<ScoreText> scores;
+  scores.reserve(ranked.size());
+  Output output(to);
+  output.Put("{\"results\":[");
+  for (size_t i = 0; i < ranked.size(); i++) {
+    output.Put(rows[i]->json);
     output.Put(scores.emplace_back(ranked[i].score).view());
     output.Put(i + 1 < ranked.size() ? "}," : "}");
   }

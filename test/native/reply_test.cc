@@ -62,9 +62,13 @@ TEST("rows are ranked by the fused score, then by version and chunk") {
   CHECK(ranked[1].version == 2 && ranked[1].chunk == 0);
   CHECK(ranked[2].version == 2 && ranked[2].chunk == 1);
   CHECK(ranked[3].version == 3 && ranked[3].score == 0.5F);
-  KeepFirstOfVersions(&ranked);
+  std::vector<RankedRow> first = ranked;
+  KeepFirstOfVersions(2, &first);
+  REQUIRE(first.size() == 2);
+  CHECK(first[1].version == 2 && first[1].chunk == 0);
+  KeepFirstOfVersions(4, &ranked);
   REQUIRE(ranked.size() == 3);
-  CHECK(ranked[1].chunk == 0);
+  CHECK(ranked[1].chunk == 0 && ranked[2].version == 3);
   RankRows(hits, false, {1, 0}, &ranked);
   CHECK(ranked[0].version == 3 && ranked[0].score == 1 && ranked[1].score == 0.25F);
 }
