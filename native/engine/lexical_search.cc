@@ -1,7 +1,9 @@
 #include "engine/lexical_search.h"
 
 #include <algorithm>
-#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "engine/lexical_scan.h"
 #include "engine/max_score_search.h"
@@ -13,26 +15,35 @@ namespace {
 
 constexpr uint32_t kCheckEveryBlocks = 64;  // blocks counted between two deadline checks
 
-// Opens the lists of the terms and returns their total number of postings.
-uint64_t OpenAll(const Postings& postings, const std::vector<uint64_t>& hashes, std::deque<PostingCursor>* cursors) {
-  uint64_t count = 0;
-  cursors->clear();
-  for (const uint64_t hash : hashes) {
-    if (postings.Open(hash, &cursors->emplace_back())) {
-      count += cursors->back().Count();
-    } else {
-      cursors->pop_back();
+// Cursors of one thread, which are large: allocating them for each rare word took 2 us.
+class CursorPool {
+ public:
+  // Opens the lists of the terms. The cursors are valid until the next call.
+  std::span<const std::unique_ptr<PostingCursor>> OpenAll(const Postings& postings,
+                                                          const std::vector<uint64_t>& hashes) {
+    size_t open = 0;
+    for (const uint64_t hash : hashes) {
+      if (open == cursors_.size()) cursors_.push_back(std::make_unique<PostingCursor>());
+      open += postings.Open(hash, cursors_[open].get()) ? 1 : 0;
     }
+    return {cursors_.data(), open};
   }
-  return count;
-}
+  static CursorPool& OfThread() {
+    thread_local CursorPool pool;
+    return pool;
+  }
+
+ private:
+  std::vector<std::unique_ptr<PostingCursor>> cursors_;
+};
+using Cursors = std::span<const std::unique_ptr<PostingCursor>>;
 
 // Counts the visible rows that contain at least one of the terms.
-Status CountRows(const ShardView& view, const CancellationToken& cancellation, std::deque<PostingCursor>* cursors,
-                 uint64_t* count) {
-  Bitset counted(cursors->size() > 1 ? view.shard().Rows() : 0);
+Status CountRows(const ShardView& view, const CancellationToken& cancellation, Cursors cursors, uint64_t* count) {
+  Bitset counted(cursors.size() > 1 ? view.shard().Rows() : 0);
   uint32_t blocks = 0;
-  for (PostingCursor& cursor : *cursors) {
+  for (const auto& opened : cursors) {
+    PostingCursor& cursor = *opened;
     for (; !cursor.AtEnd(); cursor.NextBlock()) {
       if (++blocks % kCheckEveryBlocks == 0) {
         if (Status status = cancellation.Check(); !status.ok()) return status;
@@ -41,7 +52,7 @@ Status CountRows(const ShardView& view, const CancellationToken& cancellation, s
       for (uint32_t i = 0, size = cursor.Size(); i < size; i++) {
         // Rows added after the set was created are not visible at its epoch.
         if (!view.IsVisible(rows[i])) continue;
-        *count += cursors->size() == 1 || !counted.TestAndAdd(rows[i]) ? 1 : 0;
+        *count += cursors.size() == 1 || !counted.TestAndAdd(rows[i]) ? 1 : 0;
       }
     }
   }
@@ -49,12 +60,12 @@ Status CountRows(const ShardView& view, const CancellationToken& cancellation, s
 }
 
 // Returns the number of rows of the document that contain a term. Documents must be passed in ascending row order.
-uint64_t RowsOf(const RowCountCache::Change& document, std::deque<PostingCursor>* cursors) {
+uint64_t RowsOf(const RowCountCache::Change& document, Cursors cursors) {
   uint64_t count = 0;
   uint32_t counts = 0;
   for (uint32_t row = document.firstRow; row < document.firstRow + document.rowCount; row++) {
     bool any = false;
-    for (PostingCursor& cursor : *cursors) any = cursor.Find(row, &counts) || any;
+    for (const auto& cursor : cursors) any = cursor->Find(row, &counts) || any;
     count += any ? 1 : 0;
   }
   return count;
@@ -80,17 +91,18 @@ Status LexicalSearch::CountGroup(const std::vector<uint64_t>& hashes, uint64_t* 
   const bool isCached = shard.rowCountCache().Lookup(hashes, readSnapshot_.epoch, &cached);
   *count = cached.count;
   if (isCached && cached.since.empty()) return {};
-  std::deque<PostingCursor> cursors;
-  const uint64_t postings = OpenAll(shard.postings(), hashes, &cursors);
+  const Cursors cursors = CursorPool::OfThread().OpenAll(shard.postings(), hashes);
+  uint64_t postings = 0;
+  for (const auto& cursor : cursors) postings += cursor->Count();
   if (isCached) {
     uint64_t rows = 0;
     for (size_t i = 0; i < cached.since.size(); i++) {
       const RowCountCache::Change& change = cached.since[i];
       // A document that was added and removed in between has two changes.
-      if (i == 0 || cached.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, &cursors);
+      if (i == 0 || cached.since[i - 1].firstRow != change.firstRow) rows = RowsOf(change, cursors);
       *count += change.added ? rows : -rows;
     }
-  } else if (Status status = CountRows(view_, request_.cancellation, &cursors, count); !status.ok()) {
+  } else if (Status status = CountRows(view_, request_.cancellation, cursors, count); !status.ok()) {
     return status;
   }
   if (postings > kBlockPostings) shard.rowCountCache().Insert(hashes, readSnapshot_.epoch, *count);
