@@ -112,6 +112,17 @@ uint64_t PackedPostings::Count(uint64_t hash) const {
   return uint64_t{list.Blocks()} * kBlockPostings + list.Tail();
 }
 
+void PackedPostings::PrefetchBucket(uint64_t hash) const {
+  if (terms_ > 0) __builtin_prefetch(&buckets_[BucketOf(hash, bucketBits_)]);
+}
+
+void PackedPostings::PrefetchEntries(uint64_t hash) const {
+  if (terms_ == 0) return;
+  const Entry* const entries = entries_ + buckets_[BucketOf(hash, bucketBits_)];
+  __builtin_prefetch(entries);
+  __builtin_prefetch(entries + 4);
+}
+
 std::vector<uint64_t> PackedPostings::Hashes() const {
   std::vector<uint64_t> hashes;
   hashes.reserve(terms_);

@@ -25,6 +25,9 @@ class PackedPostings {
   void Read(uint64_t hash, PostingCursor* cursor) const;
   // Returns the number of postings of the term.
   uint64_t Count(uint64_t hash) const;
+  // Prefetch what Read and Count read: first the bucket, then its entries.
+  void PrefetchBucket(uint64_t hash) const;
+  void PrefetchEntries(uint64_t hash) const;
 
   // Returns the hashes of all terms, ascending.
   std::vector<uint64_t> Hashes() const;

@@ -221,11 +221,21 @@ void Postings::Add(uint64_t hash, const Posting& posting, uint32_t length) {
 
 // If another hash occupies the slot, the later prefetch steps load its list without effect.
 void Postings::PrefetchSlot(uint64_t hash) const {
+  PrefetchTableSlot(hash);
+  packed_.PrefetchBucket(hash);
+}
+
+void Postings::PrefetchList(uint64_t hash) const {
+  PrefetchTableList(hash);
+  packed_.PrefetchEntries(hash);
+}
+
+void Postings::PrefetchTableSlot(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
   __builtin_prefetch(&table.slots[hash & table.mask]);
 }
 
-void Postings::PrefetchList(uint64_t hash) const {
+void Postings::PrefetchTableList(uint64_t hash) const {
   const Table& table = *table_.load(std::memory_order_acquire);
   const uint32_t offset = table.slots[hash & table.mask].load(std::memory_order_relaxed);
   if (offset != 0) __builtin_prefetch(arena_.Row(offset));
@@ -245,11 +255,11 @@ void Postings::AddRow(uint32_t row, const TermEntry* entries, uint32_t count, ui
   constexpr uint32_t kSlotAhead = 24;
   constexpr uint32_t kListAhead = 16;
   constexpr uint32_t kTailAhead = 8;
-  for (uint32_t i = 0; i < std::min(count, kSlotAhead); i++) PrefetchSlot(entries[i].hash);
-  for (uint32_t i = 0; i < std::min(count, kListAhead); i++) PrefetchList(entries[i].hash);
+  for (uint32_t i = 0; i < std::min(count, kSlotAhead); i++) PrefetchTableSlot(entries[i].hash);
+  for (uint32_t i = 0; i < std::min(count, kListAhead); i++) PrefetchTableList(entries[i].hash);
   for (uint32_t i = 0; i < count; i++) {
-    if (i + kSlotAhead < count) PrefetchSlot(entries[i + kSlotAhead].hash);
-    if (i + kListAhead < count) PrefetchList(entries[i + kListAhead].hash);
+    if (i + kSlotAhead < count) PrefetchTableSlot(entries[i + kSlotAhead].hash);
+    if (i + kListAhead < count) PrefetchTableList(entries[i + kListAhead].hash);
     if (i + kTailAhead < count) PrefetchTail(entries[i + kTailAhead].hash);
     Add(entries[i].hash, {row, entries[i].body, entries[i].prefix}, length);
   }

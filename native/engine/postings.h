@@ -62,7 +62,7 @@ class Postings {
   // Adds all terms of a row at once, which is faster than single calls of Add.
   void AddRow(uint32_t row, const TermEntry* entries, uint32_t count, uint32_t length);
 
-  // Prefetch the data that Open and Add read: first the slot, then the list. Prefetching several lists before
+  // Prefetch the data that Open and Count read: first the slot, then the list. Prefetching several lists before
   // opening them overlaps their memory latencies.
   void PrefetchSlot(uint64_t hash) const;
   void PrefetchList(uint64_t hash) const;
@@ -127,6 +127,9 @@ class Postings {
   std::atomic<uint64_t>* BufferOf(List* list, uint32_t sizeClass) const;
 
   List* Find(uint64_t hash) const;
+  // Same for the data that Add reads.
+  void PrefetchTableSlot(uint64_t hash) const;
+  void PrefetchTableList(uint64_t hash) const;
   void PrefetchTail(uint64_t hash) const;
   List* FindOrAdd(uint64_t hash);
   void GrowTable();
