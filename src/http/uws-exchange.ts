@@ -137,11 +137,10 @@ export class UwsExchange implements Exchange {
       return body.size !== 0 ? this.#stream(response, reply, body) : this.#endWhole(response, reply, noBytes);
     if (body.byteLength >= limits.bufferedReplyBytesMax)
       return this.#stream(response, reply, toStreamedBody(body));
-    return this.#endWhole(
-      response,
-      reply,
-      body instanceof RenderedJson ? copyToShortReplyBuffer(body) : body,
-    );
+    if (body instanceof RenderedJson)
+      body.useBytes(shortReplyBuffer, (bytes) => this.#endWhole(response, reply, bytes));
+    else this.#endWhole(response, reply, body);
+    return true;
   }
 
   /**
@@ -317,11 +316,6 @@ const noBytes = new Uint8Array(0);
  * for a reply of 1.6 kB, 0.8 us with a buffer of its own.
  */
 const shortReplyBuffer = Buffer.allocUnsafeSlow(limits.bufferedReplyBytesMax);
-
-function copyToShortReplyBuffer(body: RenderedJson<unknown>): Uint8Array {
-  body.copyTo(shortReplyBuffer);
-  return shortReplyBuffer.subarray(0, body.byteLength);
-}
 
 /** `close`: write `connection: close`, for replies where the library does not do so itself. */
 function writeHead(response: UwsResponse, reply: Reply, close: boolean): void {

