@@ -57,18 +57,23 @@ async function readVectors(
   query: Pick<PreparedQuery, 'request' | 'recorder' | 'generation'>,
   hits: readonly Hit[],
 ): Promise<(Float32Array | null)[]> {
-  const locations = hits.map(({ origin }) => origin.location);
-  const found = locations.filter((location) => location !== null);
-  const fineChunks = await readFineChunks(components, query, found);
-  const { dimensions } = query.request.collection;
-  const vectors = new Map(
-    found.map((location, i) => {
-      const codes = fineChunks[i]?.codes;
-      const rows = codes === undefined ? null : components.decodeVectors(codes, dimensions);
-      return [location, rows === null ? null : toUnitVector(rows, dimensions, location)];
-    }),
+  const { collection, yieldToEventLoop } = query.request;
+  const located = hits.flatMap(({ origin: { location } }, i) => (location === null ? [] : [{ i, location }]));
+  const fineChunks = await readFineChunks(
+    components,
+    query,
+    located.map(({ location }) => location),
   );
-  return locations.map((location) => (location === null ? null : (vectors.get(location) ?? null)));
+  const vectors = new Array<Float32Array | null>(hits.length).fill(null);
+  for (const [at, { i, location }] of located.entries()) {
+    const codes = fineChunks[at]?.codes;
+    if (codes === undefined) continue;
+    const pause = yieldToEventLoop();
+    if (pause !== null) await pause;
+    const rows = components.decodeVectors(codes, collection.dimensions);
+    vectors[i] = toUnitVector(rows, collection.dimensions, location);
+  }
+  return vectors;
 }
 
 /** Returns the vector of a fine chunk, or of a coarse chunk: the sum of those of its fine chunks. */

@@ -127,7 +127,8 @@ function toMean({
   readonly vectors: Float32Array;
 }): Float32Array {
   const sum = new Float64Array(dimensions);
-  for (const [i, component] of vectors.entries()) sum[i % dimensions] = sum[i % dimensions]! + component;
+  for (let row = 0; row < vectors.length; row += dimensions)
+    for (let i = 0; i < dimensions; i += 1) sum[i] = sum[i]! + vectors[row + i]!;
   const length = Math.sqrt(sum.reduce((squares, component) => squares + component * component, 0));
   return Float32Array.from(sum, (component) => (length === 0 ? 0 : component / length));
 }

@@ -234,6 +234,48 @@ t.test('each piece of a long document is read in a separate turn, and none if on
   t.equal(await reading, undefined);
 });
 
+t.test('the vectors of some rows are read from the pieces that contain them', async (t) => {
+  const store = new MemoryStore();
+  const contents = new Contents(store);
+  const documentId = randomUUID();
+  // A row is on the border of two pieces of 4,000,000 bytes.
+  const [rowCount, dimensions] = [7_000, 300];
+  const block = {
+    rowCount,
+    dimensions,
+    model: 'm',
+    generation: 1,
+    terms: Uint8Array.of(1),
+    vectors: Float32Array.from({ length: rowCount * dimensions }, (_, i) => i % 1_009),
+    chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+  };
+  const pieces = contents.blocks.putPieces(documentId, block);
+  await store.write([...pieces, contents.blocks.putHead(documentId, block)]);
+  for (const [first, end] of [
+    [0, 1],
+    [3_333, 3_334],
+    [3_000, 6_999],
+    [6_999, 7_000],
+    [0, 7_000],
+    [5, 5],
+  ] as const) {
+    const found = contents.blocks.readRowVectors(documentId, { first, end, generation: 1 });
+    const expected = block.vectors.slice(first * dimensions, end * dimensions);
+    t.equal(
+      Buffer.compare(Buffer.from(found!.vectors.buffer), Buffer.from(expected.buffer)),
+      0,
+      `${first}-${end}`,
+    );
+    t.equal(found!.dimensions, dimensions);
+  }
+  const rows = { first: 0, end: 1, generation: 0 };
+  t.equal(contents.blocks.readRowVectors(documentId, rows), undefined, 'another generation');
+  t.equal(contents.blocks.readRowVectors(randomUUID(), { ...rows, generation: 1 }), undefined);
+  await store.write([{ type: 'delete', key: pieces[0]!.key }]);
+  t.equal(contents.blocks.readRowVectors(documentId, { ...rows, generation: 1 }), undefined);
+  t.ok(contents.blocks.readRowVectors(documentId, { first: 6_999, end: 7_000, generation: 1 }));
+});
+
 t.test('a document without text has empty text and no page; one without chunks has none', async (t) => {
   const store = new MemoryStore();
   const contents = new Contents(store);
