@@ -86,6 +86,18 @@ export const fieldRows: readonly LimitRow[] = [
     value: `${queryLimits.collectionsPerRequestMax}, ${queryLimits.searchesPerRequestMax}`,
     enforcedIn: 'schemas/query-checks.ts checkOtherCollections',
   }),
+  fieldRow('Synonyms', {
+    bounds: 'Lists of the `synonyms` of a collection, words of a list, characters of a word and of all words',
+    value: [
+      queryLimits.synonymListsMax,
+      queryLimits.synonymsPerListMax,
+      queryLimits.synonymUnitsMax,
+      queryLimits.synonymUnitsTotalMax,
+    ]
+      .map(formatNumber)
+      .join(', '),
+    enforcedIn: 'schemas/synonyms.ts synonymListsMax',
+  }),
   fieldRow('Diverse results', {
     bounds: '`k` of a query with `diversity`',
     value: queryLimits.diverseResultsMax,

@@ -9,4 +9,8 @@ export const queryLimits = {
   highlightedResultsMax: 128,
   diverseResultsMax: 128,
   diverseCandidatesMax: 256,
+  synonymListsMax: 500,
+  synonymsPerListMax: 16,
+  synonymUnitsMax: 64,
+  synonymUnitsTotalMax: 65_536,
 } as const;

@@ -1,5 +1,6 @@
 import { MetadataSchema } from './metadata-schema.ts';
 import { QueryDefaults } from './queries.ts';
+import { Synonyms } from './synonyms.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
@@ -39,6 +40,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
     }),
   ),
   metadata_schema: Type.Optional(MetadataSchema),
+  synonyms: Type.Optional(Synonyms),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -85,6 +87,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
         'Replaces the types of metadata fields, for documents that are added and filters that are used from now on; null for none. Stored documents do not change.',
     }),
   ),
+  synonyms: Type.Optional(
+    Nullable(Synonyms, {
+      description:
+        'Replaces all synonyms of the collection, for queries that start afterwards; null for none.',
+    }),
+  ),
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
@@ -128,6 +136,7 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
     Type.Integer({ description: 'Seconds after which documents expire by default; absent if they do not.' }),
   ),
   metadata_schema: Type.Optional(MetadataSchema),
+  synonyms: Type.Optional(Synonyms),
 });
 export type CollectionInfo = Static<typeof CollectionInfo>;
 

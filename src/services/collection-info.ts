@@ -13,6 +13,7 @@ export function describeCollection(
     queryDefaults,
     defaultTtlSeconds,
     metadataSchema,
+    synonyms,
   }: Collection,
   defaultModel: string,
 ): CollectionInfo {
@@ -26,5 +27,6 @@ export function describeCollection(
     ...(queryDefaults === undefined ? {} : { query_defaults: queryDefaults }),
     ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
     ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
+    ...(synonyms === undefined ? {} : { synonyms }),
   };
 }

@@ -99,7 +99,7 @@ export class CollectionServices {
     const { clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
-    const { query_defaults: defaults, default_ttl_seconds: ttl, metadata_schema: schema } = request;
+    const { query_defaults: defaults, default_ttl_seconds: ttl, metadata_schema: schema, synonyms } = request;
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
@@ -116,6 +116,7 @@ export class CollectionServices {
       ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
       ...(ttl === undefined ? {} : { defaultTtlSeconds: ttl }),
       ...(isEmpty(schema) ? {} : { metadataSchema: schema }),
+      ...(synonyms === undefined || synonyms.length === 0 ? {} : { synonyms }),
     };
     await this.#create(call.principal, collection);
     return successResponse;
@@ -209,9 +210,10 @@ export class CollectionServices {
   ): Promise<DefaultResponse> {
     const { store, collections, nameLocks } = this.#options;
     const { collection_name: name, query_defaults: defaults, default_ttl_seconds: ttl } = request;
-    const { metadata_schema: schema } = request;
+    const { metadata_schema: schema, synonyms } = request;
     const { collectionId } = findCollection(collections, call.principal, name);
-    if (defaults === undefined && ttl === undefined && schema === undefined) return successResponse;
+    const changes: readonly unknown[] = [defaults, ttl, schema, synonyms];
+    if (changes.every((change) => change === undefined)) return successResponse;
     // A lock, because concurrent changes of the defaults write one record.
     return await nameLocks.run(call.principal.organizationId, async () => {
       const known = collections.findById(collectionId);
@@ -224,6 +226,12 @@ export class CollectionServices {
             defaultTtlSeconds: ttl === undefined ? (known?.defaultTtlSeconds ?? null) : ttl,
             metadataSchema:
               schema === undefined ? (known?.metadataSchema ?? null) : isEmpty(schema) ? null : schema,
+            synonyms:
+              synonyms === undefined
+                ? (known?.synonyms ?? null)
+                : (synonyms?.length ?? 0) === 0
+                  ? null
+                  : synonyms,
           }),
         );
       } catch (error) {

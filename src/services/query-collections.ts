@@ -38,7 +38,9 @@ export function findRequestCollections(
   }
   const all = [...members.values()];
   const languages = [...new Set(all.flatMap((member) => member.collection.languages))];
-  return { collection: { ...collection, languages }, members: all };
+  // Several collections have no common synonyms, like no common defaults.
+  const { synonyms: _, ...common } = collection;
+  return { collection: { ...common, languages }, members: all };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
+import type { Synonyms } from '../schemas/synonyms.ts';
 import { Aliases } from './aliases.ts';
 import { tables, text, uuid } from './keys.ts';
 import { RecordCache } from './record-cache.ts';
@@ -26,6 +27,8 @@ export interface Collection {
   readonly defaultTtlSeconds?: number;
   /** Types of metadata fields. */
   readonly metadataSchema?: MetadataSchema;
+  /** Lists of words with the same meaning; absent for none. */
+  readonly synonyms?: Synonyms;
   /**
    * Absent until its model is changed for the first time; `dimensions` and `model` above are taken from here.
    */
@@ -120,6 +123,7 @@ const queryDefaultsTable = new Table<
     readonly queryDefaults: QueryDefaults | null;
     readonly defaultTtlSeconds?: number;
     readonly metadataSchema?: MetadataSchema;
+    readonly synonyms?: Synonyms;
   }
 >(tables.queryDefaults, [uuid]);
 const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
@@ -129,6 +133,7 @@ export interface CollectionDefaults {
   readonly queryDefaults: QueryDefaults | null;
   readonly defaultTtlSeconds: number | null;
   readonly metadataSchema: MetadataSchema | null;
+  readonly synonyms: Synonyms | null;
 }
 
 /** Collections by organization and name, and by id. */
@@ -233,12 +238,13 @@ export class Collections {
   /** Sets the defaults of a collection. */
   putDefaults(
     collectionId: string,
-    { queryDefaults, defaultTtlSeconds, metadataSchema }: CollectionDefaults,
+    { queryDefaults, defaultTtlSeconds, metadataSchema, synonyms }: CollectionDefaults,
   ): WriteOperation[] {
     const defaults = {
       queryDefaults,
       ...(defaultTtlSeconds === null ? {} : { defaultTtlSeconds }),
       ...(metadataSchema === null ? {} : { metadataSchema }),
+      ...(synonyms === null ? {} : { synonyms }),
     };
     return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], defaults)];
   }
@@ -305,13 +311,20 @@ export class Collections {
   #withDefaults(collection: Collection): Collection {
     const changed = queryDefaultsTable.get(this.#store, [collection.collectionId]);
     if (changed === undefined) return collection;
-    const { queryDefaults: _, defaultTtlSeconds: __, metadataSchema: ___, ...rest } = collection;
-    const { queryDefaults, defaultTtlSeconds, metadataSchema } = changed;
+    const {
+      queryDefaults: _,
+      defaultTtlSeconds: __,
+      metadataSchema: ___,
+      synonyms: ____,
+      ...rest
+    } = collection;
+    const { queryDefaults, defaultTtlSeconds, metadataSchema, synonyms } = changed;
     return {
       ...rest,
       ...(queryDefaults === null ? {} : { queryDefaults }),
       ...(defaultTtlSeconds === undefined ? {} : { defaultTtlSeconds }),
       ...(metadataSchema === undefined ? {} : { metadataSchema }),
+      ...(synonyms === undefined ? {} : { synonyms }),
     };
   }
 }

@@ -189,6 +189,38 @@ await t.test('invalid combinations are rejected with a reason', async (t) => {
   }
 });
 
+await t.test('synonyms of a collection find other words, until they are removed', async (t) => {
+  const collection_name = 'food';
+  const words = { collection_name, query: 'chowder', k: 5, weights: { lexical: 1, vector: 0 } };
+  const update = (synonyms: unknown) => ({ collection_name, synonyms });
+  const find = async () => paths(await api.call('queries/top-documents', words));
+  const as = 'collections/update-collection' as 'collections/add-collection';
+  t.same(await find(), []);
+  await api.call(as, update([['Chowder', 'soup']]));
+  t.same(await find(), ['soup.txt']);
+  const info = await api.request('collections/get-collection-info', { collection_name });
+  t.match(info.body, { collection: { synonyms: [['Chowder', 'soup']] } });
+  await api.call(as, { collection_name, query_defaults: { min_score: 0 } });
+  t.same(await find(), ['soup.txt'], 'a change of other settings keeps them');
+  for (const [synonyms, status, message] of [
+    [[['soup']], 400, /2 to 16/],
+    [[['soup', 'fish stew']], 400, /one word/],
+    [Array(501).fill(['a', 'b']), 400, /500/],
+    [Array(100).fill(Array(16).fill('x'.repeat(64))), 400, /65536/],
+    [['soup'], 422, /synonyms/],
+  ] as const) {
+    const reply = await api.request(as, update(synonyms));
+    t.equal(reply.status, status);
+    t.match(JSON.stringify(reply.body), message);
+  }
+  t.same(await find(), ['soup.txt'], 'an invalid change has no effect');
+  await api.call(as, update(null));
+  t.same(await find(), []);
+  await api.call('collections/add-collection', { ...update([['a', 'b']]), collection_name: 'worded' });
+  const added = await api.request('collections/get-collection-info', { collection_name: 'worded' });
+  t.match(added.body, { collection: { synonyms: [['a', 'b']] } });
+});
+
 await t.test('restricted keys see nothing more in any of these ways', async (t) => {
   const named = await clientWithKey({ restriction: { collection_names: ['fish'], filter: null } });
   const tenant = await clientWithKey({ restriction: { collection_names: null, filter: { kind: 'b' } } });

@@ -188,8 +188,8 @@ async function prepareCollection(
 }
 
 function toRequest(settings: CollectionSettings) {
-  const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds, metadata_schema } =
-    settings;
+  const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds } = settings;
+  const { metadata_schema, synonyms } = settings;
   return {
     num_shards,
     embedding_model,
@@ -197,6 +197,7 @@ function toRequest(settings: CollectionSettings) {
     ...(query_defaults === undefined ? {} : { query_defaults }),
     ...(default_ttl_seconds === undefined ? {} : { default_ttl_seconds }),
     ...(metadata_schema === undefined ? {} : { metadata_schema }),
+    ...(synonyms === undefined ? {} : { synonyms }),
   };
 }
 

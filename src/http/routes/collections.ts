@@ -1,6 +1,7 @@
 import { RenameCollectionRequest } from '../../schemas/aliases.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as collections from '../../schemas/collections.ts';
+import { checkSynonyms } from '../../schemas/synonyms.ts';
 import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
 import { checkCollection, collectionNotFound, organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
@@ -26,6 +27,7 @@ export const collectionRoutes: readonly Route[] = [
       if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
       if (request.default_ttl_seconds !== undefined) checks.checkTtl(request.default_ttl_seconds);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
+      checkSynonyms(request.synonyms ?? []);
     },
     serve: (services, call, request) => services.collections.addCollection(call, request),
   }),
@@ -51,7 +53,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/update-collection',
     summary: 'Change the defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, or its `metadata_schema`. Absent fields do not change.',
+      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, or its `synonyms`. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -61,6 +63,7 @@ export const collectionRoutes: readonly Route[] = [
       checks.checkQueryControls(request.query_defaults ?? {});
       checks.checkTtl(request.default_ttl_seconds ?? 1);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
+      checkSynonyms(request.synonyms ?? []);
     },
     serve: (services, call, request) => services.collections.updateCollection(call, request),
   }),
