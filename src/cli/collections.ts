@@ -37,6 +37,11 @@ export const collectionCommands: readonly CommandSpec[] = [
         flags: '--metadata-schema <json>',
         meaning: 'types of metadata fields: string, number, boolean, date, geo',
       },
+      {
+        flags: '--synonyms <words>',
+        meaning: 'words with the same meaning, separated by commas; give it several times for several lists',
+        isRepeatable: true,
+      },
       jsonOption,
     ],
     examples: [
@@ -62,11 +67,17 @@ export const collectionCommands: readonly CommandSpec[] = [
         flags: '--metadata-schema <json>',
         meaning: 'types of metadata fields; {}: none. Without other options, only this changes',
       },
+      {
+        flags: '--synonyms <words>',
+        meaning: 'lists of synonyms, as for add; "": none. Without other options, only this changes',
+        isRepeatable: true,
+      },
       jsonOption,
     ],
     examples: [
       'quarry collections update handbook --max-per-document 1 --weights 1:0.8',
       'quarry collections update news --default-ttl 2592000',
+      'quarry collections update handbook --synonyms refund,reimbursement --synonyms k8s,kubernetes',
     ],
     run: update,
   },
@@ -183,6 +194,7 @@ async function add(
           }),
         }),
     ...metadataSchemaField(options),
+    ...synonymsField(options),
   });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} created.`,
@@ -193,6 +205,17 @@ async function add(
 function metadataSchemaField(options: CommandOptions): { readonly metadata_schema?: object } {
   const schema = jsonObjectOption(options, 'metadataSchema');
   return schema === null ? {} : { metadata_schema: schema };
+}
+
+function synonymsField({ synonyms }: CommandOptions): { readonly synonyms?: string[][] } {
+  if (synonyms === undefined) return {};
+  const toWords = (list: string) =>
+    list
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== '');
+  const lists = (synonyms as readonly string[]).map(toWords);
+  return { synonyms: lists.filter((words) => words.length > 0) };
 }
 
 async function update(
@@ -206,21 +229,22 @@ async function update(
     options.defaultTtl === undefined
       ? undefined
       : integerOption(options, 'defaultTtl', { minimum: 0, maximum: limits.ttlSecondsMax }) || null;
-  const schema = metadataSchemaField(options);
-  const { metadata_schema: types } = schema;
+  const others = { ...metadataSchemaField(options), ...synonymsField(options) };
+  const { metadata_schema: types, synonyms } = others;
   const hasDefaults = Object.keys(defaults).length > 0;
-  const changesDefaults = hasDefaults || (ttl === undefined && types === undefined);
+  const changesDefaults = hasDefaults || [ttl, types, synonyms].every((field) => field === undefined);
   const reply = await context.api.call('collections/update-collection', {
     collection_name: name,
     ...(changesDefaults ? { query_defaults: defaults } : {}),
     ...(ttl === undefined ? {} : { default_ttl_seconds: ttl }),
-    ...schema,
+    ...others,
   });
   const description = hasDefaults ? JSON.stringify(defaults) : 'none';
   const lines = [
     ...(changesDefaults ? [`Query defaults of ${name}: ${description}`] : []),
     ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
     ...(types === undefined ? [] : [`Metadata schema of ${name}: ${JSON.stringify(types)}`]),
+    ...(synonyms === undefined ? [] : [`Synonyms of ${name}: ${JSON.stringify(synonyms)}`]),
   ];
   if (options.json === true) context.terminal.out(JSON.stringify(reply));
   else lines.map(toPrintable).forEach(context.terminal.out);

@@ -164,3 +164,23 @@ t.test('an invalid setting ends serve before anything starts, with exit code 2',
   t.match(ended.err, /QUARRY_PROT is not a setting\. Did you mean QUARRY_PORT\?/);
   t.match(ended.err, /--port is "70000"; expected a whole number from 0 to 65535\./);
 });
+
+t.test('synonyms of a collection are given as words separated by commas', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const reply = { message: 'Success!' };
+  for (const action of ['add', 'update']) server.fixedReplies.set(`collections/${action}-collection`, reply);
+  const lists = ['--synonyms', 'refund, reimbursement', '--synonyms', 'k8s,kubernetes,'];
+  const synonyms = [
+    ['refund', 'reimbursement'],
+    ['k8s', 'kubernetes'],
+  ];
+  const updated = await runQuarry(['collections', 'update', 'handbook', ...lists], { variables });
+  t.equal(updated.out, `Synonyms of handbook: ${JSON.stringify(synonyms)}\n`, updated.err);
+  await runQuarry(['collections', 'update', 'handbook', '--synonyms', ''], { variables });
+  t.same(server.bodies('collections/update-collection'), [
+    { collection_name: 'handbook', synonyms },
+    { collection_name: 'handbook', synonyms: [] },
+  ]);
+  await runQuarry(['collections', 'add', 'handbook', ...lists], { variables });
+  t.match(server.bodies('collections/add-collection'), [{ collection_name: 'handbook', synonyms }]);
+});

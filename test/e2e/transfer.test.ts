@@ -41,12 +41,16 @@ await t.test('an imported collection gives the same replies as the exported one'
     results.map(({ status }) => status),
     kindsOfDocuments.map(() => 201),
   );
-  await run(['collections', 'update', 'stones', '--max-per-document', '2']);
+  await run(['collections', 'update', 'stones', '--max-per-document', '2', '--synonyms', 'granite,gneiss']);
   const exported = await run(['export', 'stones', file, '--json']);
   t.match(JSON.parse(exported.out), { documents: 10, files: 6 });
   const imported = await quarry(['import', file, '--collection', 'copy', '--json']);
   t.match(JSON.parse(imported.out), { added: 10, unchanged: 0, skipped: [] });
   t.same(await readEverything(api, 'copy'), await readEverything(api, 'stones'));
+  const settings = await api.request('collections/get-collection-info', { collection_name: 'copy' });
+  t.match(settings.body, {
+    collection: { query_defaults: { max_per_document: 2 }, synonyms: [['granite', 'gneiss']] },
+  });
 });
 
 await t.test('an imported file is not parsed again', async (t) => {

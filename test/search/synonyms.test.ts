@@ -29,8 +29,8 @@ t.test('synonyms are alternatives of the word of the query, found as typed or by
   );
   t.equal(new Set(terms.map(({ hash }) => hash)).size, terms.length, 'no term is repeated');
   t.ok(
-    expand('RUCKZAHLUNG').terms.some(({ text }) => text === 'refund'),
-    'without case and accents',
+    expand('RÜCKZAHLUNG').terms.some(({ text }) => text === 'refund'),
+    'in any case',
   );
   const both = expand('kubernetes').terms.map(({ text }) => text);
   t.ok(both.includes('k8s') && both.includes('orchestration'), 'a word may be in several lists');
