@@ -56,7 +56,7 @@ export const sourceEffectRows: readonly EffectRow[] = [
     limit: 'Watched folders',
     bounds: 'Folders below a folder with `watch`',
     value: formatNumber(sourceLimits.watchedFoldersMax),
-    effect: 'the folder is not watched; `watch_error` says so',
+    effect: 'the folder is not watched; `watch_error` has the reason',
     enforcedIn: 'sources/directory/folder-watcher.ts watchedFoldersMax',
   },
   {
@@ -74,12 +74,12 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/web/web-client.ts pageBytesMax',
   },
   {
-    limit: 'Web site',
-    bounds: 'Pages of a site, links to a page, and requests per second',
+    limit: 'Website',
+    bounds: 'Pages of a site, links from its first page to a page, and requests per second',
     value: [sourceLimits.websitePagesMax, sourceLimits.websiteDepthMax, sourceLimits.requestsPerSecondMax]
       .map(formatNumber)
       .join(', '),
-    effect: 'other pages are not read',
+    effect: 'further pages are not read',
     enforcedIn: 'app/source-kinds.ts websitePagesMax',
   },
   {
@@ -93,7 +93,7 @@ export const sourceEffectRows: readonly EffectRow[] = [
     limit: 'Waiting item',
     bounds: 'Attempts to add an item while a queue or an allowance is used up, and the wait between them',
     value: `${formatNumber(sourceLimits.retriesMax)}, up to ${formatSeconds(sourceLimits.retryMsMax)}`,
-    effect: 'the item fails; the next run tries again',
+    effect: 'the item fails; the next run retries it',
     enforcedIn: 'sources/document-target.ts retriesMax',
   },
   {

@@ -71,14 +71,20 @@ function createS3Opener(connections: PinnedConnections): SourceOpener {
       const { bucket, key_prefix, region: given, endpoint: url, include_tags } = settings as S3Settings;
       const region = given ?? 'us-east-1';
       if (!bucketPattern.test(bucket))
-        throw new AppError('bad_request', `${JSON.stringify(bucket)} is not the name of a bucket.`);
+        throw new AppError(
+          'bad_request',
+          `${JSON.stringify(bucket)} is not a bucket name: 3 to 63 lower-case letters, digits, "-" and ".".`,
+        );
       if (!regionPattern.test(region))
-        throw new AppError('bad_request', `${JSON.stringify(region)} is not a region.`);
+        throw new AppError(
+          'bad_request',
+          `${JSON.stringify(region)} is not a region, such as "eu-central-1".`,
+        );
       const endpoint = url ?? `https://s3.${region}.amazonaws.com`;
       connections.checkUrl(endpoint);
       const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = credentials;
       if ((accessKeyId === undefined) !== (secretAccessKey === undefined))
-        throw new AppError('bad_request', 'The credentials need access_key_id and secret_access_key.');
+        throw new AppError('bad_request', 'Send both access_key_id and secret_access_key, or neither.');
       return new S3Source({
         bucket,
         prefix: key_prefix ?? '',
@@ -140,7 +146,10 @@ function createClient(
 ): WebClient {
   const { authorization = null } = credentials;
   if (authorization !== null && !/^[\x20-\x7e]{1,4096}$/.test(authorization))
-    throw new AppError('bad_request', 'The credential authorization must be printable ASCII text.');
+    throw new AppError(
+      'bad_request',
+      'The credential authorization must have 1 to 4,096 printable ASCII characters.',
+    );
   return new WebClient({ connections, clock, requestsPerSecond, authorization, origin });
 }
 

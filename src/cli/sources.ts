@@ -20,9 +20,9 @@ import { formatTable, pluralize, toPrintable } from './text-layout.ts';
 
 const settingsOptions = [
   { flags: '--schedule <time>', meaning: 'an interval (30m, 6h, 1d), a time of day in UTC (02:30), or off' },
-  { flags: '--watch', meaning: 'start a run after each change of a folder' },
+  { flags: '--watch', meaning: 'start a run after each change in the folder' },
   { flags: '--metadata <json>', meaning: 'metadata of all documents of the source' },
-  { flags: '--credentials-file <path>', meaning: 'JSON file with secrets of the origin by name' },
+  { flags: '--credentials-file <path>', meaning: 'JSON file with the secrets for the origin, by name' },
 ] as const;
 
 export const sourceCommands: readonly CommandSpec[] = [
@@ -37,7 +37,7 @@ export const sourceCommands: readonly CommandSpec[] = [
   {
     usage: 'sources show <source>',
     settings: 'client',
-    summary: 'show a source and its items that failed',
+    summary: 'show a source and its failed items',
     options: [jsonOption],
     examples: ['quarry sources show handbook-files'],
     run: show,
@@ -45,7 +45,7 @@ export const sourceCommands: readonly CommandSpec[] = [
   {
     usage: 'sources add <source> <kind> <settings>',
     settings: 'client',
-    summary: 'create a source; the settings are JSON, or the path of a folder',
+    summary: 'create a source; the settings are JSON, or for a directory its path',
     options: [
       collectionOption,
       { flags: '--prefix <text>', meaning: 'prefix of every document path, for example handbook/' },
@@ -61,7 +61,7 @@ export const sourceCommands: readonly CommandSpec[] = [
   {
     usage: 'sources update <source>',
     settings: 'client',
-    summary: 'change schedule, watching, metadata or credentials of a source',
+    summary: 'change the schedule, watching, metadata or credentials of a source',
     options: [
       ...settingsOptions,
       { flags: '--no-watch', meaning: 'do not start a run after changes' },
@@ -73,7 +73,7 @@ export const sourceCommands: readonly CommandSpec[] = [
   {
     usage: 'sources sync <source>',
     settings: 'client',
-    summary: 'start a run of a source now',
+    summary: 'run a source now',
     options: [
       { flags: '--allow-empty', meaning: 'delete all documents if the origin is empty' },
       { flags: '--dry-run', meaning: 'show the changes that a run would make' },
@@ -87,7 +87,7 @@ export const sourceCommands: readonly CommandSpec[] = [
       usage: `sources ${verb} <source>`,
       settings: 'client',
       summary:
-        verb === 'pause' ? 'interrupt runs of a source until it is resumed' : 'end the pause of a source',
+        verb === 'pause' ? 'stop the runs of a source until it is resumed' : 'end the pause of a source',
       options: [jsonOption],
       examples: [`quarry sources ${verb} handbook-files`],
       run: (context, [source_name], options) =>
@@ -98,7 +98,7 @@ export const sourceCommands: readonly CommandSpec[] = [
     usage: 'sources delete <source>',
     settings: 'client',
     summary: 'delete a source',
-    options: [{ flags: '--documents', meaning: 'delete its documents too' }, jsonOption],
+    options: [{ flags: '--documents', meaning: 'also delete its documents' }, jsonOption],
     examples: ['quarry sources delete handbook-files --documents'],
     run: (context, [source_name], options) =>
       send(context, options, 'sources/delete-source', {
@@ -193,9 +193,13 @@ function parseSettings(kind: string, settings: string): unknown {
   try {
     return JSON.parse(settings) as unknown;
   } catch (cause) {
-    throw new AppError('bad_request', 'The settings are not JSON, such as \'{"bucket": "reports"}\'.', {
-      cause,
-    });
+    throw new AppError(
+      'bad_request',
+      'The settings must be a JSON object, such as \'{"bucket": "reports"}\'.',
+      {
+        cause,
+      },
+    );
   }
 }
 

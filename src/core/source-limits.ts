@@ -32,6 +32,6 @@ export const sourceLimits = {
   urlUnitsMax: 2_048,
   redirectsMax: 5,
   feedEntriesMax: 1_000,
-  /** Known pages of a web site as JSON; with more, every run reads all pages. */
+  /** Known pages of a website as JSON; with more, every run reads all pages. */
   cursorUnitsMax: 8_000_000,
 } as const;

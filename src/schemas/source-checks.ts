@@ -25,6 +25,9 @@ export function checkSourceOptions(request: AddSourceRequest | UpdateSourceReque
 export function findSourceKind(request: AddSourceRequest | UpdateSourceRequest): SourceKind | null {
   const found = sourceKinds.filter((kind) => request[kind] !== undefined);
   if (found.length > 1)
-    throw new AppError('bad_request', `A source has one kind; the request has ${found.join(' and ')}.`);
+    throw new AppError(
+      'bad_request',
+      `The request has settings for ${found.join(' and ')}, but a source has exactly one kind. Send one of them.`,
+    );
   return found[0] ?? null;
 }

@@ -21,22 +21,26 @@ export const SourceName = () =>
     examples: ['handbook-files'],
   });
 
-const DirectorySettings = Component('DirectorySettings', 'A folder of the machine of the server.', {
-  path: text('Absolute path, below a folder of `QUARRY_SOURCE_FOLDERS`.', ['/srv/handbook']),
+const DirectorySettings = Component('DirectorySettings', 'A folder on the machine that runs the server.', {
+  path: text('Absolute path, inside a folder of `QUARRY_SOURCE_FOLDERS`.', ['/srv/handbook']),
   include_hidden: Type.Optional(
     Type.Boolean({ description: 'Whether names that start with a dot are included; default false.' }),
   ),
-  url_prefix: Type.Optional(Nullable(text('Start of the URL of each file, which becomes its `source_url`.'))),
+  url_prefix: Type.Optional(
+    Nullable(text('Prefix of the URL of each file. The URL becomes its metadata `source_url`.')),
+  ),
 });
 export type DirectorySettings = Static<typeof DirectorySettings>;
 
-const S3Settings = Component('S3Settings', 'A bucket of S3 or a compatible store.', {
+const S3Settings = Component('S3Settings', 'A bucket in S3 or a compatible store.', {
   bucket: text('Name of the bucket.', ['company-documents']),
   key_prefix: Type.Optional(
-    Nullable(text('Start of the keys of its objects, such as `handbook/`; not part of the paths.')),
+    Nullable(
+      text('Only objects with this key prefix, such as `handbook/`. Document paths do not contain it.'),
+    ),
   ),
   region: Type.Optional(Nullable(text('Region of the bucket; default `us-east-1`.'))),
-  endpoint: Type.Optional(Nullable(text('URL of a compatible store; default S3 of the region.'))),
+  endpoint: Type.Optional(Nullable(text('URL of a compatible store; default: AWS S3 in the region.'))),
   include_tags: Type.Optional(
     Type.Boolean({
       description: 'Whether the tags of each object become metadata named `source_tag_...`; default false.',
@@ -52,14 +56,16 @@ const rateField = Type.Optional(
   }),
 );
 
-const WebsiteSettings = Component('WebsiteSettings', 'Pages of a web site.', {
+const WebsiteSettings = Component('WebsiteSettings', 'Pages of a website.', {
   url: text('The first page. Only pages in its folder are followed.', ['https://docs.example.com/guide/']),
-  sitemap_url: Type.Optional(Nullable(text('A sitemap, whose pages are read instead of following links.'))),
+  sitemap_url: Type.Optional(Nullable(text('A sitemap. Its pages are read, and links are not followed.'))),
   max_pages: Type.Optional(
     Nullable(Type.Integer(), { description: 'Maximum number of pages: 1 to 5,000; default 1,000.' }),
   ),
   max_depth: Type.Optional(
-    Nullable(Type.Integer(), { description: 'Maximum number of links to a page: 0 to 20; default 5.' }),
+    Nullable(Type.Integer(), {
+      description: 'Maximum number of links from the first page to a page: 0 to 20; default 5.',
+    }),
   ),
   requests_per_second: rateField,
 });
@@ -69,7 +75,7 @@ const FeedSettings = Component('FeedSettings', 'An RSS or Atom feed.', {
   url: text('The feed.', ['https://example.com/news.xml']),
   keep_removed: Type.Optional(
     Type.Boolean({
-      description: 'Whether the documents of entries that are no longer in the feed stay; default true.',
+      description: 'Whether documents are kept when their entries leave the feed; default true.',
     }),
   ),
 });
@@ -89,12 +95,13 @@ const kindFields = {
 const optionFields = {
   schedule: Type.Optional(
     Nullable(text('An interval (`30m`, `6h`, `1d`), a time of day in UTC (`02:30`), or `off`.'), {
-      description: 'Time of the runs; default `1h`.',
+      description: 'Schedule of the runs; default `1h`.',
     }),
   ),
   watch: Type.Optional(
     Nullable(Type.Boolean(), {
-      description: 'Whether changes of a folder start a run at once; only for `directory`. Default false.',
+      description:
+        'Whether a change in the folder starts a run immediately; only for `directory`; default false.',
     }),
   ),
   metadata: Type.Optional(
@@ -102,7 +109,7 @@ const optionFields = {
   ),
   credentials: Type.Optional(
     Nullable(Type.Record(Type.String(), text('A secret value.')), {
-      description: 'Secrets of the origin by name. They are stored encrypted, and no reply contains them.',
+      description: 'Secrets for access to the origin, by name. They are stored encrypted and never returned.',
     }),
   ),
 } as const;
@@ -112,7 +119,7 @@ export const AddSourceRequest = Component('AddSourceRequest', 'A source to creat
   collection_name: CollectionName(),
   ...kindFields,
   prefix: Type.Optional(
-    Nullable(Type.String(), { description: 'Start of the paths of its documents, such as `handbook/`.' }),
+    Nullable(Type.String(), { description: 'Prefix of the paths of its documents, such as `handbook/`.' }),
   ),
   ...optionFields,
 });
@@ -120,7 +127,7 @@ export type AddSourceRequest = Static<typeof AddSourceRequest>;
 
 export const UpdateSourceRequest = Component(
   'UpdateSourceRequest',
-  'Changes of a source; absent fields stay. The kind cannot be changed.',
+  'Changes to a source; absent fields keep their values. The kind cannot be changed.',
   { source_name: SourceName(), ...kindFields, ...optionFields },
 );
 export type UpdateSourceRequest = Static<typeof UpdateSourceRequest>;
@@ -148,9 +155,9 @@ export type SyncSourceRequest = Static<typeof SyncSourceRequest>;
 
 const SourceCountsInfo = Type.Object({
   added: Count('Documents added.'),
-  updated: Count('Documents replaced, or with new metadata.'),
+  updated: Count('Documents with new content or metadata.'),
   deleted: Count('Documents deleted.'),
-  unchanged: Count('Items without a change.'),
+  unchanged: Count('Items that did not change.'),
   failed: Count('Items that could not be stored.'),
 });
 
@@ -167,7 +174,7 @@ export const SourceInfo = Component('SourceInfo', 'A source and its state.', {
   has_credentials: Type.Boolean(),
   state: OneOf(['idle', 'queued', 'running', 'paused', 'deleting']),
   running: Nullable(Type.Object({ started_at: Timestamp('Start of the run.'), counts: SourceCountsInfo }), {
-    description: 'The running synchronization; null if none runs.',
+    description: 'The run in progress; null if there is none.',
   }),
   last_run: Nullable(
     Type.Object({
@@ -182,9 +189,11 @@ export const SourceInfo = Component('SourceInfo', 'A source and its state.', {
     { description: 'The last run; null before the first one.' },
   ),
   last_success_at: Nullable(Type.String(), {
-    description: 'Start of the last run after which the documents were equal to the origin.',
+    description: 'Start of the last run that completely synchronized the documents with the origin.',
   }),
-  next_run_at: Nullable(Type.String(), { description: 'Time of the next scheduled run; null without.' }),
+  next_run_at: Nullable(Type.String(), {
+    description: 'Time of the next scheduled run; null if none is scheduled.',
+  }),
   created_at: Timestamp('Time when the source was created.'),
 });
 export type SourceInfo = Static<typeof SourceInfo>;
@@ -192,7 +201,7 @@ export type SourceInfo = Static<typeof SourceInfo>;
 export const SourceResponse = Component('SourceResponse', 'A source.', { source: SourceInfo });
 export type SourceResponse = Static<typeof SourceResponse>;
 
-export const GetSourceListResponse = Component('GetSourceListResponse', 'All sources of the caller.', {
+export const GetSourceListResponse = Component('GetSourceListResponse', 'All sources of the organization.', {
   sources: Type.Array(SourceInfo, { description: 'In ascending order of their names.' }),
 });
 export type GetSourceListResponse = Static<typeof GetSourceListResponse>;
@@ -212,7 +221,7 @@ export const PreviewSourceResponse = Component(
       { description: `The first ${sourceLimits.planMax.toLocaleString('en-US')} changes.` },
     ),
     is_complete: Type.Boolean({
-      description: 'False if the origin was not listed completely in the time of the call.',
+      description: 'False if the time limit of the call ended before the whole origin was listed.',
     }),
   },
 );
@@ -236,9 +245,9 @@ export const GetSourceItemListResponse = Component('GetSourceItemListResponse', 
       key: Type.String({ description: 'Name of the item in the origin.' }),
       path: Type.String({ description: 'Path of its document.' }),
       result: OneOf(['added', 'updated', 'failed'], { description: 'Result of its last change.' }),
-      error: Nullable(Type.String(), { description: 'Reason of the failure.' }),
+      error: Nullable(Type.String(), { description: 'Reason for the failure.' }),
       at: Timestamp('Time of the result.'),
-      sha256: Nullable(Type.String(), { description: 'SHA-256 of its document; null without one.' }),
+      sha256: Nullable(Type.String(), { description: 'SHA-256 of its document; null if it has none.' }),
     }),
     { description: 'In ascending order of their keys.' },
   ),

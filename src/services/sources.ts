@@ -9,17 +9,18 @@ import { limits } from '../core/limits.ts';
 import { sourceLimits } from '../core/source-limits.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { findSourceKind } from '../schemas/source-checks.ts';
-import type {
-  AddSourceRequest,
-  DeleteSourceRequest,
-  GetSourceItemListRequest,
-  GetSourceItemListResponse,
-  GetSourceListResponse,
-  PreviewSourceResponse,
-  SourceRequest,
-  SourceResponse,
-  SyncSourceRequest,
-  UpdateSourceRequest,
+import {
+  type AddSourceRequest,
+  type DeleteSourceRequest,
+  type GetSourceItemListRequest,
+  type GetSourceItemListResponse,
+  type GetSourceListResponse,
+  type PreviewSourceResponse,
+  type SourceRequest,
+  type SourceResponse,
+  type SyncSourceRequest,
+  sourceKinds,
+  type UpdateSourceRequest,
 } from '../schemas/sources.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import type { SourceKinds, SourceOpener } from '../sources/source-kinds.ts';
@@ -42,7 +43,7 @@ export interface SourceServicesOptions {
   readonly metadataBytesMax: (organizationId: string) => number;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Random;
-  /** Changes of the sources of an organization run under its lock. */
+  /** Serializes the changes to the sources of an organization. */
   readonly locks: KeyedMutex;
 }
 
@@ -63,12 +64,12 @@ export class SourceServices {
     const { organizationId } = call.principal;
     const kind = findSourceKind(request);
     if (kind === null)
-      throw new AppError('bad_request', 'The request has no settings of a kind, such as "directory".');
+      throw new AppError('bad_request', `Settings are missing. Send one of ${sourceKinds.join(', ')}.`);
     const collection = findCollection(collections, call.principal, request.collection_name);
     if (hasOwnVectors(collection))
       throw new AppError(
         'bad_request',
-        'The collection has vectors supplied by the caller, which documents of a source do not have.',
+        'The collection requires vectors from the caller, which documents of a source do not have. Use a collection with an embedding model.',
       );
     const sourceId = random.uuid();
     const record: SourceRecord = {
@@ -91,7 +92,10 @@ export class SourceServices {
     await this.#options.locks.run(organizationId, async () => {
       const existing = await this.#options.sources.list(organizationId);
       if (existing.some(({ name }) => name === record.name))
-        throw new AppError('conflict', `The source ${JSON.stringify(record.name)} already exists.`);
+        throw new AppError(
+          'conflict',
+          `The source ${JSON.stringify(record.name)} already exists. Use another name, or update-source.`,
+        );
       if (existing.length >= sourceLimits.perOrganizationMax)
         throw new AppError(
           'bad_request',
@@ -107,7 +111,10 @@ export class SourceServices {
     return this.#change(call, request.source_name, 'source.updated', async (existing) => {
       const kind = findSourceKind(request);
       if (kind !== null && kind !== existing.kind)
-        throw new AppError('bad_request', `The source has the kind ${existing.kind}. Add another source.`);
+        throw new AppError(
+          'bad_request',
+          `The kind of the source is ${existing.kind} and cannot be changed. Add another source.`,
+        );
       const { schedule, watch, metadata, credentials } = request;
       const record: SourceRecord = {
         ...existing,
@@ -140,7 +147,7 @@ export class SourceServices {
     }));
   }
 
-  /** The documents are deleted in the background; a stop of the server does not prevent it. */
+  /** The documents are deleted in the background, which continues after a restart of the server. */
   deleteSource(
     call: SourceCall,
     { source_name, delete_documents }: DeleteSourceRequest,
@@ -171,12 +178,12 @@ export class SourceServices {
   async previewSource(call: SourceCall, { source_name }: SourceRequest): Promise<PreviewSourceResponse> {
     const record = this.#findUsable(call, source_name);
     const changes: PlannedChange[] = [];
-    const note = (change: PlannedChange) => {
+    const collect = (change: PlannedChange) => {
       if (changes.length < sourceLimits.planMax) changes.push(change);
     };
     const bounds = { signal: call.cancellation.signal, msMax: sourceLimits.planMsMax };
     return await withTimeout(bounds, async (signal) => {
-      const counts = await this.#options.scheduler.preview(record, signal, note);
+      const counts = await this.#options.scheduler.preview(record, signal, collect);
       return {
         counts,
         changes: changes.map((change) => ({ ...change, path: `${record.prefix}${change.key}` })),
@@ -211,7 +218,7 @@ export class SourceServices {
 
   /** Deletes all sources of an organization that is being deleted. */
   async deleteAllOfOrganization(organizationId: string): Promise<void> {
-    await this.#options.scheduler.forget(organizationId);
+    await this.#options.scheduler.removeAll(organizationId);
     await this.#options.sources.deleteAll(organizationId);
   }
 
@@ -245,7 +252,10 @@ export class SourceServices {
   async #check(record: SourceRecord): Promise<void> {
     const opener = this.#options.kinds.openerOf(record.kind);
     if (record.isWatched && !opener.canWatch)
-      throw new AppError('bad_request', `A source of the kind ${record.kind} cannot be watched.`);
+      throw new AppError(
+        'bad_request',
+        `A source of the kind ${record.kind} cannot be watched. Use a schedule.`,
+      );
     const source = await this.#options.kinds.open(record);
     await source.close();
   }
@@ -258,8 +268,8 @@ export class SourceServices {
         throw new AppError(
           'bad_request',
           credentialNames.length === 0
-            ? `A source of the kind ${kind} has no credentials.`
-            : `A source of the kind ${kind} has no credential ${JSON.stringify(name)}; expected ${credentialNames.join(', ')}.`,
+            ? `A source of the kind ${kind} uses no credentials.`
+            : `A source of the kind ${kind} uses no credential ${JSON.stringify(name)}. Send only ${credentialNames.join(', ')}.`,
         );
     return this.#options.kinds.seal(sourceId, credentials);
   }
@@ -273,7 +283,10 @@ export class SourceServices {
   #findUsable(call: SourceCall, name: string): SourceRecord {
     const record = this.#find(call, name);
     if (record.removal === undefined) return record;
-    throw new AppError('conflict', `The source ${JSON.stringify(name)} is being deleted.`);
+    throw new AppError(
+      'conflict',
+      `The source ${JSON.stringify(name)} is being deleted. Try again when it no longer exists, or use another name.`,
+    );
   }
 
   #toInfo(record: SourceRecord) {

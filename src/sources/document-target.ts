@@ -116,7 +116,7 @@ export class DocumentTarget {
     return removed.length > 0;
   }
 
-  /** Runs `work` when the server accepts documents; waits and repeats it while a queue or allowance is used up. */
+  /** Runs `work` when the server accepts documents; repeats it while a queue is full or an allowance is used up. */
   async whenAdmitted<T>(
     { organizationId }: Collection,
     signal: AbortSignal,

@@ -1,3 +1,4 @@
+import { AppError } from '../core/app-error.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type { SourceRecord } from '../storage/sources.ts';
 import type { Source } from './source.ts';
@@ -39,7 +40,7 @@ export class SourceKinds {
     return this.#sealer.seal(JSON.stringify(credentials), contextOf(sourceId));
   }
 
-  /** Errors: those of `SourceOpener.open`; an error if no key of the installation opens the credentials. */
+  /** Errors: those of `SourceOpener.open`; `conflict` if the credentials cannot be decrypted. */
   open(record: SourceRecord): Promise<Source> {
     return this.openerOf(record.kind).open(record, this.#unseal(record));
   }
@@ -52,7 +53,11 @@ export class SourceKinds {
   #unseal({ sourceId, credentials }: SourceRecord): SourceCredentials {
     if (credentials === null) return {};
     const text = this.#sealer.open(credentials, contextOf(sourceId));
-    if (text === null) throw new Error('the credentials were sealed with a secret that no longer exists');
+    if (text === null)
+      throw new AppError(
+        'conflict',
+        'The credentials of the source cannot be decrypted, because the secrets of this server were replaced. Set them again with update-source.',
+      );
     return JSON.parse(text) as SourceCredentials;
   }
 }

@@ -38,7 +38,7 @@ interface ActiveRun {
 interface Entry {
   record: SourceRecord;
   run: ActiveRun | null;
-  /** A run on request, or after a change of a watched folder. */
+  /** Set while a run is requested, by a caller or by a change in a watched folder. */
   request: { readonly allowEmpty: boolean } | null;
   /** Earliest time of the next attempt after a failure of this server. */
   retryAt: number;
@@ -62,12 +62,14 @@ export interface SourceStatistics {
   readonly lagMs: number;
 }
 
-/** Milliseconds until work that failed because of this server, and not of the origin, is tried again. */
+const tooManyPreviews = `Your organization already has ${sourceLimits.runsPerOrganizationMax} dry runs in progress. Try again when one has ended.`;
+
+/** Milliseconds before a retry when this server failed, and not the origin. */
 const retryMs = 30_000;
 
 /**
- * Runs sources when they are due, on request, and after changes of watched folders. An organization has a bounded share
- * of the runs, and the one with the fewest runs is next.
+ * Runs sources when they are due, on request, and after changes in watched folders. An organization has a bounded share
+ * of the concurrent runs, and the one with the fewest of them is next.
  */
 export class SourceScheduler {
   readonly #options: SourceSchedulerOptions;
@@ -81,7 +83,7 @@ export class SourceScheduler {
     this.#options = options;
   }
 
-  /** Continues the runs that a stop of the server has interrupted. */
+  /** Restarts the runs that were interrupted when the server stopped. */
   async start(): Promise<void> {
     for (const record of await this.#options.sources.listAll()) {
       const isInterrupted = this.#options.sources.state(record).runningSince !== null;
@@ -93,13 +95,13 @@ export class SourceScheduler {
     this.#startRuns();
   }
 
-  /** Starts to run a new source. */
+  /** Adds a new source and runs it when it is due. */
   add(record: SourceRecord): void {
     this.#add(record, record.isWatched);
     this.#startRuns();
   }
 
-  /** Uses the new settings from now on; a running synchronization starts again with them. */
+  /** Applies new settings; a run in progress restarts with them. */
   async replace(record: SourceRecord): Promise<void> {
     const entry = this.#entries.get(record.sourceId);
     if (entry === undefined) return;
@@ -160,7 +162,7 @@ export class SourceScheduler {
     const { organizationId } = record;
     const running = this.#previews.get(organizationId) ?? 0;
     if (running >= sourceLimits.runsPerOrganizationMax)
-      throw new AppError('queue_full', 'Your organization already runs two dry runs. Try again later.', {
+      throw new AppError('queue_full', tooManyPreviews, {
         retryAfterMs: 2_000,
       });
     this.#previews.set(organizationId, running + 1);
@@ -180,8 +182,8 @@ export class SourceScheduler {
     return counts;
   }
 
-  /** Stops all runs of an organization that is being deleted, and forgets its sources. */
-  async forget(organizationId: string): Promise<void> {
+  /** Stops all runs of an organization that is being deleted, and removes its sources. */
+  async removeAll(organizationId: string): Promise<void> {
     const entries = [...this.#entries.values()].filter(
       ({ record }) => record.organizationId === organizationId,
     );
@@ -238,7 +240,7 @@ export class SourceScheduler {
       else entry.watcher = watcher ?? null;
     } catch (error) {
       entry.watchError = describe(error);
-      this.#options.logger.warn({ source: record.sourceId, err: error }, 'source not watched');
+      this.#options.logger.warn({ source: record.sourceId, err: error }, 'watching a source failed');
     } finally {
       await source?.close();
     }
@@ -303,7 +305,7 @@ export class SourceScheduler {
         entry.run = null;
       }
     };
-    // `work` ends after this turn at the earliest.
+    // `work` starts in a later turn, so that it does not clear `entry.run` before it is set.
     entry.run = { ...run, ended: Promise.resolve().then(work) };
     void entry.run.ended.then(() => this.#startRuns());
   }
@@ -333,7 +335,7 @@ export class SourceScheduler {
   ): Promise<{ outcome: SourceOutcome; error: string | null; cursor: string | null }> {
     const { counts, controller } = run;
     const { signal } = controller;
-    // A cursor belongs to the settings with which it was made.
+    // A cursor is valid only for the settings with which it was created.
     const start = `${record.revision} `;
     const cursor = state.cursor?.startsWith(start) === true ? state.cursor.slice(start.length) : null;
     let source: Source | null = null;

@@ -4,7 +4,7 @@ import type { Metadata } from '../storage/metadata-codec.ts';
 export interface SourceItem {
   /** Unique in the source; the path of its document without the prefix. */
   readonly key: string;
-  /** Changes with the content or the attributes of the item; empty: unknown, so that the item is read every time. */
+  /** Changes with the content or the attributes of the item; empty: unknown, so the item is always read. */
   readonly version: string;
   readonly metadata: Metadata;
 }
@@ -17,11 +17,11 @@ export interface SourceContent {
   readonly metadata?: Metadata;
 }
 
-/** A difference between the origin and its state at the cursor. Repeating a change that is known does no harm. */
+/** A difference between the origin and its state at the cursor. Known changes may be repeated. */
 export type SourceChange =
   | { readonly type: 'item'; readonly item: SourceItem }
   | { readonly type: 'deleted'; readonly key: string }
-  /** Items that could not be listed: the one with this key, or all whose key starts with it. They are kept. */
+  /** Items that could not be listed: the one with this key, or all with this key prefix. Their documents are kept. */
   | { readonly type: 'unlisted'; readonly key: string; readonly isPrefix: boolean; readonly reason: string };
 
 export interface SourceListing {
@@ -45,9 +45,9 @@ export interface Source {
   listChanges(cursor: string | null, signal: AbortSignal): AsyncGenerator<SourceChange, SourceListing, void>;
   /** Opens the content of a listed item; null if the item no longer exists. */
   read(item: SourceItem, signal: AbortSignal): Promise<SourceContent | null>;
-  /** Whether the item exists now. Asked before the document of an item that was not listed is deleted. */
+  /** Whether the item exists now. Called before the document of an item that was not listed is deleted. */
   exists(key: string, signal: AbortSignal): Promise<boolean>;
-  /** Calls `onChange` after changes, possibly without a change; absent for origins that cannot be watched. */
+  /** Calls `onChange` after changes, and sometimes without one; absent for origins that cannot be watched. */
   watch?(onChange: () => void): Promise<SourceWatcher>;
   close(): Promise<void>;
 }

@@ -44,7 +44,7 @@ export function createCounts(): MutableCounts {
   return { added: 0, updated: 0, deleted: 0, unchanged: 0, failed: 0 };
 }
 
-/** Makes the documents of a source equal to its origin. */
+/** Synchronizes the documents of a source with its origin. */
 export class Synchronizer {
   readonly #options: SynchronizerOptions;
 
@@ -54,8 +54,8 @@ export class Synchronizer {
 
   /**
    * Runs once and returns the new cursor; null unless everything was listed and applied. Can be interrupted at any
-   * moment: a document and the record of its item are written together, so the next run continues. `counts` shows the
-   * progress. Errors: AppError if the origin or the collection cannot be used; changes made until then stay.
+   * time: a document and the record of its item are written together, so the next run continues. `counts` shows the
+   * progress. Errors: AppError if the origin or the collection cannot be used; earlier changes are kept.
    */
   async run(input: SynchronizationInput, counts: MutableCounts): Promise<string | null> {
     const collection = this.#findCollection(input.record);
@@ -97,7 +97,7 @@ class SynchronizationRun {
   readonly #input: RunInput;
   readonly #counts: MutableCounts;
   readonly #listed = new Set<string>();
-  /** Starts of keys that could not be listed. */
+  /** Prefixes of keys that could not be listed. */
   readonly #unlistedPrefixes: string[] = [];
 
   constructor(options: SynchronizerOptions, input: RunInput, counts: MutableCounts) {
@@ -134,23 +134,23 @@ class SynchronizationRun {
   async #apply(change: SourceChange): Promise<void> {
     switch (change.type) {
       case 'item':
-        this.#list(change.item.key);
+        this.#markListed(change.item.key);
         return await this.#upsert(change.item);
       case 'deleted':
         return await this.#delete(change.key);
       case 'unlisted':
         if (change.isPrefix) this.#unlistedPrefixes.push(change.key);
-        else this.#list(change.key);
+        else this.#markListed(change.key);
         return await this.#recordFailure(change.key, change.reason);
     }
   }
 
-  #list(key: string): void {
+  #markListed(key: string): void {
     this.#listed.add(key);
     if (this.#listed.size > sourceLimits.itemsMax)
       throw new AppError(
         'bad_request',
-        `The origin has more than ${formatCount(sourceLimits.itemsMax, 'item')}. Exclude items, or divide it into several sources.`,
+        `The origin has more than ${formatCount(sourceLimits.itemsMax, 'item')}. Exclude items, or split it into several sources.`,
       );
   }
 
@@ -290,14 +290,14 @@ class SynchronizationRun {
 function foreignDocument(path: string): AppError {
   return new AppError(
     'conflict',
-    `The collection has a document ${JSON.stringify(path)} that the source did not add. Delete it, or give the source another prefix.`,
+    `The collection already has a document ${JSON.stringify(path)} that this source did not add. Delete it, or add the source again with another prefix.`,
   );
 }
 
 function emptyOrigin(): AppError {
   return new AppError(
     'precondition_failed',
-    'The origin is empty, and all documents of the source would be deleted. If this is intended, synchronize it with allow_empty.',
+    'The origin is empty, so all documents of the source would be deleted. If this is intended, call sync-source with allow_empty.',
   );
 }
 

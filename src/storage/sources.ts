@@ -14,9 +14,9 @@ export interface SourceRecord {
   readonly kind: string;
   /** Settings of the kind. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Sealed JSON of the credentials; null without. */
+  /** Sealed JSON of the credentials; null if there are none. */
   readonly credentials: Uint8Array | null;
-  /** Start of the paths of its documents. */
+  /** Prefix of the paths of its documents. */
   readonly prefix: string;
   /** Interval or time of day; `off`: on request only. */
   readonly schedule: string;
@@ -159,14 +159,14 @@ export class Sources {
       yield { key: key[2], record: value };
   }
 
-  /** Deletes all sources of an organization with their states and items; no document. */
+  /** Deletes all sources of an organization with their states and items, but no documents. */
   async deleteAll(organizationId: string): Promise<void> {
     await this.#deleteKeys((options) => itemsTable.keys(this.#store, [organizationId], options));
     await this.#deleteKeys((options) => statesTable.keys(this.#store, [organizationId], options));
     await this.#deleteKeys((options) => sourcesTable.keys(this.#store, [organizationId], options));
   }
 
-  /** Deletes the items of a source; no document. */
+  /** Deletes the items of a source, but no documents. */
   deleteItems({ organizationId, sourceId }: SourceId): Promise<void> {
     return this.#deleteKeys((options) => itemsTable.keys(this.#store, [organizationId, sourceId], options));
   }

@@ -64,7 +64,7 @@ await t.test('sources are added, shown, run, paused, changed and deleted', async
   await waitUntil('the deletion', async () => (await listHashes(api, 'files')).size === 0);
   const bad = await quarry('sources', 'add', 'bad', 's3', 'no JSON', '-c', 'files');
   t.equal(bad.code, 2);
-  t.match(bad.err, /The settings are not JSON/);
+  t.match(bad.err, /must be a JSON object/);
 });
 
 await t.test('ingest --mirror deletes the documents of deleted files below its prefix only', async (t) => {

@@ -109,7 +109,7 @@ await t.test('a document of a client is neither replaced nor deleted', async (t)
   t.match(last_run, { outcome: 'partial', counts: { added: 1, failed: 1 } });
   const request = { source_name: 'foreign', only_failed: true };
   t.match((await api.call('sources/get-source-item-list', request)).items, [
-    { key: 'a.txt', result: 'failed', error: /that the source did not add/ },
+    { key: 'a.txt', result: 'failed', error: /that this source did not add/ },
   ]);
   rmSync(join(path, 'a.txt'));
   await synchronize(api, 'foreign');

@@ -12,14 +12,14 @@ export const sourceSettings = {
   }),
   sourceHosts: optionalSetting({
     pattern: hostsPattern,
-    meaning: 'Hosts that sources may connect to; * for all public hosts on the ports 80 and 443',
+    meaning: 'Hosts that sources may connect to; * for all public hosts on ports 80 and 443',
     allowed: 'host or host:port, separated by commas, or *',
     defaultMeaning: 'none: sources connect to no host',
   }),
   sourcePrivateHosts: optionalSetting({
     pattern: hostsPattern,
-    meaning: 'Hosts that sources may connect to although they have a private address',
+    meaning: 'Hosts with private addresses that sources may connect to',
     allowed: 'host or host:port, separated by commas',
-    defaultMeaning: 'none: private addresses are refused',
+    defaultMeaning: 'none: private addresses are rejected',
   }),
 } satisfies Record<string, Setting>;

@@ -19,7 +19,7 @@ export const sourceRoutes: readonly Route[] = [
     path: '/sources/add-source',
     summary: 'Create a source',
     description:
-      'Makes a collection follow an origin: documents are added, replaced and deleted like the items of the origin. The first run starts at once, unless the schedule is `off`.',
+      'Makes a collection follow an origin: when items of the origin are added, changed or deleted, so are their documents. The first run starts immediately, unless the schedule is `off`.',
     request: sources.AddSourceRequest,
     reply: DefaultResponse,
     example: {
@@ -30,7 +30,11 @@ export const sourceRoutes: readonly Route[] = [
       watch: true,
     },
     successStatuses: [201],
-    errorResponses: { 403: notAllowed, 404: collectionNotFound, 409: 'The source exists.' },
+    errorResponses: {
+      403: notAllowed,
+      404: collectionNotFound,
+      409: 'A source with this name already exists.',
+    },
     check: (request, { metadataBytesMax }) => {
       checkSourceOptions(request);
       checkCollection(request);
@@ -46,7 +50,7 @@ export const sourceRoutes: readonly Route[] = [
     path: '/sources/update-source',
     summary: 'Change a source',
     description:
-      'Changes settings, schedule, metadata or credentials. A running synchronization starts again with the new settings.',
+      'Changes settings, schedule, metadata or credentials. A run in progress restarts with the new settings.',
     request: sources.UpdateSourceRequest,
     reply: DefaultResponse,
     example: { source_name: 'handbook-files', schedule: '02:30' },
@@ -65,7 +69,7 @@ export const sourceRoutes: readonly Route[] = [
     path: '/sources/delete-source',
     summary: 'Delete a source',
     description:
-      'Deletes a source and, with `delete_documents`, its documents. This continues in the background; the source is listed until it is done.',
+      'Deletes a source and, with `delete_documents`, its documents. Deletion continues in the background; the source is listed until it is complete.',
     request: sources.DeleteSourceRequest,
     reply: DefaultResponse,
     example: { source_name: 'handbook-files', delete_documents: true },
@@ -106,7 +110,7 @@ export const sourceRoutes: readonly Route[] = [
     path: '/sources/sync-source',
     summary: 'Synchronize a source now',
     description:
-      'Requests a run and returns at once; poll `get-source` until `state` is `idle`. A request during a run causes another one.',
+      'Requests a run and returns immediately; poll `get-source` until `state` is `idle`. A request during a run causes another one.',
     request: sources.SyncSourceRequest,
     reply: sources.SourceResponse,
     example: { source_name: 'handbook-files' },
@@ -139,7 +143,8 @@ export const sourceRoutes: readonly Route[] = [
     scope: 'organization',
     path: '/sources/get-source-item-list',
     summary: 'List the items of a source',
-    description: 'Returns the result of the last change of each item. Continue with `next_key_gt`.',
+    description:
+      'Returns the result of the last change of each item. For the next page, send `next_key_gt` as `key_gt`; repeat until it is null.',
     request: sources.GetSourceItemListRequest,
     reply: sources.GetSourceItemListResponse,
     example: { source_name: 'handbook-files', only_failed: true },
@@ -157,7 +162,7 @@ export const sourceRoutes: readonly Route[] = [
     scope: 'organization',
     path: '/sources/pause-source',
     summary: 'Pause a source',
-    description: 'Interrupts a running synchronization and starts no other until the source is resumed.',
+    description: 'Interrupts the run in progress and starts no other until the source is resumed.',
     request: sources.SourceRequest,
     reply: DefaultResponse,
     example: { source_name: 'handbook-files' },
@@ -171,7 +176,7 @@ export const sourceRoutes: readonly Route[] = [
     scope: 'organization',
     path: '/sources/resume-source',
     summary: 'Resume a source',
-    description: 'Ends a pause. A run that is due starts at once.',
+    description: 'Ends a pause. A run that is due starts immediately.',
     request: sources.SourceRequest,
     reply: DefaultResponse,
     example: { source_name: 'handbook-files' },

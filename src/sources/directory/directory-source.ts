@@ -20,22 +20,22 @@ export interface DirectorySourceOptions {
   /** Absolute path of the folder. */
   readonly path: string;
   readonly includesHidden: boolean;
-  /** Start of the URLs of the files; null: they have none. */
+  /** Prefix of the URLs of the files; null: they have none. */
   readonly urlPrefix: string | null;
-  /** Folders of which one must contain it. */
+  /** The folder must be inside one of these. */
   readonly allowedFolders: readonly string[];
   /** The data directory of the server, which is never read. */
   readonly dataFolder: string;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** A file that was changed less than this time ago can change again without another time stamp. */
+/** Milliseconds after a change in which a file can change again without a new time stamp. */
 const unstableMs = 2_000;
 
-/** Files of a folder of this machine. A link is read if it leads to a file below the folder. */
+/** Files of a local folder. A symbolic link is read if it leads to a file inside the folder. */
 export class DirectorySource implements Source {
   readonly #options: DirectorySourceOptions;
-  /** Without links. */
+  /** Real path, without symbolic links. */
   readonly #root: string;
   readonly #dataFolder: string;
   #names: AccountNames | null = null;
@@ -49,7 +49,7 @@ export class DirectorySource implements Source {
   /** Errors: `forbidden` for a folder outside the allowed folders, `bad_request` for one that cannot be read. */
   static async open(options: DirectorySourceOptions): Promise<DirectorySource> {
     const { path, allowedFolders, dataFolder } = options;
-    // Checked before the file system is asked, so that the reply does not tell which other folders exist.
+    // Checked before the file system is accessed, so that the reply does not reveal which other folders exist.
     if (!allowedFolders.some((allowed) => isInside(path, allowed))) throw folderNotAllowed(path);
     const root = await resolveFolder(path);
     const allowed = await Promise.all(allowedFolders.map((folder) => realpath(folder).catch(() => null)));
@@ -127,7 +127,7 @@ export class DirectorySource implements Source {
     }
   }
 
-  /** Null if there is no such file below the root. Never waits for a pipe. */
+  /** Returns null if there is no such file below the root. Never waits for a pipe. */
   async #openFile(key: string): Promise<FileHandle | null> {
     let file: FileHandle;
     try {
@@ -138,7 +138,7 @@ export class DirectorySource implements Source {
       if (isMissing(error)) return null;
       throw error;
     }
-    // A folder of the path can have been replaced by a link since it was resolved.
+    // A folder of the path may have been replaced by a link since it was resolved.
     const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
     if (opened === null || this.#isReadable(opened)) return file;
     await file.close();
@@ -146,7 +146,7 @@ export class DirectorySource implements Source {
   }
 
   async exists(key: string, signal: AbortSignal): Promise<boolean> {
-    // A file that became ignored exists, and its document is deleted: ask the listing of its folder instead.
+    // A file that is now ignored exists, but its document must be deleted, so the listing of its folder decides.
     const folder = key.slice(0, key.lastIndexOf('/') + 1);
     try {
       const path = await this.#resolveLink(join(this.#root, key));
@@ -187,15 +187,15 @@ async function resolveFolder(path: string): Promise<string> {
     const root = await realpath(path);
     if ((await stat(root)).isDirectory()) return root;
   } catch (cause) {
-    throw new AppError('bad_request', `The folder ${path} cannot be read: ${describe(cause)}`, { cause });
+    throw new AppError('bad_request', `The folder ${path} cannot be read. ${describe(cause)}`, { cause });
   }
-  throw new AppError('bad_request', `${path} is not a folder.`);
+  throw new AppError('bad_request', `${path} is not a folder. Name the folder that contains the file.`);
 }
 
 function folderNotAllowed(path: string): AppError {
   return new AppError(
     'forbidden',
-    `The folder ${path} is not below a folder of QUARRY_SOURCE_FOLDERS. Ask the operator of this server to allow it.`,
+    `The folder ${path} is not inside a folder of QUARRY_SOURCE_FOLDERS. Ask the operator of this server to allow it.`,
   );
 }
 
@@ -217,10 +217,10 @@ function describe(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   switch (code) {
     case 'ENOENT':
-      return 'it does not exist.';
+      return 'It does not exist.';
     case 'EACCES':
-      return 'the server has no permission to read it.';
+      return 'The server has no permission to read it.';
     default:
-      return `${code ?? message}.`;
+      return `Reading it failed (${code ?? message}).`;
   }
 }

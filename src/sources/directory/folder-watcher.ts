@@ -55,7 +55,7 @@ export class FolderWatcher implements SourceWatcher {
         `The folder has more than ${formatCount(sourceLimits.watchedFoldersMax, 'folder')} and cannot be watched. Use a schedule.`,
       );
     const watcher = watch(path, { persistent: false }, () => this.#onEvent());
-    // The folder was deleted, which its parent reports too.
+    // The folder was deleted; its parent reports this, too.
     watcher.on('error', () => this.#removeFolder(path));
     this.#watchers.set(path, watcher);
   }

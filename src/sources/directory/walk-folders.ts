@@ -67,7 +67,7 @@ async function* walkFolder(
     const isFolder = entry.isDirectory();
     if (rules.ignores(entryNames, isFolder)) continue;
     const key = entryNames.join('/');
-    // Replaces bytes that are not UTF-8: the file cannot be opened by this name.
+    // Node.js replaces bytes that are not UTF-8, so the file cannot be opened by this name.
     if (name.includes('\ufffd')) {
       const error = new AppError('bad_request', 'The name is not valid UTF-8. Rename the file.');
       yield { type: 'unreadable', key: isFolder ? `${key}/` : key, isFolder, error };
@@ -84,7 +84,10 @@ async function readRules(path: string): Promise<string> {
   try {
     const stats = await file.stat();
     if (!stats.isFile() || stats.size > sourceLimits.ignoreBytesMax)
-      throw new AppError('too_large', `${ignoreFile} has more than ${sourceLimits.ignoreBytesMax} bytes.`);
+      throw new AppError(
+        'too_large',
+        `${ignoreFile} must be a file of at most ${sourceLimits.ignoreBytesMax} bytes.`,
+      );
     return await file.readFile('utf8');
   } finally {
     await file.close();

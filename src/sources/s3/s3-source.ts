@@ -7,7 +7,7 @@ import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } f
 
 export interface S3SourceOptions {
   readonly bucket: string;
-  /** Start of the keys of its objects; removed from the keys of the items. */
+  /** Prefix of the keys of its objects; removed from the keys of the items. */
   readonly prefix: string;
   readonly region: string;
   readonly endpoint: string;
@@ -23,13 +23,13 @@ interface LoadedSdk {
   readonly client: S3Client;
 }
 
-/** Milliseconds until a connection, and without progress of a request. */
+/** Milliseconds for opening a connection, and for a request without progress. */
 const timeoutMs = 60_000;
 
 /** Required by the SDK although requests are not signed. */
 const unusedCredentials = { accessKeyId: 'none', secretAccessKey: 'none' } as const;
 
-/** Objects of a bucket of S3 or a compatible store. */
+/** Objects of a bucket in S3 or a compatible store. */
 export class S3Source implements Source {
   readonly #options: S3SourceOptions;
   #loading: Promise<LoadedSdk> | null = null;
@@ -124,7 +124,9 @@ export class S3Source implements Source {
       if (cause instanceof AppError) throw cause;
       const { name, message } = cause as Error;
       const reason = name === message ? name : `${name}: ${message}`;
-      throw new AppError('bad_gateway', `The bucket ${this.#options.bucket} failed: ${reason}`, { cause });
+      throw new AppError('bad_gateway', `A request to the bucket ${this.#options.bucket} failed: ${reason}`, {
+        cause,
+      });
     }
   }
 
@@ -140,7 +142,7 @@ export class S3Source implements Source {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { ...agents, connectionTimeout: timeoutMs, requestTimeout: timeoutMs },
-      // Without credentials the SDK would use those of the server, and an organization could read what the server may.
+      // Without credentials the SDK would use those of the server, and an organization could read all that it can read.
       credentials: credentials ?? unusedCredentials,
       ...(credentials === null ? { signer: { sign: async (request) => request } } : {}),
     });
@@ -150,7 +152,7 @@ export class S3Source implements Source {
 
 async function* emptyBody(): AsyncGenerator<Uint8Array, void, void> {}
 
-/** A bucket that does not exist is an error of the source, and no missing object. */
+/** A bucket that does not exist is an error of the source, not a missing object. */
 function isMissing(error: unknown): boolean {
   const { cause } = error as { cause?: { name?: string; $metadata?: { httpStatusCode?: number } } };
   return cause?.$metadata?.httpStatusCode === 404 && cause.name !== 'NoSuchBucket';

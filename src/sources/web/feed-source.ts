@@ -8,7 +8,7 @@ import { textOf, type Validators, validatorsOf, type WebClient } from './web-cli
 export interface FeedSourceOptions {
   readonly url: URL;
   readonly client: WebClient;
-  /** Whether the documents of entries that left the feed stay. */
+  /** Whether documents are kept when their entries leave the feed. */
   readonly keepsRemoved: boolean;
 }
 
@@ -30,9 +30,10 @@ export class FeedSource implements Source {
     const reply = await client.follow(url, signal, known);
     if (reply.status === 304) return { cursor, isComplete: false };
     if (reply.status !== 200)
-      throw new AppError('bad_gateway', `The feed ${url.href} replied with the status ${reply.status}.`);
+      throw new AppError('bad_gateway', `The feed ${url.href} replied with status ${reply.status}.`);
     const entries = await readFeed(textOf(reply));
-    if (entries === null) throw new AppError('bad_gateway', `${url.href} is not an RSS or Atom feed.`);
+    if (entries === null)
+      throw new AppError('bad_gateway', `${url.href} is not an RSS or Atom feed. Check the URL.`);
     for (const entry of entries.slice(0, sourceLimits.feedEntriesMax)) {
       const key = keyOf(entry);
       if (this.#documents.has(key)) continue;
@@ -52,7 +53,7 @@ export class FeedSource implements Source {
 
   async read({ key }: SourceItem): Promise<SourceContent | null> {
     const html = this.#documents.get(key);
-    return html === undefined ? null : { bytes: oneOf(Buffer.from(html)) };
+    return html === undefined ? null : { bytes: asStream(Buffer.from(html)) };
   }
 
   async exists(): Promise<boolean> {
@@ -62,7 +63,7 @@ export class FeedSource implements Source {
   async close(): Promise<void> {}
 }
 
-export async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
+export async function* asStream(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
   yield bytes;
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../../core/app-error.ts';
 /** Links and directives of an HTML page. */
 export interface PageLinks {
   readonly links: readonly string[];
-  /** `noindex`: the page is no document. `nofollow`: its links are not followed. */
+  /** `noindex`: the page is not a document. `nofollow`: its links are not followed. */
   readonly directives: ReadonlySet<string>;
 }
 
@@ -96,7 +96,7 @@ export interface FeedEntry {
   readonly modifiedAt: string | null;
 }
 
-/** Reads RSS 0.9x, 1.0 and 2.0, and Atom. Null if it is none of them. */
+/** Reads RSS 0.9x, 1.0 and 2.0, and Atom. Returns null for other XML. */
 export async function readFeed(xml: string): Promise<FeedEntry[] | null> {
   const entries: FeedEntry[] = [];
   let fields: Record<string, string> = {};

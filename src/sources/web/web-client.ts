@@ -47,7 +47,7 @@ export class WebClient {
     this.#intervalMs = Math.max(this.#intervalMs, Math.min(ms, sourceLimits.crawlDelayMsMax));
   }
 
-  /** Returns any reply, also a redirect. Errors: AppError; the reason of the signal. */
+  /** Returns any reply, including a redirect. Errors: AppError; the reason of the signal. */
   async get(url: URL, signal: AbortSignal, known: Validators = {}): Promise<WebReply> {
     await this.#waitForTurn(signal);
     const { connections, authorization, origin } = this.#options;
@@ -86,7 +86,10 @@ export class WebClient {
       const next = redirectOf(reply, target);
       if (next === null) return { ...reply, url: target };
       if (redirects === sourceLimits.redirectsMax)
-        throw new AppError('bad_gateway', `The URL ${url.href} has too many redirects.`);
+        throw new AppError(
+          'bad_gateway',
+          `The URL ${url.href} has more than ${sourceLimits.redirectsMax} redirects.`,
+        );
       target = next;
     }
   }
@@ -124,7 +127,9 @@ async function readBody(parts: AsyncIterable<Uint8Array>, url: URL): Promise<Buf
     }
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('bad_gateway', `The page ${url.href} ended early.`, { cause });
+    throw new AppError('bad_gateway', `The connection ended before the page ${url.href} was complete.`, {
+      cause,
+    });
   }
   return Buffer.concat(received);
 }

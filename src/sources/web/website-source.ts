@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../core/app-error.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
 import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } from '../source.ts';
-import { oneOf } from './feed-source.ts';
+import { asStream } from './feed-source.ts';
 import { readPageLinks, readSitemap } from './markup.ts';
 import { isAllowedByRobots, parseRobots, type Robots } from './robots.ts';
 import {
@@ -43,7 +43,7 @@ const noPage: PageResult = { change: null, links: [] };
 /** Types of files that are not documents. */
 const otherTypes = /^(image|audio|video|font)\/|\/(css|javascript|x-javascript|zip|gzip|octet-stream)\b/i;
 
-/** Pages of a web site, found by links or a sitemap, as robots.txt allows. */
+/** Pages of a website, found by links or a sitemap, as robots.txt allows. */
 export class WebsiteSource implements Source {
   readonly #options: WebsiteSourceOptions;
   /** Bodies of listed pages that are not read yet; at most as many as items are read at the same time. */
@@ -90,14 +90,14 @@ export class WebsiteSource implements Source {
     if (url === undefined) return null;
     const known = this.#bodies.get(key);
     this.#bodies.delete(key);
-    if (known !== undefined) return { bytes: oneOf(known) };
+    if (known !== undefined) return { bytes: asStream(known) };
     const reply = await this.#options.client.get(url, signal);
     if (reply.status === 404 || reply.status === 410) return null;
     if (reply.status !== 200) throw statusError(url, reply);
-    return { bytes: oneOf(reply.body) };
+    return { bytes: asStream(reply.body) };
   }
 
-  /** A page that no link leads to is no page of the site. */
+  /** A page without a link to it is not part of the site. */
   async exists(): Promise<boolean> {
     return false;
   }
@@ -136,7 +136,7 @@ export class WebsiteSource implements Source {
     } catch (error) {
       if (signal.aborted || isStart) throw error;
       const reason = error instanceof AppError ? error.message : `The page ${url.href} cannot be read.`;
-      // Pages to which only this page leads are not found, and must not be deleted.
+      // Pages that only this page links to are not found, but must not be deleted.
       this.#hasFailed = true;
       return { change: { type: 'unlisted', key, isPrefix: false, reason }, links: [] };
     }
@@ -160,7 +160,7 @@ export class WebsiteSource implements Source {
     const hash = createHash('sha256').update(reply.body).digest('hex');
     this.#urls.set(key, url);
     this.#bodies.set(key, reply.body);
-    // A page is read soon or never; the oldest body belongs to an unchanged page.
+    // A page is read soon after it is listed, or never if it is unchanged.
     if (this.#bodies.size > 2 * sourceLimits.itemsRunningMax)
       this.#bodies.delete(this.#bodies.keys().next().value!);
     const validators = validatorsOf(reply);
@@ -227,5 +227,5 @@ function keyOf({ pathname, search }: URL): string {
 }
 
 function statusError(url: URL, { status }: WebReply): AppError {
-  return new AppError('bad_gateway', `The page ${url.href} replied with the status ${status}.`);
+  return new AppError('bad_gateway', `The page ${url.href} replied with status ${status}.`);
 }
