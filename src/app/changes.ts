@@ -12,7 +12,7 @@ import type { Storage } from './storage.ts';
 
 /** Components of the change feeds. */
 
-/** Milliseconds between two runs; a feed exceeds its bounds for no longer. */
+/** Milliseconds between runs: the longest time for which a feed exceeds its bounds. */
 const trimMs = 60_000;
 
 export function createChangeServices(
@@ -30,7 +30,7 @@ export function createChangeServices(
   });
 }
 
-/** Returns the task that deletes old changes, and feeds without a reader. */
+/** Returns the task that deletes old changes and unused feeds. */
 export function createChangeTrimTask(feeds: ChangeFeeds): MaintenanceTask {
   return {
     name: 'old changes',

@@ -18,7 +18,7 @@ export const changesCommand: CommandSpec = {
   options: [
     { flags: '-f, --follow', meaning: 'continue with new changes until Ctrl-C' },
     { flags: '--after <cursor>', meaning: 'only changes after this cursor', default: 'oldest' },
-    { flags: '--now', meaning: 'with --follow: skip the changes until now' },
+    { flags: '--now', meaning: 'with --follow: only new changes' },
   ],
   examples: ['quarry changes', 'quarry changes --follow --now'],
   run: showChanges,

@@ -2,10 +2,10 @@
 export const changeLimits = {
   perReplyMax: 1_000,
   perReplyDefault: 100,
-  /** Changes kept by organization. */
+  /** Changes kept per organization. */
   retainedMax: 100_000,
   retentionMs: 7 * 86_400_000,
-  /** Time after which a feed without a reader is closed and its changes are deleted. */
+  /** Time without a read after which a feed is closed and its changes are deleted. */
   idleMs: 30 * 86_400_000,
   cursorUnitsMax: 512,
   waitSecondsMax: 30,
@@ -14,7 +14,7 @@ export const changeLimits = {
   /** Event streams in total, and of one organization. */
   streamsRunningMax: 512,
   streamsPerOrganizationMax: 16,
-  /** Time after which a stream ends; clients reconnect by themselves. */
+  /** Time after which a stream ends; clients reconnect automatically. */
   streamMsMax: 3_600_000,
   /** uWebSockets.js closes a connection 10 s after the last piece of a streamed reply. */
   heartbeatMs: 5_000,

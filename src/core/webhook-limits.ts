@@ -3,7 +3,7 @@ export const webhookLimits = {
   perOrganizationMax: 16,
   urlUnitsMax: 2_048,
   descriptionUnitsMax: 256,
-  /** Types, and names of collections, of a webhook. */
+  /** Types of a webhook, and names of its collections. */
   filterEntriesMax: 64,
   /** Deliveries in progress, in total: each webhook has at most one. */
   runningMax: 64,
@@ -13,10 +13,10 @@ export const webhookLimits = {
   replyBytesMax: 65_536,
   retryMsMin: 1_000,
   retryMsMax: 3_600_000,
-  /** Time of failures after which a webhook is disabled. */
+  /** Duration of failures after which a webhook is disabled. */
   failingMsMax: 3 * 86_400_000,
   /** Deliveries kept in the list of a webhook. */
   deliveriesKept: 50,
-  /** Time for which the previous secret signs, too. */
+  /** Time for which messages are also signed with the previous secret. */
   secretOverlapMs: 86_400_000,
 } as const;

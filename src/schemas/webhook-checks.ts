@@ -4,7 +4,7 @@ import { webhookLimits } from '../core/webhook-limits.ts';
 import { checkCollectionName, checkInteger } from './checks.ts';
 import type { AddWebhookRequest, WebhookRequest } from './webhooks.ts';
 
-/** Rules of webhooks whose violation is a 400 or 422. */
+/** Rules for webhooks whose violation is a 400 or 422. */
 
 /** Errors: 422. */
 export function checkWebhookId({ webhook_id: id }: WebhookRequest): void {
@@ -24,5 +24,8 @@ export function checkWebhookFields(request: Partial<AddWebhookRequest>): void {
 
 function checkLength(field: string, text: string, unitsMax: number): void {
   if (text.length > unitsMax)
-    throw new AppError('bad_request', `\`${field}\` has more than ${unitsMax} characters.`);
+    throw new AppError(
+      'bad_request',
+      `\`${field}\` has ${text.length} characters; at most ${unitsMax} are allowed.`,
+    );
 }

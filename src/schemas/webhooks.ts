@@ -23,20 +23,28 @@ export const WebhookRequest = Component('WebhookRequest', 'A webhook.', {
 });
 export type WebhookRequest = Static<typeof WebhookRequest>;
 
-export const UpdateWebhookRequest = Component('UpdateWebhookRequest', 'Absent fields stay.', {
-  webhook_id: Uuid('ID of the webhook.'),
-  ...fields,
-  url: Type.Optional(fields.url),
-  status: Type.Optional(
-    OneOf(['active', 'paused'], { description: '`active` also restarts a webhook that has failed.' }),
-  ),
-});
+export const UpdateWebhookRequest = Component(
+  'UpdateWebhookRequest',
+  'Changes to a webhook; absent fields keep their values.',
+  {
+    webhook_id: Uuid('ID of the webhook.'),
+    ...fields,
+    url: Type.Optional(fields.url),
+    status: Type.Optional(
+      OneOf(['active', 'paused'], { description: '`active` also restarts a webhook that has failed.' }),
+    ),
+  },
+);
 export type UpdateWebhookRequest = Static<typeof UpdateWebhookRequest>;
 
-export const ReplayWebhookRequest = Component('ReplayWebhookRequest', 'Position of a webhook.', {
-  webhook_id: Uuid('ID of the webhook.'),
-  sequence: Type.Integer({ description: 'The first change that is delivered again.' }),
-});
+export const ReplayWebhookRequest = Component(
+  'ReplayWebhookRequest',
+  'A webhook and the change from which it continues.',
+  {
+    webhook_id: Uuid('ID of the webhook.'),
+    sequence: Type.Integer({ description: 'The first change that is delivered again.' }),
+  },
+);
 export type ReplayWebhookRequest = Static<typeof ReplayWebhookRequest>;
 
 export const WebhookInfo = Component('WebhookInfo', 'A webhook and its state.', {
@@ -45,9 +53,11 @@ export const WebhookInfo = Component('WebhookInfo', 'A webhook and its state.', 
   description: Type.String(),
   types: Nullable(Type.Array(ChangeType)),
   collection_names: Nullable(Type.Array(Type.String())),
-  status: OneOf(['active', 'paused', 'failed'], { description: 'No changes are delivered unless active.' }),
-  failure: Nullable(Type.String(), { description: 'Why the webhook has failed.' }),
-  sequence: Type.Integer({ description: 'All changes up to this number are delivered.' }),
+  status: OneOf(['active', 'paused', 'failed'], {
+    description: 'Changes are delivered only while the status is `active`.',
+  }),
+  failure: Nullable(Type.String(), { description: 'Reason for the status `failed`; otherwise null.' }),
+  sequence: Type.Integer({ description: 'All changes up to this number have been delivered.' }),
   failed_attempts: Type.Integer({ description: 'Failed attempts to deliver the next change.' }),
   next_attempt_at: Nullable(Timestamp('Time of the next attempt after a failure.')),
   created_at: Timestamp('Time when the webhook was created.'),
@@ -71,8 +81,10 @@ export const WebhookAttempt = Component('WebhookAttempt', 'An attempt to deliver
   type: Type.String(),
   attempted_at: Timestamp('Time of the attempt.'),
   milliseconds: Type.Integer(),
-  status: Nullable(Type.Integer(), { description: 'Status of the reply; null without one.' }),
-  error: Nullable(Type.String(), { description: 'Null for a delivery.' }),
+  status: Nullable(Type.Integer(), { description: 'HTTP status of the reply; null if there was none.' }),
+  error: Nullable(Type.String(), {
+    description: 'Reason for the failure; null if the change was delivered.',
+  }),
 });
 
 export const ListDeliveriesResponse = Component('ListDeliveriesResponse', 'The last attempts.', {
@@ -80,7 +92,7 @@ export const ListDeliveriesResponse = Component('ListDeliveriesResponse', 'The l
 });
 export type ListDeliveriesResponse = Static<typeof ListDeliveriesResponse>;
 
-export const TestWebhookResponse = Component('TestWebhookResponse', 'Outcome of a test.', {
+export const TestWebhookResponse = Component('TestWebhookResponse', 'Outcome of the test delivery.', {
   delivered: Type.Boolean(),
   status: Nullable(Type.Integer()),
   error: Nullable(Type.String()),

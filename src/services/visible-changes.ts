@@ -5,7 +5,7 @@ import { canAccessCollection, canAccessDocument } from './access-filter.ts';
 
 /**
  * Returns a change as the caller may see it; null if it may not. Its type can differ: a document whose metadata no
- * longer match the filter of a key is deleted for it, and a collection that got a name of the key is created.
+ * longer matches the filter of a key is reported as deleted, a collection that is renamed to a name of the key as created.
  */
 export function toVisibleChange(
   principal: OrganizationPrincipal,
@@ -14,7 +14,7 @@ export function toVisibleChange(
 ): StoredChange | null {
   if (principal.restriction === undefined) return change;
   if (change.type === 'collection.renamed') return toVisibleRename(principal, change);
-  // The name at that time, and the current one: a key gets access to a collection by neither alone.
+  // Both the name at that time and the current one must be allowed: a rename gives no access to the other changes.
   const current = collections.findById(change.collectionId)?.name ?? change.collection;
   if (!canAccessCollection(principal, change.collection) || !canAccessCollection(principal, current))
     return null;

@@ -14,14 +14,14 @@ export interface StoredChange {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly collectionId: string;
-  /** Name of the collection at that time; the new one after it was renamed. */
+  /** Name of the collection at that time; for a rename, the new one. */
   readonly collection: string;
   readonly previousCollection?: string;
   readonly path?: string;
   readonly documentId?: string;
-  /** Metadata of the document after the change, or before its deletion: filters of restricted keys need them. */
+  /** Metadata of the document after the change, or before its deletion: filters of restricted keys need it. */
   readonly metadata?: Metadata;
-  /** Metadata before the change; absent if they are the same. */
+  /** Metadata before the change; absent if it did not change. */
   readonly previousMetadata?: Metadata;
   readonly error?: { readonly code: string; readonly message: string };
 }
@@ -32,7 +32,7 @@ export interface NumberedChange {
 }
 
 interface StoredFeed {
-  /** Differs for each feed that an organization ever had, and after a restore: an earlier cursor is then invalid. */
+  /** Changes when the feed is created again, and after a restore, which makes earlier cursors invalid. */
   readonly epoch: number;
   /** Random bytes from which the ids of the changes are derived. */
   readonly idKey: Uint8Array;
@@ -68,16 +68,16 @@ const idKeyBytes = 32;
 const dayMs = 86_400_000;
 
 /**
- * Changes of the documents and collections of each organization, in the order of the writes. An organization has a feed
- * from its first use on; until then, no changes are stored. The counter is the mark: `append` writes nothing without it,
- * so that each write after the one that opens a feed is recorded.
+ * Changes of the documents and collections of each organization, in the order of the writes. The first read creates the
+ * feed of an organization; earlier changes are not recorded. `append` writes nothing without the counter of the feed, so
+ * that every write after the one that creates the counter is recorded.
  */
 export class ChangeFeeds {
   readonly #store: Store;
   readonly #random: Random;
-  /** Opening and deleting of a feed run under the id of the organization. */
+  /** Serializes opening and deleting the feed of an organization. */
   readonly #locks = new KeyedMutex();
-  /** Key of the counter of the last organization: the writes of a batch belong to one. */
+  /** Cached key of the counter of one organization: the writes of a batch belong to the same one. */
   #counterKey: { readonly organizationId: string; readonly key: Uint8Array } | null = null;
 
   constructor(store: Store, random: Random) {
@@ -105,7 +105,7 @@ export class ChangeFeeds {
     return { epoch: feed.epoch, idKey: feed.idKey, last: readCounters(counter, 1)[0]! };
   }
 
-  /** Opens the feed if the organization has none, and notes that it is used. `now`: milliseconds since the epoch. */
+  /** Creates the feed if the organization has none, and records its use. `now`: milliseconds since the epoch. */
   async open(organizationId: string, now: number): Promise<FeedState> {
     const feed = feedsTable.get(this.#store, [organizationId]);
     const state = this.find(organizationId);
@@ -130,7 +130,7 @@ export class ChangeFeeds {
       yield { sequence: key[1], change: decodeChange(value) };
   }
 
-  /** Returns the number of the first change that is kept; null without any. */
+  /** Returns the number of the first change that is kept; null if there is none. */
   async firstSequence(organizationId: string): Promise<number | null> {
     for await (const key of changesTable.keys(this.#store, [organizationId], { limit: 1 }))
       return changesTable.decodeKey(key)[1];
@@ -165,7 +165,7 @@ export class ChangeFeeds {
     }
   }
 
-  /** Deletes the feed if it has had no reader for so long that it can be closed. Returns whether it was. */
+  /** Deletes the feed if it was not read for `changeLimits.idleMs`. Returns whether it was deleted. */
   deleteIdle(organizationId: string, now: number): Promise<boolean> {
     return this.#locks.run(organizationId, async () => {
       const feed = feedsTable.get(this.#store, [organizationId]);
@@ -181,8 +181,8 @@ export class ChangeFeeds {
   }
 
   async #deleteLocked(organizationId: string): Promise<void> {
-    const marks = [countersTable.delete([organizationId]), feedsTable.delete([organizationId])];
-    await this.#store.write(marks, { mayUseReserve: true });
+    const deletes = [countersTable.delete([organizationId]), feedsTable.delete([organizationId])];
+    await this.#store.write(deletes, { mayUseReserve: true });
     await this.#deleteChanges(organizationId);
   }
 

@@ -21,7 +21,7 @@ export interface Webhook {
   /** The current one first. */
   readonly secrets: readonly WebhookSecret[];
   readonly status: 'active' | 'paused' | 'failed';
-  /** Why the status is `failed`. */
+  /** Reason for the status `failed`. */
   readonly failure: string | null;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -46,7 +46,7 @@ export interface DeliveryAttempt {
   readonly type: string;
   readonly at: number;
   readonly milliseconds: number;
-  /** Null without a reply. */
+  /** Null if there was no reply. */
   readonly status: number | null;
   readonly error: string | null;
 }

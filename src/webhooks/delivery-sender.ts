@@ -53,7 +53,11 @@ export class DeliverySender {
     const { semaphore, clock } = this.#options;
     const secrets = this.#openSecrets(webhook);
     if (secrets.length === 0)
-      return failed('secret', 'The secret cannot be decrypted. Rotate it.', { milliseconds: 0 });
+      return failed(
+        'secret',
+        'The secret cannot be decrypted. Create a new one with rotate-webhook-secret.',
+        { milliseconds: 0 },
+      );
     const body = JSON.stringify(event);
     const pause = semaphore.acquire(webhook.organizationId, cancellation);
     if (pause !== null) await pause;
@@ -70,7 +74,7 @@ export class DeliverySender {
       if (status >= 200 && status <= 299)
         return { failure: null, status, error: null, milliseconds: milliseconds() };
       const hint = status >= 300 && status <= 399 ? ' Redirects are not followed.' : '';
-      const error = `The receiver replied with the status ${status}.${hint}`;
+      const error = `The receiver replied with status ${status}.${hint}`;
       return failed('status', error, { status, milliseconds: milliseconds() });
     } catch (error) {
       if (cancellation.isCanceled) throw error;
@@ -88,7 +92,7 @@ export class DeliverySender {
   ): Promise<number> {
     const { connections } = this.#options;
     const { requestMsMax: msMax, replyBytesMax } = webhookLimits;
-    // The settings can have changed since the URL was set.
+    // The settings may have changed since the URL was set.
     const url = connections.checkUrl(text);
     return withTimeout({ signal: cancellation.signal, msMax }, async (signal) => {
       const reply = await connections.post(url, { headers, body, signal });

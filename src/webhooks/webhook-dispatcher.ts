@@ -35,11 +35,13 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-/** Longest wait for a change; the feed of an active webhook is then used again, so that it is not closed. */
+/** Longest wait for a change. The next read marks the feed of an active webhook as used, so that it is not closed. */
 const idleMs = 60_000;
-/** Wait after an error of this server, such as a full disk. */
+/** Milliseconds to wait after an error of this server, such as a full disk. */
 const errorMs = 5_000;
-/** Filtered changes after which the position is stored. */
+const feedRestarted =
+  'The change feed was restarted. Activate the webhook to continue with the oldest change of the new feed.';
+/** Number of filtered changes after which the position is stored. */
 const skippedMax = 1_000;
 
 /**
@@ -62,10 +64,10 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Stops the deliveries of a webhook, makes `change`, and starts them again with the new state. The caller serializes
-   * the changes of a webhook.
+   * Stops the deliveries of a webhook, calls `change`, and starts them again with the new state. The caller serializes
+   * the calls for a webhook.
    */
-  async change<T>(organizationId: string, webhookId: string, change: () => Promise<T>): Promise<T> {
+  async reconfigure<T>(organizationId: string, webhookId: string, change: () => Promise<T>): Promise<T> {
     await this.#stop(webhookId);
     try {
       return await change();
@@ -131,14 +133,14 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Delivers the changes after the position; without any, waits for one. */
+  /** Delivers the changes after the position; if there are none, waits for one. */
   async #deliverNew(webhook: Webhook, stop: AbortSignal, token: CancellationToken): Promise<void> {
     const { webhooks, feeds, signal, clock } = this.#options;
     const { organizationId } = webhook;
     const feed = await feeds.open(organizationId, clock.now());
     let cursor = webhooks.cursorOf(webhook);
     if (cursor === undefined || cursor.epoch !== feed.epoch || cursor.sequence > feed.last)
-      return await this.#fail(webhook, 'The change feed started anew. Activate the webhook to continue.');
+      return await this.#fail(webhook, feedRestarted);
     await this.#options.sleep(cursor.nextAt - clock.now(), stop);
     let { sequence } = cursor;
     for await (const numbered of feeds.readAfter(organizationId, sequence)) {
@@ -218,7 +220,7 @@ export class WebhookDispatcher {
     const attempts = cursor.attempts + 1;
     const failingSince = cursor.failingSince ?? at;
     const delayMs = Math.min(retryMsMax, retryMsMin * 2 ** Math.min(30, attempts - 1));
-    // Webhooks that failed together do not retry together.
+    // Webhooks that failed at the same time must not retry at the same time.
     const jitter = 0.8 + (0.4 * random.bytes(1)[0]!) / 255;
     const nextAt = clock.now() + Math.round(delayMs * jitter);
     await this.#write([
@@ -228,9 +230,12 @@ export class WebhookDispatcher {
     // One line for each series of failures.
     if (attempts === 1)
       logger.warn({ organizationId, webhookId, failure, status }, 'webhook delivery failed');
-    if (status === 410) await this.#fail(webhook, 'The receiver replied with the status 410 (gone).');
+    if (status === 410) await this.#fail(webhook, 'The receiver replied with status 410 (gone).');
     else if (at - failingSince >= failingMsMax)
-      await this.#fail(webhook, `Deliveries failed for ${failingMsMax / 86_400_000} days. Last: ${error}`);
+      await this.#fail(
+        webhook,
+        `Deliveries have failed for ${failingMsMax / 86_400_000} days. Last error: ${error}`,
+      );
   }
 
   #select(webhook: Webhook, { sequence, change }: NumberedChange): NumberedChange | null {
@@ -256,7 +261,8 @@ export class WebhookDispatcher {
   }
 
   #failWithGap(webhook: Webhook): Promise<void> {
-    const reason = 'Changes that were not delivered are not kept any more. Activate the webhook to continue.';
+    const reason =
+      'Changes that were not delivered are no longer kept. Activate the webhook to continue with the oldest change.';
     return this.#fail(webhook, reason);
   }
 
@@ -271,7 +277,7 @@ export class WebhookDispatcher {
   }
 }
 
-/** Listeners are dropped by `dispose`: a webhook waits again for each change. */
+/** Returns a token that `stop` cancels. `dispose` releases it: a webhook creates one for each wait. */
 function linkToken(stop: AbortSignal): { readonly token: CancellationToken; readonly dispose: () => void } {
   const listeners: (() => void)[] = [];
   const cancel = () => {

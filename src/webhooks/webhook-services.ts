@@ -22,7 +22,7 @@ export interface WebhookServicesOptions {
   readonly store: Store;
   readonly webhooks: Webhooks;
   readonly feeds: ChangeFeeds;
-  readonly dispatcher: Pick<WebhookDispatcher, 'change' | 'deleteAll'>;
+  readonly dispatcher: Pick<WebhookDispatcher, 'reconfigure' | 'deleteAll'>;
   readonly sender: Pick<DeliverySender, 'send'>;
   readonly connections: Pick<PinnedConnections, 'checkUrl' | 'allowsPrivate'>;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
@@ -38,7 +38,7 @@ const secretBytes = 32;
 /** Creates, changes, tests and lists webhooks. */
 export class WebhookServices {
   readonly #options: WebhookServicesOptions;
-  /** Changes of the webhooks of an organization run under its id. */
+  /** Serializes the changes to the webhooks of an organization. */
   readonly #locks = new KeyedMutex();
 
   constructor(options: WebhookServicesOptions) {
@@ -77,7 +77,7 @@ export class WebhookServices {
       };
       const { epoch, last } = await feeds.open(organizationId, clock.now());
       const cursor = { epoch, sequence: last, attempts: 0, failingSince: null, nextAt: 0, deliveries: 0 };
-      await dispatcher.change(organizationId, webhookId, () =>
+      await dispatcher.reconfigure(organizationId, webhookId, () =>
         store.write([
           webhooks.put(webhook),
           webhooks.putCursor(webhook, cursor),
@@ -120,7 +120,7 @@ export class WebhookServices {
     });
   }
 
-  /** The previous secret signs, too, for a day, so that receivers can be changed meanwhile. */
+  /** For a day, deliveries are also signed with the previous secret, so that receivers can be updated. */
   async rotateSecret(
     call: WebhookCall,
     { webhook_id: id }: schemas.WebhookRequest,
@@ -171,7 +171,7 @@ export class WebhookServices {
     };
   }
 
-  /** Errors: 410 for a change that is not kept any more. */
+  /** Errors: 410 for a change that is no longer kept, or not made yet. */
   replayWebhook(
     call: WebhookCall,
     { webhook_id: id, sequence }: schemas.ReplayWebhookRequest,
@@ -181,8 +181,7 @@ export class WebhookServices {
       const { organizationId } = webhook;
       const feed = await feeds.open(organizationId, clock.now());
       const first = (await feeds.firstSequence(organizationId)) ?? feed.last + 1;
-      if (sequence < first || sequence > feed.last)
-        throw new AppError('gone', `The changes that are kept have the numbers ${first} to ${feed.last}.`);
+      if (sequence < first || sequence > feed.last) throw changeNotKept(sequence, first, feed.last);
       const deliveries = webhooks.cursorOf(webhook)?.deliveries ?? 0;
       const cursor = { attempts: 0, failingSince: null, nextAt: 0, deliveries };
       const { epoch } = feed;
@@ -218,12 +217,12 @@ export class WebhookServices {
     const { organizationId } = call.principal;
     await this.#locks.run(organizationId, () => {
       this.#find(call, id);
-      return this.#options.dispatcher.change(organizationId, id, () => change(this.#find(call, id)));
+      return this.#options.dispatcher.reconfigure(organizationId, id, () => change(this.#find(call, id)));
     });
     return successResponse;
   }
 
-  /** Returns the operations that reset the failures, and the position if its changes are not kept any more. */
+  /** Returns the operations that clear the failures, and the position if its next change is no longer kept. */
   async #restart(webhook: Webhook) {
     const { webhooks, feeds, clock } = this.#options;
     const { organizationId } = webhook;
@@ -262,8 +261,13 @@ export class WebhookServices {
     const url = connections.checkUrl(text);
     if (url.protocol !== 'https:' && !connections.allowsPrivate(url.hostname, portOf(url)))
       throw new AppError('bad_request', '`url` must start with https://.');
-    if (url.hash !== '') throw new AppError('bad_request', '`url` must not have a fragment.');
+    if (url.hash !== '') throw new AppError('bad_request', '`url` must not contain a fragment (#...).');
   }
+}
+
+function changeNotKept(sequence: number, first: number, last: number): AppError {
+  const kept = first > last ? 'no changes' : `the changes ${first} to ${last}`;
+  return new AppError('gone', `Change ${sequence} is not in the feed, which has ${kept}.`);
 }
 
 function toInfo(webhook: Webhook, cursor: WebhookCursor | undefined): schemas.WebhookInfo {

@@ -17,7 +17,7 @@ const delivered: SendOutcome = { failure: null, status: 200, error: null, millis
 const refused = (status: number): SendOutcome => ({
   failure: 'status',
   status,
-  error: `The receiver replied with the status ${status}.`,
+  error: `The receiver replied with status ${status}.`,
   milliseconds: 1,
 });
 
@@ -66,7 +66,7 @@ async function open(t: Test, reply: (message: EventMessage) => SendOutcome = () 
     const { epoch, last } = await feeds.open(organizationId, clock.now());
     const cursor = { epoch, sequence: last, attempts: 0, failingSince: null, nextAt: 0, deliveries: 0 };
     const added = { ...webhook, ...fields };
-    await dispatcher.change(organizationId, webhookId, () =>
+    await dispatcher.reconfigure(organizationId, webhookId, () =>
       store.write([webhooks.put(added), webhooks.putCursor(added, cursor)]),
     );
   };
@@ -84,7 +84,7 @@ async function open(t: Test, reply: (message: EventMessage) => SendOutcome = () 
     ]);
   const current = () => webhooks.find(organizationId, webhookId)!;
   const set = (fields: Partial<Webhook>) =>
-    dispatcher.change(organizationId, webhookId, () =>
+    dispatcher.reconfigure(organizationId, webhookId, () =>
       store.write([webhooks.put({ ...current(), ...fields })]),
     );
   const position = () => webhooks.cursorOf(webhook)?.sequence;

@@ -32,7 +32,7 @@ function open() {
     store,
     webhooks,
     feeds,
-    dispatcher: { change: (_organizationId, _webhookId, change) => change(), deleteAll: async () => {} },
+    dispatcher: { reconfigure: (_organizationId, _webhookId, change) => change(), deleteAll: async () => {} },
     sender: { send: async () => ({ failure: null, status: 200, error: null, milliseconds: 1 }) },
     connections,
     audit: {

@@ -5,14 +5,14 @@ import { hostsPattern } from './url-patterns.ts';
 export const webhookSettings = {
   webhookHosts: optionalSetting({
     pattern: hostsPattern,
-    meaning: 'Hosts to which webhooks may be sent; * for all public hosts on the ports 80 and 443',
+    meaning: 'Hosts that webhooks may be sent to; * for all public hosts on ports 80 and 443',
     allowed: 'host or host:port, separated by commas, or *',
     defaultMeaning: 'none: webhooks cannot be added',
   }),
   webhookPrivateHosts: optionalSetting({
     pattern: hostsPattern,
-    meaning: 'Hosts to which webhooks may be sent although they have a private address, also without TLS',
+    meaning: 'Hosts with private addresses that webhooks may be sent to, also over http://',
     allowed: 'host or host:port, separated by commas',
-    defaultMeaning: 'none: private addresses are refused',
+    defaultMeaning: 'none: private addresses are rejected',
   }),
 } satisfies Record<string, Setting>;

@@ -4,7 +4,7 @@ import { organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
 
 const errorResponses = {
-  410: 'The changes after the cursor are not kept any more. Nothing can be resumed: list the documents again.',
+  410: 'The changes after the cursor are no longer kept. Request a new cursor and list the documents again.',
 };
 
 export const changeRoutes: readonly Route[] = [
@@ -14,7 +14,7 @@ export const changeRoutes: readonly Route[] = [
     path: '/changes/get-changes',
     summary: 'Read the changes of documents and collections',
     description:
-      'Returns the changes after a cursor, in the order in which they were made. Changes are recorded from the first call of an organization on, and kept for 7 days, at most 100,000. A restricted key gets the changes of its collections and of documents that match its filter.',
+      'Returns the changes after a cursor, in the order in which they were made. Changes are recorded from the first call of an organization and kept for 7 days, at most 100,000. A restricted key gets the changes of its collections and of documents that match its filter.',
     request: changes.GetChangesRequest,
     reply: changes.GetChangesResponse,
     example: { limit: 100, wait_seconds: 0 },
@@ -30,7 +30,7 @@ export const changeRoutes: readonly Route[] = [
     tag: 'changes',
     summary: 'Follow the changes of documents and collections',
     description:
-      'Like `get-changes`, with the fields in the query string. With `accept: text/event-stream`, the reply is a stream of server-sent events: each has the type of the change as its name, the change as its data, and the cursor as its id. A client that reconnects sends it as `last-event-id`.',
+      'Same as `get-changes`, with the fields in the query string. With `accept: text/event-stream`, the reply is a stream of server-sent events: the name of an event is the type of the change, its data is the change, and its id is the cursor. A client that reconnects sends the cursor as `last-event-id`.',
     request: changes.GetChangesRequest,
     reply: changes.GetChangesResponse,
     queryFields: ['after', 'limit', 'wait_seconds'],
