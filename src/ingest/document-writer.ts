@@ -62,7 +62,7 @@ export type ReserveCapacity = (
 
 const withoutLimit: ReserveCapacity = () => null;
 
-/** What changes; absent fields stay. */
+/** Fields to change; absent fields keep their values. */
 export interface MetadataChanges {
   readonly metadata?: Metadata;
   /** Null: never. */

@@ -332,7 +332,7 @@ export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, sh
 });
 export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
-export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes of an API key.', {
+export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes to an API key.', {
   organization_id: organizationId,
   api_key_id: Uuid('The API key.'),
   name: optionalText('A new name; absent or null keeps it.'),

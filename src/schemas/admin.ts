@@ -98,7 +98,7 @@ export type GetOrganizationResponse = Static<typeof GetOrganizationResponse>;
 
 export const AdminUpdateOrganizationRequest = Component(
   'UpdateOrganizationRequest',
-  'Changes of an organization.',
+  'Changes to an organization.',
   {
     organization_id: organizationId,
     subscription_tier: Type.Optional(
@@ -212,7 +212,7 @@ export const ListAPIKeysResponse = Component('ListAPIKeysResponse', 'The keys of
 });
 export type ListAPIKeysResponse = Static<typeof ListAPIKeysResponse>;
 
-export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes of an API key.', {
+export const AdminUpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes to an API key.', {
   organization_id: organizationId,
   api_key_id: apiKeyId,
   name: Type.Optional(
@@ -251,7 +251,7 @@ const InspectionFinding = Component('InspectionFinding', 'Data that was found.',
 
 export const InspectOrganizationResponse = Component(
   'InspectOrganizationResponse',
-  'Data of an organization that exists.',
+  'Existing data of an organization.',
   {
     organization_id: organizationId,
     state: OneOf(['exists', 'deleting', 'gone'], {

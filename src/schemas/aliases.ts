@@ -22,9 +22,13 @@ export const AliasChange = Component('AliasChange', 'New state of an alias.', {
 });
 export type AliasChange = Static<typeof AliasChange>;
 
-export const UpdateAliasesRequest = Component('UpdateAliasesRequest', 'Changes that take effect at once.', {
-  changes: Type.Array(AliasChange, { description: '1 to 64 changes, of different aliases.' }),
-});
+export const UpdateAliasesRequest = Component(
+  'UpdateAliasesRequest',
+  'Changes that take effect at the same time.',
+  {
+    changes: Type.Array(AliasChange, { description: '1 to 64 changes, of different aliases.' }),
+  },
+);
 export type UpdateAliasesRequest = Static<typeof UpdateAliasesRequest>;
 
 export const DeleteAliasRequest = Component('DeleteAliasRequest', 'An alias to delete.', {
@@ -32,16 +36,20 @@ export const DeleteAliasRequest = Component('DeleteAliasRequest', 'An alias to d
 });
 export type DeleteAliasRequest = Static<typeof DeleteAliasRequest>;
 
-export const GetAliasListResponse = Component('GetAliasListResponse', 'All aliases of the caller.', {
-  aliases: Type.Array(
-    Type.Object({
-      alias_name: Type.String(),
-      collection_name: Type.String({ description: 'The collection that the alias names.' }),
-      created_at: Timestamp('Time when the alias was created.'),
-    }),
-    { description: 'In ascending order of their names.' },
-  ),
-});
+export const GetAliasListResponse = Component(
+  'GetAliasListResponse',
+  'All aliases that the caller can use.',
+  {
+    aliases: Type.Array(
+      Type.Object({
+        alias_name: Type.String(),
+        collection_name: Type.String({ description: 'The collection that the alias names.' }),
+        created_at: Timestamp('Time when the alias was created.'),
+      }),
+      { description: 'In ascending order of their names.' },
+    ),
+  },
+);
 export type GetAliasListResponse = Static<typeof GetAliasListResponse>;
 
 export const RenameCollectionRequest = Component(

@@ -41,10 +41,10 @@ export const BackupStatusResponse = Component('BackupStatusResponse', 'State of 
       started_at: Timestamp('Start of the backup.'),
       phase: OneOf(['waiting', 'store', 'files']),
       bytes: Count('Bytes read in this phase.'),
-      total_bytes: Count('Bytes of this phase, estimated before its end.'),
+      total_bytes: Count('Total bytes of this phase; an estimate until it ends.'),
       stored_bytes: Count('Bytes added to the target in this phase.'),
     }),
-    { description: 'The running backup; null if none runs.' },
+    { description: 'The backup in progress; null if there is none.' },
   ),
   last_backup: Nullable(BackupInfo, { description: 'Last complete backup of this data directory.' }),
   last_error: Nullable(Type.Object({ at: Timestamp('Time of the failure.'), message: Type.String() }), {
@@ -53,12 +53,12 @@ export const BackupStatusResponse = Component('BackupStatusResponse', 'State of 
   next_at: Nullable(Type.String(), { description: 'Time of the next scheduled backup.' }),
   recoverable: Type.Array(
     Type.Object({
-      from: Timestamp('First moment.'),
+      from: Timestamp('Earliest time.'),
       to: Timestamp('Time of the last commit.'),
       from_sequence: Type.Integer(),
       to_sequence: Type.Integer(),
     }),
-    { description: 'Moments of this data directory that `QUARRY_BACKUP_TARGET` can restore.' },
+    { description: 'Times to which this data directory can be restored from `QUARRY_BACKUP_TARGET`.' },
   ),
   last_verified_restore: Nullable(
     Type.Object({
@@ -66,7 +66,7 @@ export const BackupStatusResponse = Component('BackupStatusResponse', 'State of 
       sequence: Type.Integer(),
       verified_at: Timestamp('End of the verification.'),
     }),
-    { description: 'Last restore from the target that was verified completely.' },
+    { description: 'Last restore from the target whose verification completed.' },
   ),
   rehearsal_error: Nullable(Type.Object({ at: Timestamp('Time of the failure.'), message: Type.String() }), {
     description:

@@ -113,8 +113,8 @@ export function checkListLimit(limit: number): void {
 }
 
 /**
- * A text to find in paths, at most 64 extensions of 1 to 64 bytes without a dot, and an order that the caller
- * can follow: `path_gt` names a place in the order of paths only.
+ * A text to find in paths, at most 64 extensions of 1 to 64 bytes without a dot, and fields of one way to read pages:
+ * `path_gt` without `sort_by`, `cursor` and `descending` with it.
  */
 export function checkListFilters(request: {
   readonly path_contains?: string | null;
@@ -161,7 +161,8 @@ export function checkAliasChanges(
   if (changes.length < 1 || changes.length > limits.aliasChangesMax)
     reject(`changes has ${changes.length} entries; it must have 1 to ${limits.aliasChangesMax}.`);
   const names = new Set(changes.map(({ alias_name: name }) => name));
-  if (names.size < changes.length) reject('changes names an alias more than once.');
+  if (names.size < changes.length)
+    reject('changes contains an alias more than once; send one change for each alias.');
   for (const { alias_name: name, collection_name: target } of changes) {
     checkAliasName(name);
     if (target !== null) checkCollectionName(target);
@@ -270,7 +271,7 @@ function checkMetadataName(name: string, isList: boolean): void {
     reject(`metadata ${displayedName} is a list, so its name must start with "${listPrefix}".`);
   }
   if (!isList && name.startsWith(listPrefix)) {
-    reject(`metadata ${displayedName} is named as a list, so its value must be an array of strings.`);
+    reject(`metadata ${displayedName} has the name of a list, so its value must be an array of strings.`);
   }
   const bare = isList ? name.slice(listPrefix.length) : name;
   if (!metadataNamePattern.test(bare)) {
@@ -325,14 +326,14 @@ export function checkMetadataSchema(schema: MetadataSchema): void {
   for (const name of names) {
     if (name.startsWith(listPrefix))
       reject(
-        `metadata_schema: ${JSON.stringify(name.slice(0, 64))} is the name of a list, whose type is fixed.`,
+        `metadata_schema must not contain ${JSON.stringify(name.slice(0, 64))}: names that start with "${listPrefix}" always hold lists of strings.`,
       );
     checkMetadataName(name, false);
   }
 }
 
 const base64Detail =
-  'base64_data is not valid base64: the standard alphabet, padded with "=", without line breaks.';
+  'base64_data must be valid base64: the standard alphabet, padded with "=", without line breaks.';
 
 /**
  * Decodes strictly valid base64 (RFC 4648 section 4): whole quanta, padding, no other characters, no set
@@ -351,7 +352,7 @@ export function decodeBase64(text: string): Buffer {
 
 export function checkGetChanges({ after, limit, wait_seconds: waitSeconds }: GetChangesRequest): void {
   if (after !== undefined && after.length > changeLimits.cursorUnitsMax)
-    reject('`after` is not a cursor of a change feed: it is too long.');
+    reject('`after` is too long to be a cursor. Send the cursor of an earlier reply, or "oldest".');
   if (limit !== undefined) checkInteger('limit', limit, 1, changeLimits.perReplyMax);
   if (waitSeconds !== undefined) checkInteger('wait_seconds', waitSeconds, 0, changeLimits.waitSecondsMax);
 }

@@ -21,7 +21,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
   embedding_model: Type.Optional(
     Type.String({
       description:
-        'The embedding model of the collection; default is the model of the server. `own`: you send vectors with documents and queries.',
+        'The embedding model of the collection; default: the default model of the server. `own`: you send vectors with documents and queries.',
       examples: ['zembed-1'],
     }),
   ),
@@ -67,7 +67,7 @@ export const ChangeModelRequest = Component(
 );
 export type ChangeModelRequest = Static<typeof ChangeModelRequest>;
 
-export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Changes of a collection.', {
+export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Changes to a collection.', {
   collection_name: CollectionName(),
   query_defaults: Type.Optional(
     Nullable(QueryDefaults, {
@@ -130,10 +130,13 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   created_at: Timestamp('Time when the collection was created.'),
   num_shards: Type.Integer({ description: 'Number of shards.' }),
   embedding_model: Type.String({ description: 'The embedding model; `own`: vectors come from the callers.' }),
-  dimensions: Type.Integer({ description: 'Dimensions of its vectors.' }),
+  dimensions: Type.Integer({ description: 'Number of dimensions of its vectors.' }),
   query_defaults: Type.Optional(QueryDefaults),
   default_ttl_seconds: Type.Optional(
-    Type.Integer({ description: 'Seconds after which documents expire by default; absent if they do not.' }),
+    Type.Integer({
+      description:
+        'Seconds after which documents expire by default; absent if they do not expire by default.',
+    }),
   ),
   metadata_schema: Type.Optional(MetadataSchema),
   synonyms: Type.Optional(Synonyms),

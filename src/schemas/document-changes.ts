@@ -13,8 +13,7 @@ const selection = {
   collection_name: CollectionName(),
   filter: Type.Optional(
     Type.Unknown({
-      description:
-        'Only documents whose metadata match this filter; it has the form of the filter of a query.',
+      description: 'Only documents whose metadata matches this filter, in the syntax of query filters.',
       examples: [{ author: 'Ada' }],
     }),
   ),
@@ -77,7 +76,7 @@ const coordinate = { anyOf: [{ type: 'number' }, { type: 'null' }] };
 export const MetadataPatch = Type.Unsafe<Record<string, MetadataPatchValue>>({
   title: 'MetadataPatch',
   description:
-    'Change of metadata as a JSON merge patch (RFC 7396): a value replaces the attribute or adds it, null removes it, and all other attributes stay. A list is replaced as a whole; the coordinates of a point are attributes of their own.',
+    'Change to metadata as a JSON merge patch (RFC 7396): a value sets an attribute, null removes it, and other attributes are kept. A list is replaced as a whole; the coordinates of a point can be changed individually.',
   type: 'object',
   additionalProperties: {
     anyOf: [
@@ -99,12 +98,12 @@ export type UpdateDocumentsRequest = Static<typeof UpdateDocumentsRequest>;
 
 export const UpdateDocumentsResponse = Component(
   'UpdateDocumentsResponse',
-  'The documents that were updated, or with `dry_run` would be. Those that the patch does not change are left out.',
+  'The documents that were updated, or with `dry_run` would be, without those that the patch does not change.',
   {
     updated_paths: Type.Array(Type.String(), { description: 'Their paths, in ascending order.' }),
     skipped_paths: Type.Array(Type.String(), {
       description:
-        'Up to 1,024 documents that match but are not `indexed`, so that their metadata cannot change now. Repeat the call later.',
+        'Up to 1,024 documents that match but are not `indexed`, so their metadata cannot be changed yet. Repeat the call later.',
     }),
     has_more: hasMore,
     num_matching: matchingCount,

@@ -41,7 +41,7 @@ export const APIParsedDocument = Component(
     sha256: Type.Optional(
       Type.String({
         description:
-          'SHA-256 of the file in lower-case hexadecimal: the document of this path already has this file and keeps it. Requires `overwrite`.',
+          'SHA-256 of the file in lower-case hexadecimal, instead of the file: the document at this path already has it and keeps it. Requires `overwrite`.',
       }),
     ),
     content_type: Type.Optional(

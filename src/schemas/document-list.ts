@@ -13,7 +13,7 @@ export type DocumentSortField = (typeof documentSortFields)[number];
 const documentListFilters = {
   path_contains: Type.Optional(
     Nullable(Type.String(), {
-      description: 'Only paths that contain this text; upper and lower case are equal.',
+      description: 'Only paths that contain this text, case-insensitive.',
     }),
   ),
   index_statuses: Type.Optional(
@@ -22,7 +22,7 @@ const documentListFilters = {
   extensions: Type.Optional(
     Nullable(Type.Array(Type.String()), {
       description:
-        'Only paths that end with one of these file name extensions, without the dot; upper and lower case are equal. Up to 64.',
+        'Only paths that end with one of these file name extensions, without the dot, case-insensitive. Up to 64.',
       examples: [['pdf', 'docx']],
     }),
   ),
@@ -35,7 +35,7 @@ const documentListFilters = {
   sort_by: Type.Optional(
     Nullable(OneOf(documentSortFields), {
       description:
-        'Order of the documents; equal ones are ordered by path. Values other than `path` read the whole collection for each page. The reply then contains `next_cursor`.',
+        'Order of the documents; documents with equal values are ordered by path. Values other than `path` read the whole collection for each page. The reply then contains `next_cursor`.',
     }),
   ),
   descending: Type.Optional(Type.Boolean({ default: false, description: 'Reverse the order of `sort_by`.' })),

@@ -10,7 +10,7 @@ export const GetDocumentTextRequest = Component(
     page_index: Type.Optional(
       Nullable(Type.Integer(), {
         description:
-          'Zero-based page: the part starts and ends within it. Absent or null: no bounds of pages.',
+          'Zero-based page: the part starts and ends within it. Absent or null: the part can span pages.',
         examples: [0],
       }),
     ),

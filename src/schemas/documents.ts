@@ -45,7 +45,7 @@ const waitField = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'Reply when the document is indexed or has failed, at the latest after 50 seconds, with the current `index_status`.',
+      'Reply when the document is indexed or has failed, but after 50 seconds at the latest, with the current `index_status`.',
   }),
 );
 const overwriteField = Type.Optional(
@@ -58,7 +58,7 @@ const overwriteField = Type.Optional(
 const expiresAtField = Type.Optional(
   Nullable(Type.String(), {
     description:
-      'Time in RFC 3339 from which on the document no longer exists; null for never. Default: `default_ttl_seconds` of the collection.',
+      'Time in RFC 3339 at which the document expires; null for never. Default: after `default_ttl_seconds` of the collection.',
     examples: ['2027-01-31T12:00:00Z'],
   }),
 );
@@ -175,7 +175,7 @@ export const UpdateDocumentRequest = Component(
     ),
     metadata_patch: Type.Optional(
       Nullable(MetadataPatch, {
-        description: 'Changes some attributes; cannot be combined with `metadata`.',
+        description: 'Changes individual attributes; cannot be combined with `metadata`.',
       }),
     ),
     expires_at: Type.Optional(
@@ -243,9 +243,7 @@ const documentSizes = {
   sha256: Type.String({ description: 'SHA-256 of the raw document, in lower-case hexadecimal.' }),
   error: Nullable(Type.String(), { description: 'Reason why parsing or indexing failed, otherwise null.' }),
   error_code: Nullable(DocumentErrorCode, { description: 'Error code of the failure, otherwise null.' }),
-  expires_at: Type.Optional(
-    Timestamp('Time from which on the document no longer exists; absent if it does not expire.'),
-  ),
+  expires_at: Type.Optional(Timestamp('Time at which the document expires; absent if it does not expire.')),
   waiting_for: Type.Optional(
     Type.String({
       description:

@@ -56,10 +56,12 @@ export const ExportedDocument = Component(
     vector: Type.Optional(
       Type.String({
         description:
-          'In a collection whose `embedding_model` is `own`: base64 of the vector, of length 1. A page without words has no vector; it gets any.',
+          'In a collection whose `embedding_model` is `own`: the vector in base64, normalized to length 1. A page without words has no stored vector; its value is arbitrary.',
       }),
     ),
-    vectors: Type.Optional(Type.Array(Type.String(), { description: 'One vector per page, likewise.' })),
+    vectors: Type.Optional(
+      Type.Array(Type.String(), { description: 'One vector per page, in the same form.' }),
+    ),
     sha256: Type.String({ description: 'SHA-256 of the raw document.' }),
     size: Type.Integer({ description: 'Size of the raw document in bytes.' }),
     file_url: Nullable(Type.String(), {
@@ -69,7 +71,7 @@ export const ExportedDocument = Component(
     error: Nullable(Type.String(), { description: 'Reason why parsing or indexing failed, otherwise null.' }),
     error_code: Nullable(DocumentErrorCode, { description: 'Error code of the failure, otherwise null.' }),
     created_at: Timestamp('Time when the document was added or last overwritten.'),
-    expires_at: Type.Optional(Timestamp('Time from which on the document no longer exists.')),
+    expires_at: Type.Optional(Timestamp('Time at which the document expires.')),
   },
 );
 export type ExportedDocument = Static<typeof ExportedDocument>;

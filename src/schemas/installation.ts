@@ -50,7 +50,7 @@ const HealthState = OneOf(['ok', 'warning', 'failed'], { title: 'HealthState' })
 const HealthCheck = Component('HealthCheck', 'Result of one check of the machine or the data directory.', {
   check: Type.String({ examples: ['disk'] }),
   state: OneOf(['ok', 'warning', 'failed', 'skipped']),
-  detail: Type.String({ description: 'What was found.' }),
+  detail: Type.String({ description: 'Result of the check, in words.' }),
   advice: Nullable(Type.String(), { description: 'Action to take; null if none is needed.' }),
 });
 export type HealthCheck = Static<typeof HealthCheck>;
@@ -91,7 +91,7 @@ const SettingInfo = Component('SettingInfo', 'A setting of the server.', {
   unit: Nullable(Type.String()),
   is_secret: Type.Boolean({ description: 'Whether the value is never returned.' }),
   is_set: Type.Boolean({ description: 'Whether there is a value.' }),
-  source: OneOf(['default', 'variable', 'flag', 'file'], { description: 'Where the value comes from.' }),
+  source: OneOf(['default', 'variable', 'flag', 'file'], { description: 'Source of the value.' }),
   default: Type.Union([SettingValue], { description: 'The default, or how it is derived.' }),
 });
 export type SettingInfo = Static<typeof SettingInfo>;

@@ -32,7 +32,7 @@ export const PasswordResetRequest = Component('PasswordResetRequest', 'A new pas
 });
 export type PasswordResetRequest = Static<typeof PasswordResetRequest>;
 
-export const SetPasswordRequest = Component('SetPasswordRequest', 'A change of the own password.', {
+export const SetPasswordRequest = Component('SetPasswordRequest', 'A change of your own password.', {
   current_password: Type.Optional(
     Nullable(Type.String({ maxLength: 1_024 }), {
       description: 'The current password; required if there is one.',
@@ -58,7 +58,7 @@ export const PasswordCodeRequired = Component(
 );
 export type PasswordCodeRequired = Static<typeof PasswordCodeRequired>;
 
-export const PasswordLinkResponse = Component('PasswordLinkResponse', 'A link that works once.', {
+export const PasswordLinkResponse = Component('PasswordLinkResponse', 'A single-use link.', {
   url: Type.String({ description: 'Page on which the user chooses a new password.' }),
   expires_at: Timestamp('Expiry time.'),
 });

@@ -16,7 +16,7 @@ export type Role = (typeof roles)[number];
 
 /**
  * Authenticated caller. The key of an organization acts only inside that organization, and so does a user
- * who names one; the administrator acts on organizations and belongs to none; a user acts on accounts.
+ * who selects one; the administrator acts on organizations and belongs to none; a user acts on accounts.
  */
 export type Principal =
   | {

@@ -62,7 +62,7 @@ const CollectionDetails = Type.Object({
   num_stored_bytes: Count('Bytes of the original files and texts of all documents.'),
   index_state: OneOf(collectionIndexStates, {
     description:
-      '`ready`: queries are answered. `loading` after a start and `repairing` after damage: queries get status 503 for a moment. The next numbers are then 0.',
+      '`ready`: queries are answered. `loading` after a start and `repairing` after damage: queries are rejected with 503, and the following numbers are 0.',
   }),
   num_chunks: Count('Chunks that search finds: parts of about 2,000 characters.'),
   num_removed_chunks: Count('Chunks of deleted or replaced documents that are not yet compacted away.'),

@@ -25,7 +25,7 @@ import { collectionNotFoundError, findExactCollection, nameTakenError } from './
 export interface CollectionNameServicesOptions {
   readonly store: Store;
   readonly collections: Collections;
-  /** Changes of the names and aliases of an organization run under its id. */
+  /** Serializes the changes to the names and aliases of an organization. */
   readonly nameLocks: KeyedMutex;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
   readonly clock: Clock;
@@ -136,7 +136,9 @@ export class CollectionNameServices {
         await store.write(operations);
       } catch (error) {
         if (!(error instanceof ExpectationFailedError)) throw error;
-        throw new AppError('not_found', 'A collection was deleted meanwhile.', { cause: error });
+        throw new AppError('not_found', 'A collection was deleted in the meantime. Nothing was changed.', {
+          cause: error,
+        });
       }
       return successResponse;
     });

@@ -33,7 +33,7 @@ interface StoredText {
 }
 
 const documentsDefault = 64;
-/** Attempts to read a document that is replaced again and again. */
+/** Attempts to read a document that is replaced repeatedly. */
 const attemptsMax = 3;
 
 /** Exports documents in the format in which `add-documents` accepts them, without parsing them again. */

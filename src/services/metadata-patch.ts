@@ -62,7 +62,7 @@ export function patchMetadata(
 ): Metadata {
   const patched = applyMetadataPatch(metadata, patch);
   checkMetadata(patched as DocumentMetadataJson, bytesMax);
-  // Only what the patch sets: a value that is older than the schema may stay.
+  // Only the fields of the patch are checked: a value that is older than the schema may remain.
   checkMetadataTypes(
     access.collection.metadataSchema,
     Object.fromEntries(

@@ -12,7 +12,7 @@ export const aliasRoutes: readonly Route[] = [
     path: '/aliases/add-alias',
     summary: 'Create an alias',
     description:
-      'Adds another name for a collection. Operations on documents and queries accept it as `collection_name`; replies have the name of the collection. Keys that are restricted to collections are checked by the name of the collection.',
+      'Adds another name for a collection. Operations on documents and queries accept it as `collection_name`; replies contain the name of the collection. Keys that are restricted to collections are checked by the name of the collection.',
     request: aliases.AddAliasRequest,
     reply: DefaultResponse,
     example: { alias_name: 'live', collection_name: 'handbook' },

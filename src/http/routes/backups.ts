@@ -9,7 +9,7 @@ export const backupRoutes: readonly Route[] = [
     path: '/admin/create-backup',
     summary: 'Create a backup',
     description:
-      'Starts a backup and returns at once; poll `get-backup-status` until `running` is null. The server stays available.',
+      'Starts a backup and returns immediately; poll `get-backup-status` until `running` is null. The server stays available.',
     request: backups.CreateBackupRequest,
     reply: backups.BackupStatusResponse,
     example: {},
@@ -24,7 +24,7 @@ export const backupRoutes: readonly Route[] = [
     path: '/admin/get-backup-status',
     summary: 'Get the state of backups',
     description:
-      'Returns the running backup, the last one, the last failure, the next scheduled one and the last verified restore.',
+      'Returns the backup in progress, the last one, the last failure, the next scheduled one and the last verified restore.',
     request: EmptyRequest,
     reply: backups.BackupStatusResponse,
     example: {},

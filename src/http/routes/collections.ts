@@ -93,7 +93,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/rename-collection',
     summary: 'Rename a collection',
     description:
-      'Changes the name of a collection at once. Documents, aliases and running work are unaffected. API keys that are restricted to the old name lose access; those restricted to the new name gain it.',
+      'Changes the name of a collection immediately. Documents, aliases and running work are unaffected. API keys that are restricted to the old name lose access; those restricted to the new name gain it.',
     request: RenameCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook-copy', new_collection_name: 'manual' },

@@ -155,7 +155,7 @@ export const documentRoutes: readonly Route[] = [
     path: '/documents/delete-documents',
     summary: 'Delete documents by filter',
     description:
-      'Deletes up to 1,024 documents whose metadata match a filter, or whose paths start with a prefix, in the order of their paths. Repeat the call while `has_more` is true. With `dry_run`, nothing is deleted, and the reply shows what would be. Each document is deleted on its own: after an error, repeat the call to continue.',
+      'Deletes up to 1,024 documents whose metadata matches a filter, or whose paths start with a prefix, in the order of their paths. Repeat the call while `has_more` is true. With `dry_run`, nothing is deleted, and the reply lists the documents that would be. Documents are deleted one by one: after an error, repeat the call to continue.',
     request: changes.DeleteDocumentsRequest,
     reply: changes.DeleteDocumentsResponse,
     example: { collection_name: 'handbook', filter: { author: 'Ada' }, dry_run: true },
@@ -169,7 +169,7 @@ export const documentRoutes: readonly Route[] = [
     path: '/documents/update-documents',
     summary: 'Change metadata by filter',
     description:
-      'Applies a JSON merge patch (RFC 7396) to the metadata of up to 1,024 documents that match a filter or a prefix, in the order of their paths. Documents that the patch does not change are left out, so repeat the call while `has_more` is true. Documents that are not `indexed` are skipped. With `dry_run`, nothing changes, and the reply shows what would.',
+      'Applies a JSON merge patch (RFC 7396) to the metadata of up to 1,024 documents that match a filter or a prefix, in the order of their paths. Documents that the patch does not change are left out, so repeat the call while `has_more` is true. Documents that are not `indexed` are skipped. With `dry_run`, nothing changes, and the reply lists the documents that would.',
     request: changes.UpdateDocumentsRequest,
     reply: changes.UpdateDocumentsResponse,
     example: {
@@ -266,7 +266,7 @@ export const documentRoutes: readonly Route[] = [
     path: '/documents/get-document-text',
     summary: 'Read a part of a document',
     description:
-      'Returns a part of the text of a document, by page or by position. To read on, send `next_index` as `start_index`. The document must be indexed.',
+      'Returns a part of the text of a document, by page or by position. To continue, send `next_index` as `start_index`. The document must be indexed.',
     request: documentText.GetDocumentTextRequest,
     reply: documentText.GetDocumentTextResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', page_index: 0, max_characters: 2_000 },

@@ -9,7 +9,7 @@ export const installationRoutes: readonly Route[] = [
     path: '/admin/get-health',
     summary: 'Check the installation',
     description:
-      'Runs the checks of `quarry doctor` on the machine of the server, and returns the components of `/readyz`, versions, memory and disk. Reads the list of backups from their target.',
+      'Runs the checks of `quarry doctor` on the server machine, and returns the components of `/readyz`, versions, memory and disk. Reads the list of backups from their target.',
     request: EmptyRequest,
     reply: installation.GetHealthResponse,
     example: {},
@@ -31,7 +31,7 @@ export const installationRoutes: readonly Route[] = [
     path: '/admin/get-log-lines',
     summary: 'Read the log of the server',
     description:
-      'Returns the last lines of the log, oldest first. To follow the log, send `next_cursor` as `cursor`. The server keeps at most 1 MiB of lines in memory, of its current start.',
+      'Returns the last lines of the log, oldest first. To follow the log, send `next_cursor` as `cursor`. The server keeps the last 1 MiB of lines since its start in memory.',
     request: installation.GetLogLinesRequest,
     reply: installation.GetLogLinesResponse,
     example: { level: 'warn', limit: 20 },
