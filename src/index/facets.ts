@@ -6,7 +6,7 @@ export interface FacetRequest {
   readonly attribute: string;
   /** Maximum number of values, the most frequent first; unused with ranges. */
   readonly valuesMax: number;
-  /** From `from`, included, to `to`, excluded; null: no bound. Both ends of a range have the same type. */
+  /** From `from` (inclusive) to `to` (exclusive); null: no bound. Both ends of a range have the same type. */
   readonly ranges: readonly FacetRange[];
 }
 

@@ -24,7 +24,7 @@ const listedDocumentsDefault = 50;
 
 const maxResultsField = Type.Optional(
   Type.Integer({
-    description: `Maximum number of passages, 1 to ${limits.mcpResultsMax}; default ${searchResultsDefault}.`,
+    description: `Maximum number of snippets, 1 to ${limits.mcpResultsMax}; default ${searchResultsDefault}.`,
     minimum: 1,
     maximum: limits.mcpResultsMax,
   }),
@@ -35,7 +35,7 @@ export const readingTools: readonly McpTool[] = [
     name: 'search',
     title: 'Search documents',
     description:
-      'Finds the passages of a collection that answer a question, best first. Each result names its document, pages and characters; read_document reads more around it.',
+      'Finds the snippets of a collection that answer a question, best first. Each result names its document, pages and characters; read_document reads more around it.',
     fields: {
       collection: collectionField,
       query: Type.String({ description: 'The question or the words to find, in natural language.' }),
@@ -72,14 +72,14 @@ export const readingTools: readonly McpTool[] = [
   }),
   defineTool({
     name: 'find_similar',
-    title: 'Find similar passages',
+    title: 'Find similar snippets',
     description:
-      'Finds passages that are similar in meaning to a document, or to its passage at a character offset, best first. The source itself is left out.',
+      'Finds snippets that are similar in meaning to a document, or to its text at a character offset, best first. The document or this text itself is left out.',
     fields: {
       collection: collectionField,
       path: pathField,
       offset: Type.Optional(
-        Type.Integer({ description: 'Compare the passage at this character instead of the whole document.' }),
+        Type.Integer({ description: 'Compare the text at this character offset instead of the whole document.' }),
       ),
       max_results: maxResultsField,
       max_tokens: maxTokensField,

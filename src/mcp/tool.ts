@@ -55,7 +55,7 @@ export const maxTokensField = Type.Optional(
   }),
 );
 
-/** Returns the sentence that tells a model what was wrong; rethrows bugs. */
+/** Returns an error message for the model; rethrows bugs. */
 export function toToolError(error: unknown): string {
   if (!(error instanceof AppError)) throw error;
   const { issues } = error.options;

@@ -42,12 +42,12 @@ export const FacetResponse = Component('FacetResponse', 'Counts of one metadata 
   ),
   num_values: Type.Optional(
     Type.Integer({
-      description: 'Number of different values of the documents; more than are listed, maybe.',
+      description: 'Number of distinct values, which can be larger than the number of listed values.',
     }),
   ),
   ranges: Type.Optional(
     Type.Array(Type.Object({ from: facetBound, to: facetBound, count: Type.Integer() }), {
-      description: 'In the order of the request; `from` is included, `to` is not. Dates are strings.',
+      description: 'In the order of the request; `from` is inclusive, `to` is exclusive. Dates are strings.',
     }),
   ),
 });

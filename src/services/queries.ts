@@ -52,7 +52,7 @@ export interface QueryServicesOptions extends SearchRequestFactoryOptions, Usage
   readonly slowQueries: SlowQueryLog | null;
 }
 
-/** The text of a query as sent, and what it searches. */
+/** Type of a query, and its text as sent. */
 interface QueryKind {
   readonly type: QueryEnum;
   readonly query: string;
