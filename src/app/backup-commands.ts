@@ -115,7 +115,7 @@ export interface RestoreResult {
   readonly sequence: number;
   readonly blobs: number;
   readonly check: RestoredCheck;
-  /** Deleted after the restored moment; the restore deletes them again. */
+  /** Deleted after the restored time; the restore deletes them again. */
   readonly deletions: AppliedDeletions;
   /** Reason why the target does not record the verified restore, such as a read-only file system. */
   readonly recordError: string | null;

@@ -63,7 +63,7 @@ function s3Config(settings: Settings): S3TargetOptions['config'] {
   };
 }
 
-/** Milliseconds until a connection, and without progress of a request. */
+/** Milliseconds for opening a connection, and for a request without progress. */
 const s3TimeoutMs = 60_000;
 
 /** Returns the location independent of the working folder. */

@@ -39,7 +39,7 @@ export interface BackupManagerOptions {
   /** Null: no rehearsals of restores. */
   readonly rehearsal: RestoreRehearsal | null;
   readonly includeSecrets: boolean;
-  /** Whether a journal is written: a gap in it makes the next backup due at once. */
+  /** Whether a journal is written: a gap in it makes the next backup due immediately. */
   readonly hasJournal: boolean;
   readonly clock: Clock;
   readonly backgroundScheduler: BackgroundScheduler;
@@ -60,7 +60,7 @@ export interface BackupStatus {
   readonly last: Manifest | null;
   readonly lastError: { readonly at: number; readonly message: string } | null;
   readonly nextAt: number | null;
-  /** Moments of this data directory that the configured target can restore, oldest first. */
+  /** Times to which the configured target can restore this data directory, oldest first. */
   readonly recoverable: readonly RecoverableWindow[];
   readonly verifiedRestore: VerifiedRestore | null;
   /** Failure of the last rehearsal of a restore. */

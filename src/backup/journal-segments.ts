@@ -123,7 +123,7 @@ function listAddedBlobs(group: Uint8Array): string[] {
   return hashes;
 }
 
-/** Moments to which a backup and its following segments can be restored. */
+/** Times to which a backup and its following segments can be restored. */
 export interface RecoverableWindow {
   readonly lineage: string;
   readonly fromSequence: number;

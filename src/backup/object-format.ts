@@ -5,8 +5,8 @@ import { createGunzip, createGzip, gzip } from 'node:zlib';
 import { AppError } from '../core/app-error.ts';
 
 /**
- * Format of an object: 4 bytes magic, 1 byte flags, body, SHA-256 of everything before it. So damage is found
- * without other files and without a key.
+ * Format of an object: 4 bytes magic, 1 byte flags, body, SHA-256 of everything before it, so that damage is
+ * detected without other files and without a key.
  */
 const magic = Buffer.from('QBO1');
 const headerBytes = magic.byteLength + 1;

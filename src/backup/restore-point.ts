@@ -11,13 +11,13 @@ import type { Manifest } from './manifest.ts';
 import type { ObjectCipher } from './object-store.ts';
 import type { BackupTarget } from './target.ts';
 
-/** Moment to restore: the last commit until a time, a commit, or the newest one. */
+/** Point in time to restore: the last commit until a time, a commit, or the newest one. */
 export type RestorePoint =
   | { readonly kind: 'newest' }
   | { readonly kind: 'time'; readonly time: number }
   | { readonly kind: 'sequence'; readonly sequence: number };
 
-/** Backup and following segments that lead to a moment. */
+/** Backup and following segments that lead to a point in time. */
 export interface RestorePlan {
   readonly manifest: Manifest;
   readonly segments: readonly SegmentInfo[];
@@ -25,7 +25,7 @@ export interface RestorePlan {
 }
 
 /**
- * Chooses the backup and the segments for a moment. With several histories, the one of the newest backup that can
+ * Chooses the backup and the segments for a point in time. With several histories, the one of the newest backup that can
  * reach it. Errors: `not_found` with the recoverable windows when nothing reaches it.
  */
 export function planRestore(
@@ -46,7 +46,7 @@ export function planRestore(
     'not_found',
     manifests.length === 0
       ? 'The backup target contains no backup.'
-      : `This moment cannot be restored. Recoverable: ${recoverableWindows(manifests, segments).map(describeWindow).join('; ')}.`,
+      : `This point in time cannot be restored. Recoverable: ${recoverableWindows(manifests, segments).map(describeWindow).join('; ')}.`,
   );
 }
 
@@ -55,7 +55,7 @@ export function describeWindow({ from, to, fromSequence, toSequence }: Recoverab
   return `${start} to ${end} (sequence ${fromSequence} to ${toSequence})`;
 }
 
-/** Applies the commits after the backup up to the moment. Resolves with the sequence number of the last one. */
+/** Applies the commits after the backup up to the point in time. Resolves with the sequence number of the last one. */
 export async function replaySegments(
   { target, cipher }: { readonly target: BackupTarget; readonly cipher: ObjectCipher | null },
   { manifest, segments, point }: RestorePlan,

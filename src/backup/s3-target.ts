@@ -6,7 +6,7 @@ import type { BackupTarget, TargetEntry } from './target.ts';
 
 export interface S3Location {
   readonly bucket: string;
-  /** Start of all keys, empty or with a slash at its end. */
+  /** Prefix of all keys, empty or with a slash at its end. */
   readonly prefix: string;
 }
 
@@ -113,7 +113,7 @@ export class S3Target implements BackupTarget {
         await client.send(new sdk.PutObjectCommand(request));
         return true;
       } catch (error) {
-        // 409: another process is creating it at this moment.
+        // 409: another process is creating it right now.
         if (statusOf(error) === 412 || statusOf(error) === 409) return false;
         throw error;
       }
@@ -150,7 +150,9 @@ export class S3Target implements BackupTarget {
       if (cause instanceof AppError) throw cause;
       const { name, message } = cause as Error;
       const reason = name === message ? name : `${name}: ${message}`;
-      throw new AppError('bad_gateway', `The backup target ${this.location} failed: ${reason}`, { cause });
+      throw new AppError('bad_gateway', `A request to the backup target ${this.location} failed: ${reason}`, {
+        cause,
+      });
     }
   }
 
@@ -165,7 +167,7 @@ function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }
 
-/** A bucket that does not exist is a mistake of the operator, and no missing file. */
+/** A bucket that does not exist is a mistake of the operator, not a missing file. */
 function isMissing(error: unknown): boolean {
   return statusOf(error) === 404 && (error as Error).name !== 'NoSuchBucket';
 }

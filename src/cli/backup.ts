@@ -60,7 +60,7 @@ export const backupCommands: readonly CommandSpec[] = [
       { flags: '--data <folder>', meaning: 'new data directory; must be empty or missing' },
       {
         flags: '--at <time>',
-        meaning: 'restore the last commit until this time (2026-11-01T08:00:00Z)',
+        meaning: 'restore the last commit up to this time (2026-11-01T08:00:00Z)',
         conflicts: ['sequence'],
       },
       { flags: '--sequence <number>', meaning: 'restore this commit; default: the newest one' },
@@ -233,7 +233,7 @@ async function restore(
     formatCount(deletions.users, 'user'),
   ];
   context.terminal.note(
-    `Also deleted, because they were deleted after the restored moment: ${deleted.join(', ')}. All sessions ended.\n`,
+    `Also deleted, because they were deleted after the restored time: ${deleted.join(', ')}. All sessions ended.\n`,
   );
   if (recordError !== null)
     context.terminal.note(`The verified restore could not be recorded in the target: ${recordError}\n`);
@@ -248,7 +248,7 @@ async function restore(
   return exitCodes.done;
 }
 
-/** Moment to restore; the newest one without an option. */
+/** Point in time to restore; the newest one without an option. */
 function readPoint(options: CommandOptions): RestorePoint {
   const time = timeOption(options, 'at');
   if (time !== null) return { kind: 'time', time: Date.parse(time) };

@@ -30,7 +30,7 @@ export class BackupService {
     if (isOther && !isOperatorProof(request.operator_proof ?? ''))
       throw new AppError(
         'forbidden',
-        'A target other than QUARRY_BACKUP_TARGET requires access to the data directory. Run `quarry backup create` on the machine of the server, with --data set to its data directory.',
+        'A target other than QUARRY_BACKUP_TARGET requires access to the data directory. Run `quarry backup create` on the server machine, with --data set to its data directory.',
       );
     manager.begin(target);
     return toStatusResponse(manager.status);

@@ -122,7 +122,7 @@ t.test('documents deleted by mistake are restored from the moment before, also a
   ]);
   const words = ['backup', 'restore', '--target', target, '--data', join(folder, 'none')];
   const tooEarly = await runQuarry([...words, '--at', '2020-01-01']);
-  t.match(tooEarly, { code: 1, errors: /This moment cannot be restored\. Recoverable: 20/ });
+  t.match(tooEarly, { code: 1, errors: /This point in time cannot be restored\. Recoverable: 20/ });
   t.match(await runQuarry([...words, '--at', 'yesterday']), { code: 2, errors: /expected a day/ });
   t.match(await runQuarry([...words, '--sequence', '-1']), { code: 2, errors: /expected a whole number/ });
 });

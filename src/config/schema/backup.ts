@@ -40,7 +40,7 @@ export const backupSettings = {
   }),
   backupJournalSeconds: secondsSetting(0, 3_600, 10, {
     meaning:
-      'Interval at which new commits are copied to QUARRY_BACKUP_TARGET, for restores to any moment; 0 disables it',
+      'Interval at which new commits are copied to QUARRY_BACKUP_TARGET, for point-in-time restores; 0 disables it',
   }),
   backupJournalBytesMax: integerSetting(1_000_000, 100_000_000_000_000, 4_000_000_000, {
     meaning:
