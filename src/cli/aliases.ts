@@ -18,7 +18,7 @@ export const aliasCommands: readonly CommandSpec[] = [
   {
     usage: 'aliases set <assignments...>',
     settings: 'client',
-    summary: 'create or change aliases, all at once',
+    summary: 'create or change aliases in one step',
     options: [jsonOption],
     examples: [
       'quarry aliases set live=handbook-2',
@@ -29,7 +29,7 @@ export const aliasCommands: readonly CommandSpec[] = [
   {
     usage: 'aliases delete <names...>',
     settings: 'client',
-    summary: 'delete aliases, all at once; their collections are unchanged',
+    summary: 'delete aliases in one step; their collections are unchanged',
     options: [jsonOption],
     examples: ['quarry aliases delete previous'],
     run: remove,

@@ -9,7 +9,7 @@ import { pluralize, toPrintable } from './text-layout.ts';
 
 const selectionOptions = [
   collectionOption,
-  { flags: '--filter <json>', meaning: 'only documents whose metadata match this filter' },
+  { flags: '--filter <json>', meaning: 'only documents whose metadata matches this filter' },
   { flags: '--prefix <text>', meaning: 'only paths with this prefix' },
   { flags: '--dry-run', meaning: 'change nothing; print the number of documents and some of their paths' },
 ];

@@ -7,8 +7,7 @@ import { requestLoginLink } from './sign-in-commands.ts';
 export const openCommand: CommandSpec = {
   usage: 'open',
   settings: 'client',
-  summary:
-    'open the dashboard in the browser, signed in with a one-time link (run on the machine of the server)',
+  summary: 'open the dashboard in the browser, signed in with a one-time link (run on the server machine)',
   options: [
     { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
     { flags: '--print', meaning: 'print the link instead of opening a browser' },

@@ -16,7 +16,7 @@ export const signInCommands: readonly CommandSpec[] = [
     usage: 'login-link',
     settings: 'client',
     summary:
-      'print a one-time sign-in link for an owner of the first organization (run on the machine of the server)',
+      'print a one-time sign-in link for an owner of the first organization (run on the server machine)',
     options: [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       jsonOption,

@@ -10,8 +10,7 @@ import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 export const statusCommand: CommandSpec = {
   usage: 'status',
   settings: 'client',
-  summary:
-    'show how many documents are parsed, indexed and failed, by collection, and the memory of the server',
+  summary: 'show the number of documents by state and collection, and the memory of the server',
   options: [{ flags: '-c, --collection <name>', meaning: 'only this collection' }, jsonOption],
   examples: ['quarry status', 'quarry status --collection handbook --json'],
   run: status,

@@ -17,8 +17,8 @@ export function toPrintable(text: string): string {
 
 /**
  * Shows control characters except for line breaks and tabs, and characters that change the text direction, as
- * `\u001b`. JSON stays the same value. Prevents that a text from a document or a server moves the cursor,
- * changes the title or overwrites output.
+ * `\u001b`. JSON keeps its value. Prevents text from a document or a server from moving the cursor, changing the
+ * title or overwriting output.
  */
 export function escapeControls(text: string): string {
   return text

@@ -123,7 +123,7 @@ function commandLines(command: CommandSpec, heading: string): string[] {
 function optionRow({ flags, meaning, default: preset, choices }: OptionSpec): string {
   const allowed =
     choices === undefined ? '' : ` One of ${choices.map((choice) => `\`${choice}\``).join(', ')}.`;
-  const normally = preset === undefined ? '' : ` Default: \`${preset}\`.`;
+  const normally = preset === undefined || preset === '' ? '' : ` Default: \`${preset}\`.`;
   return row(`\`${flags}\``, `${capital(meaning)}.${allowed}${normally}`);
 }
 

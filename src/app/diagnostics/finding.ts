@@ -5,7 +5,7 @@ export interface Finding {
   /** Short name: "disk", "clock". */
   readonly check: string;
   readonly state: FindingState;
-  /** What was found. */
+  /** Result of the check, in words. */
   readonly detail: string;
   /** Action to take; null if none is needed. */
   readonly advice: string | null;

@@ -11,7 +11,7 @@ export interface ImportSample {
 
 /** Comparison of a source with the collection after an import. */
 export interface ImportComparison {
-  /** Null if the source does not tell. */
+  /** Null if the source does not report it. */
   readonly source_documents: number | null;
   readonly collection_documents: number;
   readonly searches: number;
@@ -21,7 +21,7 @@ export interface ImportComparison {
 
 const resultsMax = 10;
 const queryUnitsMax = 300;
-/** A collection with vectors of callers cannot compute that of a query. */
+/** A collection with supplied vectors has no model to embed a query. */
 const lexicalOnly = { lexical: 1, vector: 0 };
 
 /** Returns a sample of a document; null for one without text. */

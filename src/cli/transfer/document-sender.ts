@@ -52,7 +52,7 @@ export class DocumentSender {
     this.#units += sent.units;
   }
 
-  /** Sends the documents that wait. */
+  /** Sends the remaining documents. */
   async flush(): Promise<void> {
     let waiting = this.#batch;
     this.#batch = [];

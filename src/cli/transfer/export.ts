@@ -20,7 +20,7 @@ export const exportCommand: CommandSpec = {
   run: exportCollection,
 };
 
-/** Requests per reply; the server ends a reply earlier when it is large. */
+/** Documents per reply; the server ends a reply earlier when it is large. */
 const documentsPerReply = 256;
 /** Attempts to export a document that is replaced meanwhile. */
 const attemptsMax = 5;

@@ -28,25 +28,28 @@ export const importCommand: CommandSpec = {
     {
       flags: '--from <system>',
       meaning:
-        'server, qdrant, chroma, pgvector: URL of the server; elasticsearch, vectors: file with one JSON row per line; saved: file with saved replies of a server with the same API; folder: original files; default: an export, or lines as for `documents add`',
+        'type of the source. For server, qdrant, chroma and pgvector it is a URL; for elasticsearch and vectors, a file with one JSON row per line; for saved, saved replies of a server with the same API; for folder, a folder of original files. Default: an export, or lines as for `documents add`',
       choices: ['server', 'qdrant', 'chroma', 'pgvector', 'elasticsearch', 'vectors', 'saved', 'folder'],
     },
-    { flags: '--source-collection <name>', meaning: 'collection of the source; for rows, default: all' },
+    {
+      flags: '--source-collection <name>',
+      meaning: 'collection in the source; for rows, the default is all',
+    },
     { flags: '--source-key <key>', meaning: 'API key of the source' },
     { flags: '--mapping <file>', meaning: 'JSON object with the names of the fields of rows' },
     {
       flags: '--table <file>',
       meaning:
-        'metadata of the files of a folder: CSV with the names of the columns, or JSON lines; the column path has the path of the file',
+        'metadata of the files in a folder: CSV with a header line, or JSON lines; the column path has the path of the file',
     },
     { flags: '--report <file>', meaning: 'write skipped documents to this file, one JSON object per line' },
     { flags: '--overwrite', meaning: 'replace existing documents that differ' },
     {
       flags: '--model <name>',
       meaning:
-        'embedding model of a new collection; default: that of the export, or the vectors of the source',
+        'embedding model of a new collection; default: the model of the export, or the vectors of the source',
     },
-    { flags: '--dry-run', meaning: 'only read the file and compare' },
+    { flags: '--dry-run', meaning: 'change nothing; compare the source with the collection' },
     { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
     jsonOption,
   ],
@@ -70,6 +73,8 @@ const pointSources: Readonly<Record<string, (options: PointSourceOptions) => Pro
 };
 
 const skippedShownMax = 20;
+const suppliedVectors = 'vectors supplied by callers';
+const modelVectors = 'vectors computed by a model';
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
 async function importFile(
@@ -171,11 +176,15 @@ async function prepareCollection(
   const existing = await findCollection(api, collection);
   if (existing !== null) {
     const hasOwnVectors = existing.embedding_model === 'own';
-    if (settings !== null && hasOwnVectors !== (settings.embedding_model === 'own'))
+    if (settings !== null && hasOwnVectors !== (settings.embedding_model === 'own')) {
+      const [found, expected] = hasOwnVectors
+        ? [suppliedVectors, modelVectors]
+        : [modelVectors, suppliedVectors];
       throw new AppError(
         'conflict',
-        `${toPrintable(collection)} has ${hasOwnVectors ? '' : 'no '}vectors supplied by callers, other than the documents. Choose another collection.`,
+        `${toPrintable(collection)} has ${found}, but the source needs ${expected}. Choose another collection.`,
       );
+    }
     return false;
   }
   if (!dryRun)
@@ -229,7 +238,7 @@ async function report(
       : await api.call<StatusResponse>('status/get-status', { collection_name: String(options.collection) });
   if (status !== null && status.num_documents < added + unchanged)
     terminal.note(
-      `The collection has ${pluralize(status.num_documents, 'document')}, fewer than were imported: some were deleted meanwhile.\n`,
+      `The collection has ${pluralize(status.num_documents, 'document')}, fewer than were imported: some were deleted in the meantime.\n`,
     );
   if (options.json === true)
     terminal.out(

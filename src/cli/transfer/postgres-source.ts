@@ -10,8 +10,8 @@ const vectorColumns = ['vector', 'embedding'];
 const metadataColumns = ['metadata', 'cmetadata', 'metadata_'];
 
 /**
- * The rows of a table of PostgreSQL with pgvector, as of one moment. `collection` is the name of the table, with or without
- * its schema.
+ * The rows of a table of PostgreSQL with pgvector, as of one point in time. `collection` is the name of the table, with
+ * or without its schema.
  */
 export async function openPostgresSource(options: PointSourceOptions): Promise<ImportSource> {
   const table = options.collection.split('.').map(pg.escapeIdentifier).join('.');

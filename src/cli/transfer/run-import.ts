@@ -20,7 +20,7 @@ import type { ImportItem, ImportSource, SkippedItem } from './import-source.ts';
 
 export interface ImportOptions {
   readonly collection: string;
-  /** Whether the collection existed before, so that its documents must be compared. */
+  /** Whether the collection did not exist before, so that there are no documents to compare. */
   readonly isNew: boolean;
   /** Replace documents that differ. */
   readonly overwrite: boolean;
