@@ -14,7 +14,7 @@ export function normalizeOrigins(origins: readonly string[]): string[] {
   if (origins.length > limits.keyOriginsMax) {
     throw new AppError(
       'bad_request',
-      `A key can allow ${limits.keyOriginsMax} origins, but ${origins.length} were sent.`,
+      `A key can allow at most ${limits.keyOriginsMax} origins, but ${origins.length} were sent.`,
     );
   }
   return [...new Set(origins.map(normalizeOrigin))];

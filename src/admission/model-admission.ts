@@ -104,7 +104,7 @@ export class ModelAdmission {
   }
 
   /**
-   * Runs at once unless so many calls run that it has to wait for a permit of its organization's fair share.
+   * Runs immediately unless it must wait for a permit of its organization's fair share.
    */
   async #admitFast({ organizationId, signal }: ModelCallRequest): Promise<AdmittedCall> {
     const permit = this.#fast.acquire(organizationId, {

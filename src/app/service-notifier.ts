@@ -14,8 +14,8 @@ export interface ServiceNotifierOptions {
 }
 
 /**
- * Tells systemd the state of the server (sd_notify). The signs of life come from the event loop: if it hangs, they end,
- * and systemd restarts the server. Loading and stopping may take long, so that they extend their time limit instead.
+ * Reports the state of the server to systemd (sd_notify). The watchdog notifications come from the event loop: if it
+ * hangs, they end, and systemd restarts the server. Loading and stopping may take long, so they extend their time limit.
  */
 export class ServiceNotifier {
   readonly #options: ServiceNotifierOptions;

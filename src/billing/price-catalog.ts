@@ -74,10 +74,14 @@ export class PriceCatalogReader {
     const byKey = new Map(data.map((price) => [price.lookup_key, price]));
     const missing = [...tierKeys, ...meteredKeys].filter((key) => !byKey.has(key));
     if (missing.length > 0) {
-      throw new AppError('unavailable', 'Payments are not set up: the prices are missing at Stripe.', {
-        privateDetails: { missing, hint: 'run `quarry billing setup`' },
-        shouldRetry: false,
-      });
+      throw new AppError(
+        'unavailable',
+        'Payments are not set up: the prices are missing at Stripe. Ask the operator to run "quarry billing setup".',
+        {
+          privateDetails: { missing, hint: 'run `quarry billing setup`' },
+          shouldRetry: false,
+        },
+      );
     }
     const price = (key: string) => byKey.get(key) as Stripe.Price;
     const productsOf = (keys: readonly string[]) => new Set(keys.map((key) => idOf(price(key).product)));

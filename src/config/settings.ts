@@ -58,7 +58,7 @@ export function readDesktopVariables(): DesktopVariables {
   };
 }
 
-/** Returns the variables that select the colors of a terminal; they are no settings of Quarry. */
+/** Returns the variables that select the colors of a terminal; they are not settings of Quarry. */
 export function readColorVariables(): { NO_COLOR?: string; FORCE_COLOR?: string; TERM?: string } {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
   return {

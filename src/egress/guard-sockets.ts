@@ -17,7 +17,7 @@ export function permitConnection(socket: Socket): void {
 
 /**
  * From now on, this thread opens no TCP connection that `egress` does not allow, regardless of the library:
- * the AWS SDK, for example, requests credentials from the instance by itself. All Node clients (http, https,
+ * the AWS SDK, for example, requests credentials from the instance on its own. All Node clients (http, https,
  * tls, fetch) connect through this method, which also resolves the name, so a blocked host is never resolved.
  */
 export function guardSockets(egress: Egress): void {

@@ -21,7 +21,7 @@ export interface PinnedConnectionsOptions {
   readonly privateHosts: readonly string[];
   /** Names of the two settings, for error messages. */
   readonly settingNames: { readonly hosts: string; readonly privateHosts: string };
-  /** Connections to one host at the same time. */
+  /** Maximum number of connections to one host at the same time. */
   readonly perHostMax?: number;
 }
 
@@ -40,7 +40,7 @@ const idleMsMax = 60_000;
 type ConnectionArguments = Parameters<HttpsAgent['createConnection']>;
 
 /**
- * Connections to origins that organizations name. Each name is resolved once, all of its addresses are checked, and the
+ * Connections to hosts that organizations choose. Each name is resolved once, all of its addresses are checked, and the
  * connection is made to a checked address, so that a later answer of the name server cannot lead to a private one.
  */
 export class PinnedConnections {
@@ -63,7 +63,7 @@ export class PinnedConnections {
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
       throw new AppError('bad_request', `The URL ${text} must start with https:// or http://.`);
     if (url.username !== '' || url.password !== '')
-      throw new AppError('bad_request', 'A URL must not contain a user or a password. Use credentials.');
+      throw new AppError('bad_request', 'The URL must not contain a user name or a password.');
     this.#checkHost(url.hostname, portOf(url));
     return url;
   }
@@ -77,7 +77,7 @@ export class PinnedConnections {
       addresses =
         isIP(name) === 0 ? (await lookup(name, { all: true })).map(({ address }) => address) : [name];
     } catch (cause) {
-      throw new AppError('bad_gateway', `The host ${name} cannot be resolved.`, { cause });
+      throw new AppError('bad_gateway', `The host ${name} cannot be resolved. Check its name.`, { cause });
     }
     const [address] = addresses;
     if (address === undefined) throw new AppError('bad_gateway', `The host ${name} has no address.`);
@@ -117,9 +117,11 @@ export class PinnedConnections {
       request.setTimeout(idleMsMax, () => request.destroy(new Error(`no data within ${idleMsMax} ms`)));
       request.on('error', (cause) => {
         if (signal.aborted || cause instanceof AppError) return reject(cause);
-        reject(new AppError('bad_gateway', `The host ${url.host} failed: ${cause.message}.`, { cause }));
+        reject(
+          new AppError('bad_gateway', `The connection to ${url.host} failed: ${cause.message}.`, { cause }),
+        );
       });
-      // An aborted request reports it only when it has a socket, which the name server can delay.
+      // Node.js rejects an aborted request only when it has a socket, which a name server can delay.
       abort = () => reject(signal.reason);
       signal.addEventListener('abort', abort, { once: true });
       request.end(body);
@@ -142,7 +144,10 @@ export class PinnedConnections {
     const name = normalizeHost(host);
     const { mode, hosts, settingNames } = this.#options;
     if (mode === 'none')
-      throw new AppError('forbidden', `A connection to ${name} is not allowed: QUARRY_EGRESS is "none".`);
+      throw new AppError(
+        'forbidden',
+        `The server may not connect to ${name}: QUARRY_EGRESS is "none". Ask its operator.`,
+      );
     const isAllowed =
       includesHost(hosts, name, port) ||
       this.allowsPrivate(name, port) ||

@@ -53,12 +53,12 @@ export class CertificateMonitor {
     return this.#failures;
   }
 
-  /** Why the files of the moment are not in use; null if they are. */
+  /** Reason why the current files are not in use; null if they are. */
   get lastError(): string | null {
     return this.#lastError;
   }
 
-  /** Starts to check the files. `replace` takes the new certificate into use; it may throw. */
+  /** Starts checking the files. `replace` takes the new certificate into use; it may throw. */
   start(replace: (certificate: Certificate) => void): void {
     this.#replace = replace;
     const { intervalMs = limits.certificateCheckMs } = this.#options;

@@ -4,7 +4,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 const listenState = '0A';
 
 /**
- * Returns the descriptor of this process that listens on a TCP port. The servers do not tell it, so it is found by the
+ * Returns the descriptor of this process that listens on a TCP port. The servers do not report it, so it is found in the
  * table of sockets of Linux. Errors: Error if there is none, or no such table.
  */
 export async function findListeningDescriptor(port: number): Promise<number> {

@@ -146,7 +146,7 @@ export class UwsExchange implements Exchange {
   /**
    * Waits for the end of a short body, and returns whether it has arrived. The library stops the idle timeout of
    * a connection at the last byte of a body, and starts it again only at a later reply: after an earlier one, an
-   * idle connection would stay open for ever. The end of an empty body follows in the same turn of the event loop.
+   * idle connection would stay open forever. The end of an empty body follows in the same turn of the event loop.
    */
   async #awaitBodyEnd(): Promise<boolean> {
     if (!this.#hasBodyEnded) await new Promise(setImmediate);

@@ -21,7 +21,7 @@ export function isCrossOriginRoute({ kind, access }: Route | PreflightRoute): bo
   return kind !== 'page' && (access === 'read' || access === 'write');
 }
 
-/** Returns the method of the request that a browser asks about; null if this is no preflight request. */
+/** Returns the method of the request that a browser asks about; null if this is not a preflight request. */
 export function preflightMethod(exchange: Exchange): string | null {
   if (exchange.method !== 'OPTIONS' || exchange.header('origin') === undefined) return null;
   return exchange.header('access-control-request-method') ?? null;
@@ -51,8 +51,8 @@ export function dependsOnOrigin({ exchange, route }: RequestContext): boolean {
 /**
  * Returns the headers that let the page that sent the request read its reply; none if the page may not. The list of the
  * key decides. A reply to a request without a valid key is readable: it is an error, which tells a page why its key is
- * rejected, or a file, whose URL is the permission. Asking whether any key of the server allows the origin would tell
- * strangers which sites use it.
+ * rejected, or a file, whose URL is the permission. Asking whether any key of the server allows the origin would
+ * reveal to anyone which sites use it.
  */
 export function crossOriginHeaders({ exchange, principal }: RequestContext): Reply['headers'] {
   const origin = exchange.header('origin');
