@@ -55,7 +55,7 @@ export function openSources(
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax,
   });
-  const synchronizer = new Synchronizer({ store, sources, collections, target, clock });
+  const synchronizer = new Synchronizer({ store, sources, collections, target, clock, logger });
   const scheduler = new SourceScheduler({
     store,
     sources,

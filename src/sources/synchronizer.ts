@@ -3,6 +3,7 @@ import { mapInOrder } from '../core/async/map-in-order.ts';
 import type { Clock } from '../core/clock.ts';
 import { formatCount } from '../core/format.ts';
 import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
 import { sourceLimits } from '../core/source-limits.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { DocumentRecord } from '../storage/documents.ts';
@@ -18,6 +19,7 @@ export interface SynchronizerOptions {
   readonly collections: Pick<Collections, 'findById'>;
   readonly target: DocumentTarget;
   readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** A difference that a dry run found. */
@@ -176,7 +178,7 @@ class SynchronizationRun {
     } catch (error) {
       signal.throwIfAborted();
       if (this.#options.collections.findById(record.collectionId) === undefined) throw error;
-      await this.#recordFailure(item.key, describe(error));
+      await this.#recordFailure(item.key, this.#describe(error));
     }
   }
 
@@ -255,6 +257,15 @@ class SynchronizationRun {
     else await store.write([deleteItem], { mayUseReserve: true });
   }
 
+  /** Returns a sentence for people. The message of an unexpected error may contain internals: the log has it. */
+  #describe(error: unknown): string {
+    if (error instanceof AppError) return error.message;
+    const { code } = error as { code?: unknown };
+    if (typeof code === 'string') return `The item cannot be read (${code}).`;
+    this.#options.logger.error({ source: this.#input.record.sourceId, err: error }, 'source item failed');
+    return 'The item failed with an internal error. Ask the operator to read the log of the server.';
+  }
+
   async #recordFailure(key: string, error: string): Promise<void> {
     const { record, plan } = this.#input;
     const { sources, store } = this.#options;
@@ -299,13 +310,6 @@ function emptyOrigin(): AppError {
     'precondition_failed',
     'The origin is empty, so all documents of the source would be deleted. If this is intended, call sync-source with allow_empty.',
   );
-}
-
-/** Returns a sentence for people. The cause of an unexpected error may contain internals. */
-function describe(error: unknown): string {
-  if (error instanceof AppError) return error.message;
-  const { code, message } = error as { code?: unknown; message?: string };
-  return typeof code === 'string' ? `The item cannot be read (${code}).` : (message ?? String(error));
 }
 
 function isEqual(left: Metadata, right: Metadata): boolean {
