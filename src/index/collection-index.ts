@@ -64,6 +64,7 @@ interface OpenIndexOptions {
   /** Called when the file of a shard was truncated or is unreadable; the index must be opened again. */
   readonly onDamaged?: (error: IndexError, index: CollectionIndex) => void;
 }
+type OnDamaged = OpenIndexOptions['onDamaged'];
 
 function callNative<T>(call: () => T): T {
   try {
@@ -82,16 +83,12 @@ function callNative<T>(call: () => T): T {
 export class CollectionIndex {
   readonly shards: readonly ShardOpenResult[];
   readonly #handle: CollectionHandle;
-  readonly #onDamaged: OpenIndexOptions['onDamaged'];
+  readonly #onDamaged: OnDamaged;
   readonly #pending = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
   #commits = 0;
 
-  private constructor(
-    handle: CollectionHandle,
-    shards: readonly ShardOpenResult[],
-    onDamaged: OpenIndexOptions['onDamaged'],
-  ) {
+  private constructor(handle: CollectionHandle, shards: readonly ShardOpenResult[], onDamaged: OnDamaged) {
     this.#handle = handle;
     this.shards = shards;
     this.#onDamaged = onDamaged;
