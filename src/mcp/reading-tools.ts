@@ -74,12 +74,14 @@ export const readingTools: readonly McpTool[] = [
     name: 'find_similar',
     title: 'Find similar snippets',
     description:
-      'Finds snippets that are similar in meaning to a document, or to its text at a character offset, best first. The document or this text itself is left out.',
+      'Finds snippets that are similar in meaning to a document, or to its snippet at a character offset, best first. The document, or this snippet, is left out.',
     fields: {
       collection: collectionField,
       path: pathField,
       offset: Type.Optional(
-        Type.Integer({ description: 'Compare the text at this character offset instead of the whole document.' }),
+        Type.Integer({
+          description: 'Compare the snippet at this character offset instead of the whole document.',
+        }),
       ),
       max_results: maxResultsField,
       max_tokens: maxTokensField,
