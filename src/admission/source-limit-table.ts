@@ -68,7 +68,7 @@ export const sourceEffectRows: readonly EffectRow[] = [
   },
   {
     limit: 'Page',
-    bounds: 'Bytes of a page, a feed, a sitemap or a robots.txt',
+    bounds: 'Bytes of a page, a feed, a sitemap (also unpacked) or a robots.txt',
     value: formatNumber(sourceLimits.pageBytesMax),
     effect: 'the page fails; no document of the site is deleted in this run',
     enforcedIn: 'sources/web/web-client.ts pageBytesMax',

@@ -20,7 +20,7 @@ export const sourceLimits = {
   /** Changes in the reply of a dry run, and its duration. */
   planMax: 1_000,
   planMsMax: 45_000,
-  /** Bytes of a page, a feed, a sitemap or a robots.txt. */
+  /** Bytes of a page, a feed, a sitemap (also unpacked) or a robots.txt. */
   pageBytesMax: 10_000_000,
   websitePagesMax: 5_000,
   websitePagesDefault: 1_000,

@@ -65,6 +65,10 @@ await t.test('depth, number of pages and a sitemap bound a site', async (t) => {
   await addSource('sitemap', { website: { url: origin.url, sitemap_url, ...rate } });
   await synchronize(api, 'sitemap');
   t.strictSame(await pathsOf('sitemap'), [...origin.pages.keys()]);
+  const packed = { website: { url: origin.url, sitemap_url: `${origin.url}sitemaps.xml.gz`, ...rate } };
+  await addSource('packed', packed);
+  await synchronize(api, 'packed');
+  t.strictSame(await pathsOf('packed'), [...origin.pages.keys()], 'sitemaps can be compressed');
 });
 
 await t.test('a page that fails keeps the documents of the site', async (t) => {

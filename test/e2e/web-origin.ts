@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { TestOrigin } from './source-fixture.ts';
 import { sha256 } from './source-fixture.ts';
 
@@ -59,7 +60,7 @@ export class WebOrigin implements TestOrigin {
     return `<item><guid>${key}</guid><link>${this.url}${key}</link><title>${key}</title><description>${this.pages.get(key)}</description></item>`;
   }
 
-  #bodyOf(path: string): { readonly body: string; readonly type: string } | null {
+  #bodyOf(path: string): { readonly body: string | Buffer; readonly type: string } | null {
     const entries = [...this.pages.keys()];
     const urls = entries.map((key) => `<url><loc>${this.url}${key}</loc></url>`).join('');
     switch (path) {
@@ -69,6 +70,15 @@ export class WebOrigin implements TestOrigin {
         return { body: this.robots, type: 'text/plain' };
       case 'sitemap.xml':
         return { body: `<?xml version="1.0"?><urlset>${urls}</urlset>`, type: 'application/xml' };
+      case 'sitemaps.xml.gz':
+        return {
+          body: gzipSync(
+            `<sitemapindex><sitemap><loc>${this.url}sitemap.xml.gz</loc></sitemap></sitemapindex>`,
+          ),
+          type: 'application/octet-stream',
+        };
+      case 'sitemap.xml.gz':
+        return { body: gzipSync(`<urlset>${urls}</urlset>`), type: 'application/gzip' };
       case 'feed.xml':
         return {
           body: `<rss version="2.0"><channel><title>Feed</title>${entries.map((key) => this.entryOf(key)).join('')}</channel></rss>`,

@@ -1,5 +1,8 @@
+import { gzipSync } from 'node:zlib';
+import { sourceLimits } from '../../src/core/source-limits.ts';
 import { readFeed, readPageLinks, readSitemap } from '../../src/sources/web/markup.ts';
 import { isAllowedByRobots, parseRobots } from '../../src/sources/web/robots.ts';
+import { unpack } from '../../src/sources/web/unpack.ts';
 import t from '../support/tap.ts';
 
 t.test('the rules of robots.txt for this crawler are found, and the longest one decides', async (t) => {
@@ -62,4 +65,16 @@ t.test('entries of RSS, RDF and Atom', async (t) => {
   t.match(await readFeed(rdf), [{ id: 'https://e.com/3', modifiedAt: null }]);
   t.equal(await readFeed('<html><p>no feed</p></html>'), null);
   await t.rejects(readFeed('<a>'.repeat(1_000)), /more than 64 levels/);
+});
+
+t.test('a compressed file is unpacked up to the limit of a page', async (t) => {
+  const url = new URL('https://example.com/sitemap.xml.gz');
+  const replyWith = (body: Buffer) => ({ status: 200, headers: {}, body });
+  const plain = replyWith(Buffer.from('<urlset/>'));
+  t.equal(await unpack(plain, url), plain);
+  const packed = gzipSync('<urlset/>');
+  t.equal((await unpack(replyWith(packed), url)).body.toString(), '<urlset/>');
+  await t.rejects(unpack(replyWith(packed.subarray(0, 20)), url), /is not a complete gzip file/);
+  const large = gzipSync(Buffer.alloc(sourceLimits.pageBytesMax + 1));
+  await t.rejects(unpack(replyWith(large), url), /has more than 10000000 bytes/);
 });

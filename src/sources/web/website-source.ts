@@ -5,6 +5,7 @@ import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } f
 import { asStream } from './feed-source.ts';
 import { readPageLinks, readSitemap } from './markup.ts';
 import { isAllowedByRobots, parseRobots, type Robots } from './robots.ts';
+import { unpack } from './unpack.ts';
 import {
   redirectOf,
   textOf,
@@ -185,7 +186,7 @@ export class WebsiteSource implements Source {
     for (let at = 0; at < sitemaps.length && at < 100 && pages.size < pagesMax; at += 1) {
       const reply = await client.follow(sitemaps[at]!, signal);
       if (reply.status !== 200) throw statusError(sitemaps[at]!, reply);
-      const listed = await readSitemap(textOf(reply));
+      const listed = await readSitemap(textOf(await unpack(reply, sitemaps[at]!)));
       for (const location of listed.pages) {
         const page = this.#normalize(location);
         if (page !== null) pages.set(page.href, page);
