@@ -90,6 +90,24 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/web/feed-source.ts feedEntriesMax',
   },
   {
+    limit: 'Git repository',
+    bounds: 'Bytes of the copy of a repository, fetches into it, and time of a fetch',
+    value: [
+      formatNumber(sourceLimits.gitCopyBytesMax),
+      formatNumber(sourceLimits.gitPacksMax),
+      formatSeconds(sourceLimits.gitFetchMsMax),
+    ].join(', '),
+    effect: 'a larger commit, or a longer fetch, fails the run; a larger copy is made anew',
+    enforcedIn: 'sources/git/git-source.ts gitCopyBytesMax',
+  },
+  {
+    limit: 'Files of a commit',
+    bounds: 'Bytes of the list of the files of a commit',
+    value: formatNumber(sourceLimits.gitOutputBytesMax),
+    effect: 'the run fails and deletes nothing',
+    enforcedIn: 'sources/git/git-process.ts gitOutputBytesMax',
+  },
+  {
     limit: 'Waiting item',
     bounds: 'Attempts to add an item while a queue or an allowance is used up, and the wait between them',
     value: `${formatNumber(sourceLimits.retriesMax)}, up to ${formatSeconds(sourceLimits.retryMsMax)}`,

@@ -13,6 +13,7 @@ import { WebClient } from '../sources/web/web-client.ts';
 import { WebsiteSource } from '../sources/web/website-source.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { deriveSecrets } from '../storage/installation-secrets.ts';
+import { createGitOpener } from './git-opener.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { clock, random } from './runtime.ts';
 
@@ -21,7 +22,7 @@ import { clock, random } from './runtime.ts';
 export function createSourceKinds(
   settings: Settings,
   resources: ResourceStack,
-  { secrets, path: dataFolder }: DataDirectory,
+  { secrets, path: dataFolder, cachePath }: DataDirectory,
 ): SourceKinds {
   const connections = new PinnedConnections({
     mode: settings.egress,
@@ -35,6 +36,7 @@ export function createSourceKinds(
     s3: createS3Opener(connections),
     website: createWebsiteOpener(connections),
     rss: createFeedOpener(connections),
+    git: createGitOpener(connections, cachePath),
   };
   return new SourceKinds(openers, new Sealer(deriveSecrets(secrets, 'sources'), random));
 }

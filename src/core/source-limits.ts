@@ -32,6 +32,13 @@ export const sourceLimits = {
   urlUnitsMax: 2_048,
   redirectsMax: 5,
   feedEntriesMax: 1_000,
+  /** Bytes of the copy of a Git repository, and of each of its packs; a copy with more is fetched anew. */
+  gitCopyBytesMax: 1_073_741_824,
+  /** Fetches after which the copy is made anew. */
+  gitPacksMax: 50,
+  gitFetchMsMax: 600_000,
+  /** Bytes of the list of the files of a commit. */
+  gitOutputBytesMax: 67_108_864,
   /** Known pages of a website as JSON; with more, every run reads all pages. */
   cursorUnitsMax: 8_000_000,
 } as const;

@@ -81,7 +81,28 @@ const FeedSettings = Component('FeedSettings', 'An RSS or Atom feed.', {
 });
 export type FeedSettings = Static<typeof FeedSettings>;
 
-export const sourceKinds = ['directory', 's3', 'website', 'rss'] as const;
+const GitSettings = Component('GitSettings', 'Files of the last commit of a Git repository.', {
+  url: text('Address of the repository for `git clone`, with https://.', [
+    'https://example.com/handbook.git',
+  ]),
+  branch: Type.Optional(Nullable(text('Name of the branch; default: the default branch of the repository.'))),
+  folder: Type.Optional(
+    Nullable(text('Folder of the repository; not part of the paths. Default: all files.')),
+  ),
+  include_hidden: Type.Optional(
+    Type.Boolean({ description: 'Whether names that start with a dot are included; default false.' }),
+  ),
+  url_prefix: Type.Optional(
+    Nullable(
+      text('Start of the URL of each file, to which its path in the repository is added, for `source_url`.', [
+        'https://example.com/handbook/blob/main/',
+      ]),
+    ),
+  ),
+});
+export type GitSettings = Static<typeof GitSettings>;
+
+export const sourceKinds = ['directory', 's3', 'website', 'rss', 'git'] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
 /** Settings by kind; a request has exactly one of them. */
@@ -90,6 +111,7 @@ const kindFields = {
   s3: Type.Optional(S3Settings),
   website: Type.Optional(WebsiteSettings),
   rss: Type.Optional(FeedSettings),
+  git: Type.Optional(GitSettings),
 } as const;
 
 const optionFields = {

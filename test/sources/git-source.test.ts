@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KeyedMutex } from '../../src/core/async/mutex.ts';
+import { GitSource } from '../../src/sources/git/git-source.ts';
+import { GitOrigin, gitSkipReason } from '../e2e/git-origin.ts';
+import t, { type Test } from '../support/tap.ts';
+
+async function openSource(t: Test) {
+  const origin = await GitOrigin.start();
+  t.teardown(() => origin.close());
+  const folder = mkdtempSync(join(tmpdir(), 'quarry-copy-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const url = new URL(origin.url);
+  // No name server knows this name.
+  url.hostname = 'git.invalid';
+  const resolved: string[] = [];
+  const source = new GitSource({
+    url,
+    branch: null,
+    folder: '',
+    includesHidden: false,
+    urlPrefix: null,
+    credentials: null,
+    connections: {
+      resolve: async (host, port) => {
+        resolved.push(`${host}:${port}`);
+        return '127.0.0.1';
+      },
+    },
+    copyFolder: join(folder, 'copy'),
+    locks: new KeyedMutex(),
+  });
+  const list = async (signal = new AbortController().signal) => {
+    const keys: string[] = [];
+    for await (const change of source.listChanges(null, signal))
+      if (change.type === 'item') keys.push(change.item.key);
+    return keys;
+  };
+  return { origin, source, list, resolved, url };
+}
+
+t.test('Git connects to the checked address only', { skip: gitSkipReason }, async (t) => {
+  const { origin, list, resolved, url } = await openSource(t);
+  await origin.write('a.txt', 'granite');
+  t.same(await list(), ['a.txt'], 'the name is not resolved again');
+  t.same(resolved, [url.host]);
+  origin.redirect = `http://${origin.host}/elsewhere`;
+  await t.rejects(list(), /Git reports: .*(redirect|302)/i);
+  origin.redirect = null;
+  await origin.rename('a.txt', 'b.txt');
+  t.same(await list(), ['b.txt']);
+});
+
+t.test('a canceled listing rejects with the reason of its signal', { skip: gitSkipReason }, async (t) => {
+  const { list } = await openSource(t);
+  const controller = new AbortController();
+  const listing = list(controller.signal);
+  controller.abort(new Error('stopped'));
+  await t.rejects(listing, /stopped/);
+});
