@@ -6,16 +6,11 @@ import type * as queries from '../../../src/schemas/queries.ts';
 import type * as status from '../../../src/schemas/status.ts';
 import type * as usage from '../../../src/schemas/usage.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
-import { callApi } from './api-call.ts';
-import { organizationId } from './session.ts';
+import { callOperation as post } from './operation-call.ts';
 
 /** Operations of `/v1` that the pages use, in the selected organization. */
 
 type Abort = AbortSignal | undefined;
-
-function post<Reply>(path: string, request: unknown, signal?: Abort): Promise<Reply> {
-  return callApi<Reply>(`/v1${path}`, request, { organizationId: organizationId(), signal });
-}
 
 export function listCollections(signal?: Abort): Promise<collections.GetCollectionListResponse> {
   return post('/collections/get-collection-list', {}, signal);

@@ -6,11 +6,10 @@ import { Button } from '../../components/button.tsx';
 import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { Checkbox, Field, RadioGroup } from '../../components/field.tsx';
-import { useLoad } from '../../server/load.ts';
-import { listCollections } from '../../server/retrieval.ts';
+import { Field, RadioGroup } from '../../components/field.tsx';
 import { addKey, changeKey, type TeamApiKey } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { CollectionPicker } from '../collection-picker.tsx';
 
 const dayMs = 86_400_000;
 const expiryOptions = [
@@ -194,43 +193,6 @@ function FilterField({ text, error, onChange }: FilterFieldProps) {
     >
       {(control) => <CodeArea control={control} rows={2} value={text} onChange={onChange} />}
     </Field>
-  );
-}
-
-interface CollectionPickerProps {
-  /** Null for all collections. */
-  readonly selected: readonly string[] | null;
-  readonly onChange: (selected: readonly string[] | null) => void;
-}
-
-/** Selects all collections or some of them. Selected collections are listed even if they no longer exist. */
-function CollectionPicker({ selected, onChange }: CollectionPickerProps) {
-  const list = useLoad(listCollections, []);
-  const all = [...new Set([...(selected ?? []), ...(list.data?.collection_names ?? [])])].sort();
-  return (
-    <>
-      <Checkbox
-        label="Limit to selected collections"
-        checked={selected !== null}
-        onChange={(isSome) => onChange(isSome ? [] : null)}
-      />
-      {selected !== null && (
-        <div class="picks" role="group" aria-label="Collections">
-          {all.map((each) => (
-            <Checkbox
-              key={each}
-              label={each}
-              checked={selected.includes(each)}
-              onChange={(isIn) =>
-                onChange(isIn ? [...selected, each] : selected.filter((other) => other !== each))
-              }
-            />
-          ))}
-          {list.data !== undefined && all.length === 0 && <p class="hint">There are no collections yet.</p>}
-          <ErrorMessage error={list.error} />
-        </div>
-      )}
-    </>
   );
 }
 

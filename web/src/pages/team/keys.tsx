@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { SecretDialog } from '../../components/secret-dialog.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
@@ -14,7 +15,6 @@ import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { deleteKey, getOrganization, type TeamApiKey, type TeamMember } from '../../server/team.ts';
 import { KeyForm } from './key-form.tsx';
-import { NewKeyDialog } from './new-key.tsx';
 import { hasRole } from './roles.tsx';
 
 type KeyDialog =
@@ -218,7 +218,12 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
         />
       );
     case 'show':
-      return <NewKeyDialog secret={dialog.secret} name={dialog.name} onClose={onClose} />;
+      return (
+        <SecretDialog noun="key" secret={dialog.secret} onClose={onClose}>
+          Copy the key <strong>{dialog.name}</strong> now. The server stores only a hash and cannot show the
+          key again.
+        </SecretDialog>
+      );
     case 'revoke':
       return (
         <ConfirmDialog
