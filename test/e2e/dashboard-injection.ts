@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
+import { type IntegrationOrigins, openIntegrationOrigins } from './dashboard-integrations.ts';
 import { adminKey, TestServer } from './server.ts';
+import { synchronize } from './source-fixture.ts';
 
 const injection = `"><img src=x onerror="window.hacked=1"><script>window.hacked=2</script><svg onload="window.hacked=3">`;
 /** Text without break opportunities, and characters that reverse the text direction. */
@@ -14,11 +18,14 @@ const scriptUrl = 'javascript:window.hacked=4';
 
 const collection = `c ${injection}`;
 const path = `p ${injection}`;
+const sourceName = `s ${injection}`;
 
 /** All stored values must be rendered as text: names, paths, metadata, documents, keys, organizations. */
 export async function injectionScenario(t: Test, browser: Browser): Promise<void> {
-  const server = await TestServer.start(t);
+  const origins = await openIntegrationOrigins(t);
+  const server = await TestServer.start(t, origins.variables);
   await createInjectedData(server);
+  await addInjectedIntegrations(server, origins);
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
   const openPath = async (address: string) => {
@@ -30,6 +37,8 @@ export async function injectionScenario(t: Test, browser: Browser): Promise<void
   };
   await saveInjectedNames(page, openPath);
   for (const address of ['', 'collections', 'keys', 'members', 'usage', 'audit', 'settings', 'organizations'])
+    await openPath(address);
+  for (const address of ['webhooks', 'sources', `source?${new URLSearchParams({ name: sourceName })}`])
     await openPath(address);
   await page.getByText(`o ${injection}`).first().waitFor();
   await checkDocumentPages(t, page, openPath);
@@ -67,6 +76,25 @@ async function createInjectedData(server: TestServer): Promise<void> {
     name: injection,
     permission: 'all',
   });
+}
+
+async function addInjectedIntegrations(
+  server: TestServer,
+  { folder, url }: IntegrationOrigins,
+): Promise<void> {
+  const api = new CheckedApiClient(server);
+  const description = `${injection} ${longWord}`.slice(0, 256);
+  await api.call('webhooks/add-webhook', { url, description, collection_names: [longWord, collection] });
+  writeFileSync(join(folder, 'a<img src=x onerror=window.hacked=6>.txt'), 'Granite');
+  await api.call('sources/add-source', {
+    source_name: sourceName,
+    collection_name: collection,
+    directory: { path: folder },
+    prefix: `${longWord}/`,
+    schedule: 'off',
+    metadata: { author: injection },
+  });
+  await synchronize(api, sourceName);
 }
 
 /** Stores names of the organization and of the user through the dashboard. */

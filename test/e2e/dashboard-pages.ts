@@ -1,16 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
 import { blankHeight, openPage, saveScreenshot, seriousFindings } from './browser.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
+import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { signInAgain } from './dashboard-actions.ts';
 import { handbook } from './dashboard-first-run.ts';
+import { type IntegrationOrigins, openIntegrationOrigins } from './dashboard-integrations.ts';
 import { createMailFolder, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
+import { synchronize } from './source-fixture.ts';
 
 /** Every page with content: light and dark, wide and narrow. */
 
@@ -51,6 +53,12 @@ const compareModels = async (page: Page) => {
   await page.waitForLoadState('networkidle');
 };
 
+const openWebhook = async (page: Page) => {
+  await page.getByRole('table', { name: 'Webhooks' }).getByRole('link').first().click();
+  await page.getByRole('table', { name: 'Deliveries' }).waitFor();
+  await page.waitForLoadState('networkidle');
+};
+
 const dashboardPages: readonly DashboardPage[] = [
   { name: 'overview', path: '' },
   { name: 'collections', path: 'collections' },
@@ -60,9 +68,13 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'document-failed', path: 'document?collection=handbook&path=scans%2Fbroken.pdf' },
   { name: 'upload', path: 'upload?collection=handbook' },
   { name: 'search', path: 'search?collection=handbook', prepare: askQuestion },
+  { name: 'sources', path: 'sources' },
+  { name: 'source', path: 'source?name=files' },
   { name: 'models', path: 'models', prepare: compareModels },
   { name: 'keys', path: 'keys' },
   { name: 'key-new', path: 'keys', prepare: button('Create key') },
+  { name: 'webhooks', path: 'webhooks' },
+  { name: 'webhook', path: 'webhooks', prepare: openWebhook },
   { name: 'members', path: 'members' },
   { name: 'member-invite', path: 'members', prepare: button('Invite member') },
   { name: 'usage', path: 'usage' },
@@ -92,11 +104,14 @@ const readmeScreenshots = ['overview', 'search'];
 const pictures = join(dirname(compiledRoot), 'web', 'pictures');
 
 export async function pagesScenario(t: Test, browser: Browser): Promise<void> {
+  const origins = await openIntegrationOrigins(t);
   const server = await TestServer.start(t, {
     ...mailFolderOf(t),
+    ...origins.variables,
     ADMIN_PASSWORD_HASH: administratorPasswordHash(),
   });
   await fill(server);
+  await addIntegrations(server, origins);
   const first = await openPage(t, browser);
   await signInAgain(first.page, server);
   await signInAsAdministrator(first.page, server);
@@ -254,6 +269,28 @@ async function fill(server: TestServer): Promise<void> {
   for (const query of questions) await api.find('handbook', query);
   const organization_id = /First organization: (\S+)/.exec(server.printedText)?.[1] ?? '';
   await createTeam(server, organization_id);
+}
+
+/** A source with an item that fails, and a webhook with deliveries. */
+async function addIntegrations(server: TestServer, { folder, url }: IntegrationOrigins): Promise<void> {
+  const api = new CheckedApiClient(server);
+  const added = await api.call('webhooks/add-webhook', { url, description: 'Cache of the help center' });
+  for (const name of ['foreign.txt', 'travel.txt']) writeFileSync(join(folder, name), `Text of ${name}`);
+  await api.add('contracts', 'files/foreign.txt', 'Of another client.');
+  await api.call('sources/add-source', {
+    source_name: 'files',
+    collection_name: 'contracts',
+    directory: { path: folder },
+    prefix: 'files/',
+    schedule: 'off',
+    metadata: { team: 'travel' },
+  });
+  await synchronize(api, 'files');
+  const { webhook_id } = added as unknown as { webhook_id: string };
+  await waitFor('a delivery', async () => {
+    const { deliveries } = await api.call('webhooks/list-deliveries', { webhook_id });
+    return deliveries.length >= 4 ? true : null;
+  });
 }
 
 async function createTeam(server: TestServer, organization_id: string): Promise<void> {

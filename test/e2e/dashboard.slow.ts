@@ -10,6 +10,7 @@ import {
 } from './dashboard-errors.ts';
 import { firstRunScenario } from './dashboard-first-run.ts';
 import { injectionScenario } from './dashboard-injection.ts';
+import { integrationsScenario } from './dashboard-integrations.ts';
 import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
 import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
 import { marketplaceScenario } from './dashboard-marketplace.ts';
@@ -41,6 +42,7 @@ const scenarios = {
     folderUploadScenario,
   'a result opens its document at the passage, and texts are shown with their structure': passageScenario,
   'pages are turned, zoomed and chosen by keys and thumbnails': viewerScenario,
+  'a collection follows a folder, and a webhook receives its changes': integrationsScenario,
   'an expired session loses no input': expiredSessionScenario,
   'a network failure loses no input, and the page recovers automatically': offlineScenario,
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,

@@ -48,3 +48,19 @@ export function administrationUrl(section?: string): string {
 export function searchUrl(collection: string): string {
   return pageUrl('search', { collection });
 }
+
+export function sourceUrl(name: string): string {
+  return pageUrl('source', { name });
+}
+
+/** Page of a new source that shows what its first run would change, and starts it with these options. */
+export function newSourceUrl(
+  name: string,
+  { schedule, isWatched }: { readonly schedule: string; readonly isWatched: boolean },
+): string {
+  return pageUrl('source', { name, schedule, watch: String(isWatched) });
+}
+
+export function webhookUrl(id: string): string {
+  return pageUrl('webhook', { id });
+}

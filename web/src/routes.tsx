@@ -102,6 +102,15 @@ export const routes: readonly DashboardRoute[] = [
     component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
   },
   {
+    path: '/app/sources',
+    navigation: { name: 'Sources', icon: 'sources', group: 'Retrieval' },
+    component: lazyPage(() => import('./pages/sources/sources.tsx').then(({ SourcesPage }) => SourcesPage)),
+  },
+  {
+    path: '/app/source',
+    component: lazyPage(() => import('./pages/sources/source.tsx').then(({ SourcePage }) => SourcePage)),
+  },
+  {
     path: '/app/models',
     navigation: { name: 'Models', icon: 'models', group: 'Retrieval' },
     component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
@@ -110,6 +119,17 @@ export const routes: readonly DashboardRoute[] = [
     path: '/app/keys',
     navigation: { name: 'API keys', icon: 'keys', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
+  },
+  {
+    path: '/app/webhooks',
+    navigation: { name: 'Webhooks', icon: 'webhooks', group: 'Organization' },
+    component: lazyPage(() =>
+      import('./pages/webhooks/webhooks.tsx').then(({ WebhooksPage }) => WebhooksPage),
+    ),
+  },
+  {
+    path: '/app/webhook',
+    component: lazyPage(() => import('./pages/webhooks/webhook.tsx').then(({ WebhookPage }) => WebhookPage)),
   },
   {
     path: '/app/members',

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isNavigationCollapsed } from '../browser/media.ts';
 import { Icon } from './icons.tsx';
+import { listPageOf } from './list-page.ts';
 import { navigationEntries } from './navigation-entries.ts';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 import { openOverlay, paletteKeys } from './overlay-state.ts';
@@ -103,7 +104,7 @@ interface NavigationProps {
 
 function Navigation({ onChoose }: NavigationProps) {
   const { path } = useLocation();
-  const currentPath = path === '/app/document' ? '/app/documents' : path;
+  const currentPath = listPageOf(path);
   const all = navigationEntries();
   const isCurrent = (to: string) => to.replace(/\/$/, '') === currentPath.replace(/\/$/, '');
   return (

@@ -1,0 +1,125 @@
+import { Button } from '../../components/button.tsx';
+import { Chip, type ChipTone } from '../../components/chip.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatCount } from '../../format/numbers.ts';
+import { useLoad } from '../../server/load.ts';
+import { previewSource, type SourcePreview, syncSource, updateSource } from '../../server/sources.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import type { PendingStart } from './source-form.tsx';
+import { describeCounts } from './source-status.tsx';
+
+type PlannedChange = SourcePreview['changes'][number];
+
+/** Rows of the table; the counts include the others. */
+const shownMax = 200;
+
+const actions: Readonly<Record<PlannedChange['action'], readonly [label: string, tone: ChipTone]>> = {
+  add: ['Add', 'good'],
+  update: ['Update', 'info'],
+  delete: ['Delete', 'warning'],
+  fail: ['Fails', 'bad'],
+};
+
+interface DryRunDialogProps {
+  readonly name: string;
+  /** Options of a new source that waits for its first run; null for others. */
+  readonly pending: PendingStart | null;
+  readonly onClose: () => void;
+  readonly onStarted: () => void;
+}
+
+/** Shows what a run would change, and starts it on request. */
+export function DryRunDialog({ name, pending, onClose, onStarted }: DryRunDialogProps) {
+  const preview = useLoad((abort) => previewSource(name, abort), []);
+  const start = useAsyncAction(async () => {
+    if (pending !== null) await updateSource({ source_name: name, ...toOptions(pending) });
+    await syncSource(name);
+    showToast(`${name} runs now.`);
+    onStarted();
+    onClose();
+  });
+  return (
+    <Dialog title={`Dry run of ${name}`} onClose={onClose} mayClose={!start.isBusy}>
+      {preview.data === undefined ? (
+        preview.error === null ? (
+          <>
+            <p class="hint">The origin is listed; nothing is changed. This can take up to 45 seconds.</p>
+            <SkeletonRows rows={3} />
+          </>
+        ) : (
+          <ErrorMessage error={preview.error} />
+        )
+      ) : (
+        <Preview preview={preview.data} />
+      )}
+      {pending !== null && (
+        <p class="hint">The source does not run before you start it, here or with its schedule.</p>
+      )}
+      <ErrorMessage error={start.error} />
+      <DialogActions>
+        <Button onClick={onClose} disabled={start.isBusy}>
+          Close
+        </Button>
+        {preview.error !== null && !preview.isLoading && <Button onClick={preview.reload}>Retry</Button>}
+        <Button
+          tone="primary"
+          busy={start.isBusy}
+          disabled={preview.data === undefined}
+          onClick={start.start}
+        >
+          Run now
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function toOptions({ schedule, isWatched }: PendingStart) {
+  return { schedule, ...(isWatched ? { watch: true } : {}) };
+}
+
+function Preview({ preview }: { readonly preview: SourcePreview }) {
+  const { counts, changes, is_complete: isComplete } = preview;
+  const all = counts.added + counts.updated + counts.deleted + counts.failed;
+  const shown = changes.slice(0, shownMax);
+  return (
+    <>
+      <p>
+        <strong>{describeCounts(counts)}</strong>
+        {counts.unchanged > 0 && `, ${formatCount(counts.unchanged)} unchanged`}
+      </p>
+      {!isComplete && (
+        <p class="note warning">
+          The origin was not listed completely in the time of a dry run. A run lists all of it.
+        </p>
+      )}
+      {shown.length > 0 && (
+        <Table
+          caption="Changes"
+          rows={shown}
+          keyOf={({ action, key }) => `${action} ${key}`}
+          columns={[
+            {
+              title: 'Document',
+              cell: ({ path, error }) => (
+                <span class="user-cell">
+                  <span>{path}</span>
+                  {error !== null && <span class="hint">{error}</span>}
+                </span>
+              ),
+            },
+            {
+              title: 'Change',
+              cell: ({ action }) => <Chip tone={actions[action][1]}>{actions[action][0]}</Chip>,
+            },
+          ]}
+        />
+      )}
+      {all > shown.length && <p class="hint">{`${formatCount(all - shown.length)} more`}</p>}
+    </>
+  );
+}

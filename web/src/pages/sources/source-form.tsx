@@ -1,0 +1,316 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { CodeArea } from '../../components/code-area.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Checkbox, Field } from '../../components/field.tsx';
+import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { CollectionField } from '../collection-select.tsx';
+import { ScheduleField, SourceFields } from './source-fields.tsx';
+import {
+  formValuesOf,
+  type SourceFormValues,
+  sourceKindDescriptions,
+  toCredentials,
+  toSettings,
+} from './source-kinds.ts';
+
+/** Options that a source receives when it is started after its dry run. */
+export interface PendingStart {
+  readonly schedule: string;
+  readonly isWatched: boolean;
+}
+
+export interface NewSource {
+  readonly name: string;
+  /** Null if the source runs already. */
+  readonly pending: PendingStart | null;
+}
+
+interface SourceFormProps {
+  /** The source to edit; null for a new one. */
+  readonly before: SourceInfo | null;
+  /** Collections to choose from, for a new source. */
+  readonly collections: readonly string[];
+  readonly onClose: () => void;
+  /** Receives the new source; null after an edit. */
+  readonly onDone: (created: NewSource | null) => void;
+}
+
+/** Form that creates or edits a source. */
+export function SourceForm({ before, collections, onClose, onDone }: SourceFormProps) {
+  const form = useSourceForm(before, collections);
+  const { kind, fields, change } = form;
+  const description = sourceKindDescriptions[kind];
+  const submission = useAsyncAction(async () => onDone(await form.save()));
+  return (
+    <Dialog
+      title={before === null ? 'Add source' : `Edit ${before.source_name}`}
+      onClose={onClose}
+      mayClose={!submission.isBusy}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (form.metadataError === null) submission.start();
+        }}
+      >
+        {before === null && <NewSourceFields form={form} collections={collections} />}
+        <SourceFields
+          fields={description.fields}
+          values={fields.settings}
+          onChange={(settings) => change({ settings })}
+        />
+        <ScheduleField schedule={fields.schedule} onChange={(schedule) => change({ schedule })} />
+        {description.canWatch && (
+          <Checkbox
+            label="Run after each change"
+            hint="The folder is watched; the schedule finds what the system does not report."
+            checked={fields.isWatched}
+            onChange={(isWatched) => change({ isWatched })}
+          />
+        )}
+        {description.credentials.length > 0 && (
+          <Credentials form={form} hasCredentials={before?.has_credentials === true} />
+        )}
+        <MoreSettings form={form} isNew={before === null} />
+        {before === null && (
+          <Checkbox
+            label="Show what the first run would change before it starts"
+            checked={fields.isReviewed}
+            onChange={(isReviewed) => change({ isReviewed })}
+          />
+        )}
+        <ErrorMessage error={submission.error} />
+        <DialogActions>
+          <Button onClick={onClose} disabled={submission.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" tone="primary" busy={submission.isBusy}>
+            {before === null ? 'Add source' : 'Save'}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+interface FormFields {
+  readonly name: string;
+  readonly collection: string;
+  readonly prefix: string;
+  readonly settings: SourceFormValues;
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly schedule: string;
+  readonly isWatched: boolean;
+  /** JSON text. */
+  readonly metadata: string;
+  /** Whether the first run waits until the user has seen its changes. */
+  readonly isReviewed: boolean;
+}
+
+type SourceFormState = ReturnType<typeof useSourceForm>;
+
+function useSourceForm(before: SourceInfo | null, collections: readonly string[]) {
+  const [kind, setKind] = useState<SourceKind>(before?.kind ?? 'directory');
+  const [fields, setFields] = useState<FormFields>({
+    name: '',
+    collection: collections[0] ?? '',
+    prefix: '',
+    settings: formValuesOf(kind, before),
+    credentials: {},
+    schedule: before?.schedule ?? '1h',
+    isWatched: before?.watch ?? false,
+    metadata: formatMetadata(before),
+    isReviewed: true,
+  });
+  const change = (changed: Partial<FormFields>) => setFields((old) => ({ ...old, ...changed }));
+  const chooseKind = (chosen: SourceKind) => {
+    setKind(chosen);
+    change({ settings: formValuesOf(chosen, null), credentials: {}, isWatched: false });
+  };
+  const parsed = parseMetadata(fields.metadata);
+  const save = async (): Promise<NewSource | null> => {
+    const { name, collection, prefix, schedule, isWatched, isReviewed } = fields;
+    const { canWatch } = sourceKindDescriptions[kind];
+    const credentials = toCredentials(kind, fields.credentials);
+    const more = credentials === null ? {} : { credentials };
+    const toOptions = (options: PendingStart) => ({
+      schedule: options.schedule,
+      ...(canWatch ? { watch: options.isWatched } : {}),
+    });
+    const settings = { [kind]: toSettings(kind, fields.settings) };
+    const { metadata } = parsed;
+    if (before !== null) {
+      // A source reads all items again after a change of its settings or its metadata.
+      const hasNewSettings = JSON.stringify(fields.settings) !== JSON.stringify(formValuesOf(kind, before));
+      await updateSource({
+        source_name: before.source_name,
+        ...toOptions({ schedule, isWatched }),
+        ...(hasNewSettings ? settings : {}),
+        ...(fields.metadata === formatMetadata(before) ? {} : { metadata }),
+        ...more,
+      });
+      return null;
+    }
+    // Without a schedule, the source does not run before it is started.
+    const options = toOptions(isReviewed ? { schedule: 'off', isWatched: false } : { schedule, isWatched });
+    const identity = { source_name: name, collection_name: collection, prefix };
+    await addSource({ ...identity, ...settings, ...options, metadata, ...more });
+    return { name, pending: isReviewed ? { schedule, isWatched } : null };
+  };
+  return { kind, chooseKind, fields, change, metadataError: parsed.error, save };
+}
+
+interface NewSourceFieldsProps {
+  readonly form: SourceFormState;
+  readonly collections: readonly string[];
+}
+
+function NewSourceFields({ form: { kind, chooseKind, fields, change }, collections }: NewSourceFieldsProps) {
+  return (
+    <>
+      <Field label="Name" hint="It cannot be changed later.">
+        {(control) => (
+          <input
+            {...control}
+            type="text"
+            required
+            maxLength={256}
+            autoComplete="off"
+            spellcheck={false}
+            placeholder="handbook-files"
+            value={fields.name}
+            onInput={(event) => change({ name: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <CollectionField
+        names={collections}
+        selected={fields.collection}
+        onChoose={(collection) => change({ collection })}
+      />
+      <Field label="Kind">
+        {(control) => (
+          <select
+            {...control}
+            value={kind}
+            onChange={(event) => chooseKind(event.currentTarget.value as SourceKind)}
+          >
+            {Object.entries(sourceKindDescriptions).map(([value, { name }]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </>
+  );
+}
+
+interface MoreSettingsProps {
+  readonly form: SourceFormState;
+  readonly isNew: boolean;
+}
+
+function MoreSettings({ form: { kind, fields, change, metadataError }, isNew }: MoreSettingsProps) {
+  const hint = (
+    <>
+      A JSON object, for example <code>{'{"team": "sales"}'}</code>.
+    </>
+  );
+  return (
+    <details class="more">
+      <summary>More settings</summary>
+      <div class="stack">
+        <SourceFields
+          fields={sourceKindDescriptions[kind].moreFields}
+          values={fields.settings}
+          onChange={(settings) => change({ settings })}
+        />
+        {isNew && <PrefixField prefix={fields.prefix} onChange={(prefix) => change({ prefix })} />}
+        <Field label="Metadata of all documents" hint={hint} error={metadataError}>
+          {(control) => (
+            <CodeArea
+              control={control}
+              rows={2}
+              value={fields.metadata}
+              onChange={(metadata) => change({ metadata })}
+            />
+          )}
+        </Field>
+      </div>
+    </details>
+  );
+}
+
+interface CredentialsProps {
+  readonly form: SourceFormState;
+  readonly hasCredentials: boolean;
+}
+
+function Credentials({ form: { kind, fields, change }, hasCredentials }: CredentialsProps) {
+  return (
+    <details class="more">
+      <summary>Credentials</summary>
+      <div class="stack">
+        <p class="hint">
+          {hasCredentials
+            ? 'Credentials are stored. Leave the fields empty to keep them.'
+            : 'For origins that are not public. They are stored encrypted and not shown again.'}
+        </p>
+        <SourceFields
+          isSecret
+          fields={sourceKindDescriptions[kind].credentials}
+          values={fields.credentials}
+          onChange={(credentials) => change({ credentials: credentials as FormFields['credentials'] })}
+        />
+      </div>
+    </details>
+  );
+}
+
+function PrefixField({
+  prefix,
+  onChange,
+}: {
+  readonly prefix: string;
+  readonly onChange: (prefix: string) => void;
+}) {
+  return (
+    <Field label="Start of the paths of its documents" hint="It cannot be changed later.">
+      {(control) => (
+        <input
+          {...control}
+          type="text"
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="handbook/"
+          value={prefix}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+type Metadata = SourceInfo['metadata'];
+
+function formatMetadata(source: SourceInfo | null): string {
+  return source === null || Object.keys(source.metadata).length === 0 ? '' : JSON.stringify(source.metadata);
+}
+
+/** Checks only that the text is a JSON object; the server validates its content. */
+function parseMetadata(text: string): { readonly metadata: Metadata; readonly error: string | null } {
+  if (text.trim() === '') return { metadata: {}, error: null };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { metadata: value as Metadata, error: null };
+    return { metadata: {}, error: 'The metadata must be a JSON object.' };
+  } catch {
+    return { metadata: {}, error: 'Invalid JSON.' };
+  }
+}

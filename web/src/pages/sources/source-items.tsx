@@ -1,0 +1,124 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Chip, type ChipTone } from '../../components/chip.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { RadioGroup } from '../../components/field.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { documentUrl } from '../../page-urls.ts';
+import { useLoad } from '../../server/load.ts';
+import { type ListedItem, listSourceItems, type SourceInfo } from '../../server/sources.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+
+const pageSize = 50;
+
+const results: Readonly<Record<ListedItem['result'], readonly [label: string, tone: ChipTone]>> = {
+  added: ['Added', 'good'],
+  updated: ['Updated', 'good'],
+  failed: ['Failed', 'bad'],
+};
+
+/** Items of a source with the result of each; at first those that failed, if there are any. */
+export function SourceItems({ source }: { readonly source: SourceInfo }) {
+  const [selection, setSelection] = useState<'all' | 'failed' | null>(null);
+  const shown = selection ?? ((source.last_run?.counts.failed ?? 0) > 0 ? 'failed' : 'all');
+  return (
+    <Card
+      title="Items"
+      actions={
+        <RadioGroup
+          legend="Items to show"
+          name="items"
+          value={shown}
+          options={[
+            ['all', 'All'],
+            ['failed', 'Failed'],
+          ]}
+          onChange={setSelection}
+        />
+      }
+    >
+      <ItemTable
+        key={`${shown} ${source.last_run?.ended_at}`}
+        source={source}
+        isFailed={shown === 'failed'}
+      />
+    </Card>
+  );
+}
+
+interface ItemTableProps {
+  readonly source: SourceInfo;
+  readonly isFailed: boolean;
+}
+
+function ItemTable({ source, isFailed }: ItemTableProps) {
+  const request = { source_name: source.source_name, only_failed: isFailed, limit: pageSize };
+  const first = useLoad((abort) => listSourceItems(request, abort), []);
+  const [more, setMore] = useState<readonly ListedItem[]>([]);
+  const [next, setNext] = useState<string | null>(null);
+  useEffect(() => {
+    setMore([]);
+    setNext(first.data?.next_key_gt ?? null);
+  }, [first.data]);
+  const loading = useAsyncAction(async () => {
+    const page = await listSourceItems({ ...request, key_gt: next });
+    setMore((before) => [...before, ...page.items]);
+    setNext(page.next_key_gt);
+  });
+  if (first.data === undefined)
+    return first.error === null ? (
+      <SkeletonRows rows={3} />
+    ) : (
+      <LoadError error={first.error} onRetry={first.reload} />
+    );
+  const rows = [...first.data.items, ...more];
+  if (rows.length === 0)
+    return <p class="empty-note">{isFailed ? 'No item failed.' : 'No items yet. They appear with a run.'}</p>;
+  return (
+    <>
+      <Table
+        caption="Items"
+        columns={columnsFor(source.collection_name)}
+        rows={rows}
+        keyOf={({ key }) => key}
+      />
+      <ErrorMessage error={loading.error} />
+      {next !== null && (
+        <div class="row center">
+          <Button busy={loading.isBusy} onClick={loading.start}>
+            Show more items
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function columnsFor(collection: string | null): TableColumn<ListedItem>[] {
+  return [
+    {
+      title: 'Document',
+      cell: ({ path, sha256, error }) => (
+        <span class="user-cell">
+          {collection === null || sha256 === null ? (
+            <span>{path}</span>
+          ) : (
+            <a class="name" href={documentUrl(collection, path)} title={path}>
+              {path}
+            </a>
+          )}
+          {error !== null && <span class="hint">{error}</span>}
+        </span>
+      ),
+    },
+    {
+      title: 'Result',
+      width: '8rem',
+      cell: ({ result }) => <Chip tone={results[result][1]}>{results[result][0]}</Chip>,
+    },
+    { title: 'Time', width: '9rem', cell: ({ at }) => <RelativeTime at={at} /> },
+  ];
+}

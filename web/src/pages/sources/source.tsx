@@ -1,0 +1,177 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { DescriptionList } from '../../components/description-list.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { formatCount } from '../../format/numbers.ts';
+import { formatDate } from '../../format/times.ts';
+import { documentsUrl, sourceUrl } from '../../page-urls.ts';
+import { ApiError } from '../../server/api-call.ts';
+import { useLoad, usePoll } from '../../server/load.ts';
+import { getSource, type SourceInfo, syncSource } from '../../server/sources.ts';
+import { perform, type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
+import { SourceItems } from './source-items.tsx';
+import { describeSettings, sourceKindDescriptions } from './source-kinds.ts';
+import { currentCounts, isBusy, LastRunCell, NextRunCell, SourceState } from './source-status.tsx';
+
+/** Page of one source: state, result of the last run, settings, items. */
+export function SourcePage() {
+  const { name } = useLocation().query;
+  return name === undefined ? missingPage() : <SourceView key={name} name={name} />;
+}
+
+/** Not a component: a page whose source turns out to be missing must not remount. */
+function missingPage() {
+  return (
+    <Page title="Source">
+      <EmptyState title="Source not found" actions={<LinkButton href="/app/sources">All sources</LinkButton>}>
+        It may have been deleted, or the address is wrong.
+      </EmptyState>
+    </Page>
+  );
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
+function SourceView({ name }: { readonly name: string }) {
+  const { query, route } = useLocation();
+  const loaded = useLoad((abort) => getSource(name, abort), []);
+  const [dialog, setDialog] = useState<SourceDialog | null>(() => firstDialog(name, query));
+  const source = loaded.data;
+  const isChanging = source !== undefined && isBusy(source);
+  usePoll(
+    async (abort) => {
+      try {
+        const next = await getSource(name, abort);
+        loaded.replace(next);
+        return isBusy(next) ? 'busy' : 'idle';
+      } catch (error) {
+        if (isNotFound(error)) loaded.reload();
+        throw error;
+      }
+    },
+    [isChanging],
+  );
+  if (isNotFound(loaded.error)) return missingPage();
+  const close = () => {
+    setDialog(null);
+    // A reload must not show the dialog of the new source again.
+    if (query.schedule !== undefined) route(sourceUrl(name), true);
+  };
+  return (
+    <Page
+      title={name}
+      subtitle={source === undefined ? 'Source' : <Subtitle source={source} />}
+      actions={
+        source && (
+          <>
+            <Button
+              disabled={source.state === 'paused' || source.state === 'deleting'}
+              onClick={() => void perform(syncSource(name), `${name} runs now.`, loaded.reload)}
+            >
+              Run now
+            </Button>
+            <SourceMenu source={source} onOpenDialog={setDialog} onChanged={loaded.reload} />
+          </>
+        )
+      }
+    >
+      {source === undefined ? (
+        loaded.error === null ? (
+          <Card>
+            <SkeletonRows rows={8} />
+          </Card>
+        ) : (
+          <LoadError error={loaded.error} onRetry={loaded.reload} />
+        )
+      ) : (
+        <>
+          <RunCard source={source} />
+          <SettingsCard source={source} />
+          <SourceItems source={source} />
+        </>
+      )}
+      {dialog !== null && <SourceDialogs dialog={dialog} onClose={close} onChanged={loaded.reload} />}
+    </Page>
+  );
+}
+
+/** The dry run of a new source, whose options are in the URL until it is started. */
+function firstDialog(name: string, query: Readonly<Record<string, string>>): SourceDialog | null {
+  const { schedule, watch } = query;
+  if (schedule === undefined) return null;
+  return { kind: 'preview', name, pending: { schedule, isWatched: watch === 'true' } };
+}
+
+function Subtitle({ source: { kind, collection_name: collection } }: { readonly source: SourceInfo }) {
+  return (
+    <>
+      {sourceKindDescriptions[kind].name}, followed by{' '}
+      {collection === null ? 'a deleted collection' : <a href={documentsUrl(collection)}>{collection}</a>}
+    </>
+  );
+}
+
+function RunCard({ source }: { readonly source: SourceInfo }) {
+  const { running, last_run: last, last_success_at: succeededAt, watch_error: watchError } = source;
+  const counts = currentCounts(source);
+  const error = running === null ? (last?.error ?? null) : null;
+  const count = (name: keyof NonNullable<typeof counts>) =>
+    counts === null ? '–' : formatCount(counts[name]);
+  return (
+    <Card title={running === null ? 'Last run' : 'Current run'}>
+      {error !== null && <p class="error-text">{error}</p>}
+      {watchError !== null && <p class="note warning">The folder is not watched. {watchError}</p>}
+      <DescriptionList
+        facts={[
+          ['State', <SourceState key="state" source={source} />],
+          ['Outcome', <LastRunCell key="last" run={last} />],
+          [
+            'Last run without a failure',
+            succeededAt === null ? 'Never' : <RelativeTime key="success" at={succeededAt} />,
+          ],
+          ['Next run', <NextRunCell key="next" source={source} />],
+          ['Added', count('added')],
+          ['Updated', count('updated')],
+          ['Deleted', count('deleted')],
+          ['Unchanged', count('unchanged')],
+          ['Failed', count('failed')],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function SettingsCard({ source }: { readonly source: SourceInfo }) {
+  const {
+    prefix,
+    schedule,
+    watch,
+    metadata,
+    has_credentials: hasCredentials,
+    created_at: createdAt,
+  } = source;
+  return (
+    <Card title="Settings">
+      <DescriptionList
+        facts={[
+          ...describeSettings(source),
+          ['Schedule', schedule === 'off' ? 'Off' : schedule],
+          ...(watch ? [['Runs after changes', 'Yes'] as const] : []),
+          ...(prefix === '' ? [] : [['Start of the paths', <code key="prefix">{prefix}</code>] as const]),
+          ...(Object.keys(metadata).length === 0
+            ? []
+            : [['Metadata', <code key="metadata">{JSON.stringify(metadata)}</code>] as const]),
+          ...(hasCredentials ? [['Credentials', 'Stored'] as const] : []),
+          ['Created', formatDate(createdAt)],
+        ]}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { documentsUrl, newSourceUrl, sourceUrl } from '../../page-urls.ts';
+import { useLoad, usePoll } from '../../server/load.ts';
+import { listCollections } from '../../server/retrieval.ts';
+import { organization } from '../../server/session.ts';
+import { listSources, type SourceInfo } from '../../server/sources.ts';
+import { type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
+import { SourceForm } from './source-form.tsx';
+import { originOf, sourceKindDescriptions } from './source-kinds.ts';
+import {
+  currentCounts,
+  describeCounts,
+  isBusy,
+  LastRunCell,
+  NextRunCell,
+  SourceState,
+} from './source-status.tsx';
+
+/** Page of the sources that collections of the organization follow. */
+export function SourcesPage() {
+  const currentId = organization.value?.organization_id;
+  const list = useLoad(listSources, [currentId]);
+  const collections = useLoad(listCollections, [currentId]);
+  const [dialog, setDialog] = useState<'new' | SourceDialog | null>(null);
+  const hasBusy = list.data?.some(isBusy) === true;
+  usePoll(
+    async (abort) => {
+      const sources = await listSources(abort);
+      list.replace(sources);
+      return sources.some(isBusy) ? 'busy' : 'idle';
+    },
+    [currentId, hasBusy],
+  );
+  const names = collections.data?.collection_names;
+  const add = (
+    <Button tone="primary" disabled={!names?.length} onClick={() => setDialog('new')}>
+      Add source
+    </Button>
+  );
+  return (
+    <Page
+      title="Sources"
+      subtitle="A source makes a collection follow a folder, a bucket, a web site, a feed or a Git repository."
+      actions={add}
+    >
+      {list.data === undefined || names === undefined ? (
+        <Pending
+          error={list.error ?? collections.error}
+          onRetry={() => {
+            list.reload();
+            collections.reload();
+          }}
+        />
+      ) : list.data.length === 0 ? (
+        <NoSources hasCollections={names.length > 0} onAdd={() => setDialog('new')} />
+      ) : (
+        <Card>
+          <Table
+            caption="Sources"
+            columns={columnsFor({ onOpenDialog: setDialog, onChanged: list.reload })}
+            rows={list.data}
+            keyOf={({ source_name }) => source_name}
+          />
+        </Card>
+      )}
+      {dialog === 'new' && <NewSourceForm collections={names ?? []} onClose={() => setDialog(null)} />}
+      {dialog !== null && dialog !== 'new' && (
+        <SourceDialogs dialog={dialog} onClose={() => setDialog(null)} onChanged={list.reload} />
+      )}
+    </Page>
+  );
+}
+
+function Pending({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+  if (error !== null) return <LoadError error={error} onRetry={onRetry} />;
+  return (
+    <Card>
+      <SkeletonRows />
+    </Card>
+  );
+}
+
+interface NewSourceFormProps {
+  readonly collections: readonly string[];
+  readonly onClose: () => void;
+}
+
+/** Opens the page of the new source, with its dry run if it does not run yet. */
+function NewSourceForm({ collections, onClose }: NewSourceFormProps) {
+  const { route } = useLocation();
+  return (
+    <SourceForm
+      before={null}
+      collections={collections}
+      onClose={onClose}
+      onDone={(created) => {
+        if (created === null) return;
+        const { name, pending } = created;
+        showToast(`${name} was added.`);
+        route(pending === null ? sourceUrl(name) : newSourceUrl(name, pending));
+      }}
+    />
+  );
+}
+
+interface NoSourcesProps {
+  readonly hasCollections: boolean;
+  readonly onAdd: () => void;
+}
+
+function NoSources({ hasCollections, onAdd }: NoSourcesProps) {
+  return (
+    <EmptyState
+      title="No sources yet"
+      actions={
+        hasCollections ? (
+          <Button tone="primary" onClick={onAdd}>
+            Add source
+          </Button>
+        ) : (
+          <LinkButton href="/app/collections">Create a collection first</LinkButton>
+        )
+      }
+    >
+      New items of the origin are added, changed ones replaced, and the documents of deleted ones removed.
+    </EmptyState>
+  );
+}
+
+interface RowActions {
+  readonly onOpenDialog: (dialog: SourceDialog) => void;
+  readonly onChanged: () => void;
+}
+
+function columnsFor({ onOpenDialog, onChanged }: RowActions): TableColumn<SourceInfo>[] {
+  return [
+    {
+      title: 'Name',
+      cell: (source) => (
+        <span class="user-cell">
+          <a class="name" href={sourceUrl(source.source_name)} title={source.source_name}>
+            {source.source_name}
+          </a>
+          <span class="hint">{`${sourceKindDescriptions[source.kind].name} ${originOf(source)}`}</span>
+        </span>
+      ),
+    },
+    {
+      title: 'Collection',
+      cell: ({ collection_name: name }) =>
+        name === null ? <span class="hint">Deleted</span> : <a href={documentsUrl(name)}>{name}</a>,
+    },
+    { title: 'State', width: '8rem', cell: (source) => <SourceState source={source} /> },
+    { title: 'Last run', width: '9rem', cell: ({ last_run: run }) => <LastRunCell run={run} /> },
+    {
+      title: 'Result',
+      width: '10rem',
+      cell: (source) => {
+        const counts = currentCounts(source);
+        return counts && describeCounts(counts);
+      },
+    },
+    { title: 'Next run', width: '9rem', cell: (source) => <NextRunCell source={source} /> },
+    {
+      title: 'Actions',
+      isActions: true,
+      width: '5rem',
+      cell: (source) => <SourceMenu source={source} onOpenDialog={onOpenDialog} onChanged={onChanged} />,
+    },
+  ];
+}

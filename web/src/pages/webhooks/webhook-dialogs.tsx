@@ -1,0 +1,169 @@
+import { useRef } from 'preact/hooks';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { SecretDialog } from '../../components/secret-dialog.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { errorMessage } from '../../server/api-call.ts';
+import {
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+  type WebhookInfo,
+} from '../../server/webhooks.ts';
+import { Icon } from '../../shell/icons.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+
+export type WebhookDialog =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'edit' | 'rotate' | 'delete'; readonly webhook: WebhookInfo };
+
+interface WebhookDialogsProps {
+  readonly dialog: WebhookDialog;
+  readonly onOpenDialog: (dialog: WebhookDialog | null) => void;
+  readonly onChanged: () => void;
+  readonly onDeleted?: () => void;
+}
+
+/** The open dialog of the pages of webhooks. */
+export function WebhookDialogs({
+  dialog,
+  onOpenDialog,
+  onChanged,
+  onDeleted = onChanged,
+}: WebhookDialogsProps) {
+  const close = () => onOpenDialog(null);
+  switch (dialog.kind) {
+    case 'create':
+    case 'edit':
+      return (
+        <WebhookForm
+          before={dialog.kind === 'edit' ? dialog.webhook : null}
+          onClose={close}
+          onDone={(created) => {
+            onChanged();
+            if (created === null) showToast('Webhook updated.');
+            onOpenDialog(created && { kind: 'secret', secret: created.secret });
+          }}
+        />
+      );
+    case 'secret':
+      return (
+        <SecretDialog noun="secret" secret={dialog.secret} onClose={close}>
+          Your server verifies the signature of each message with this secret. It is shown only once.
+        </SecretDialog>
+      );
+    case 'rotate':
+      return <RotateDialog webhook={dialog.webhook} onOpenDialog={onOpenDialog} />;
+    case 'delete':
+      return (
+        <ConfirmDialog
+          title="Delete webhook?"
+          action="Delete webhook"
+          onClose={close}
+          onConfirm={async () => {
+            await deleteWebhook(dialog.webhook.webhook_id);
+            showToast('Webhook deleted.');
+            onDeleted();
+          }}
+        >
+          <p>
+            No more changes are sent to <strong>{dialog.webhook.url}</strong>. This cannot be undone.
+          </p>
+        </ConfirmDialog>
+      );
+  }
+}
+
+/** After the confirmation, the new secret takes the place of this dialog. */
+function RotateDialog({
+  webhook,
+  onOpenDialog,
+}: Pick<WebhookDialogsProps, 'onOpenDialog'> & { readonly webhook: WebhookInfo }) {
+  const secret = useRef<string | null>(null);
+  return (
+    <ConfirmDialog
+      title="Replace secret?"
+      action="Replace secret"
+      tone="primary"
+      onClose={() =>
+        onOpenDialog(secret.current === null ? null : { kind: 'secret', secret: secret.current })
+      }
+      onConfirm={async () => {
+        secret.current = (await rotateWebhookSecret(webhook.webhook_id)).secret;
+      }}
+    >
+      <p>
+        For a day, messages are signed with the previous secret, too, so that you can change the receiver.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** Sends a test message and shows the outcome. */
+export async function sendTest({ webhook_id: id }: WebhookInfo): Promise<void> {
+  try {
+    const { delivered, status, error, milliseconds } = await testWebhook(id);
+    if (delivered) showToast(`The test was accepted with the status ${status} after ${milliseconds} ms.`);
+    else showToast(`The test was not accepted. ${error}`, 'bad');
+  } catch (error) {
+    showToast(errorMessage(error), 'bad');
+  }
+}
+
+/** Pauses or activates a webhook; activating also retries at once. */
+export async function setWebhookStatus(
+  { webhook_id }: WebhookInfo,
+  status: 'active' | 'paused',
+  onChanged: () => void,
+): Promise<void> {
+  try {
+    await updateWebhook({ webhook_id, status });
+    showToast(status === 'paused' ? 'Webhook paused.' : 'Webhook active.');
+    onChanged();
+  } catch (error) {
+    showToast(errorMessage(error), 'bad');
+  }
+}
+
+interface WebhookMenuProps {
+  readonly webhook: WebhookInfo;
+  readonly onOpenDialog: (dialog: WebhookDialog) => void;
+  readonly onChanged: () => void;
+}
+
+export function WebhookMenu({ webhook, onOpenDialog, onChanged }: WebhookMenuProps) {
+  const next = webhook.status === 'active' ? 'paused' : 'active';
+  return (
+    <Menu class="at-end" name={`Actions for ${webhook.url}`} label={<Icon name="more" />}>
+      <ul>
+        <li>
+          <button type="button" onClick={() => void sendTest(webhook)}>
+            Send test
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => void setWebhookStatus(webhook, next, onChanged)}>
+            {next === 'paused' ? 'Pause' : 'Activate'}
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => onOpenDialog({ kind: 'edit', webhook })}>
+            Edit…
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => onOpenDialog({ kind: 'rotate', webhook })}>
+            Replace secret…
+          </button>
+        </li>
+        <li class="apart">
+          <button type="button" class="danger" onClick={() => onOpenDialog({ kind: 'delete', webhook })}>
+            Delete…
+          </button>
+        </li>
+      </ul>
+    </Menu>
+  );
+}

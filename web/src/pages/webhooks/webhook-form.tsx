@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks';
+import type { ChangeType } from '../../../../src/schemas/changes.ts';
+import type { WebhookSecretResponse } from '../../../../src/schemas/webhooks.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Checkbox, Field } from '../../components/field.tsx';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+import { addWebhook, updateWebhook, type WebhookInfo } from '../../server/webhooks.ts';
+import { CollectionPicker } from '../collection-picker.tsx';
+
+/** All types of changes and their meaning. */
+const changeTypes: Readonly<Record<ChangeType, string>> = {
+  'document.added': 'A document was accepted.',
+  'document.overwritten': 'A document was replaced by a new one with the same path.',
+  'document.indexed': 'The current version of a document is searchable.',
+  'document.failed': 'A document could not be parsed or indexed.',
+  'document.metadata_changed': 'The metadata or the time of expiry changed.',
+  'document.deleted': 'A document was deleted or has expired.',
+  'collection.created': 'A collection was created.',
+  'collection.renamed': 'A collection was renamed.',
+  'collection.deleted': 'A collection was deleted with all its documents.',
+};
+
+interface WebhookFormProps {
+  /** The webhook to edit; null for a new one. */
+  readonly before: WebhookInfo | null;
+  readonly onClose: () => void;
+  /** Receives the secret of a new webhook; null after an edit. */
+  readonly onDone: (created: WebhookSecretResponse | null) => void;
+}
+
+/** Form that creates or edits a webhook. */
+export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
+  const [url, setUrl] = useState(before?.url ?? '');
+  const [description, setDescription] = useState(before?.description ?? '');
+  const [types, setTypes] = useState<readonly ChangeType[] | null>(before?.types ?? null);
+  const [names, setNames] = useState<readonly string[] | null>(before?.collection_names ?? null);
+  const submission = useAsyncAction(async () => {
+    const fields = {
+      url: url.trim(),
+      description,
+      types: types && [...types],
+      collection_names: names && [...names],
+    };
+    if (before === null) return onDone(await addWebhook(fields));
+    await updateWebhook({ webhook_id: before.webhook_id, ...fields });
+    onDone(null);
+  });
+  const isReady = types?.length !== 0 && names?.length !== 0;
+  return (
+    <Dialog
+      title={before === null ? 'Create webhook' : 'Edit webhook'}
+      onClose={onClose}
+      // Closing now would lose the secret of a webhook that is being created.
+      mayClose={!submission.isBusy}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) submission.start();
+        }}
+      >
+        <UrlField url={url} onChange={setUrl} />
+        <Field label="Description">
+          {(control) => (
+            <input
+              {...control}
+              type="text"
+              maxLength={256}
+              autoComplete="off"
+              value={description}
+              onInput={(event) => setDescription(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <TypePicker selected={types} onChange={setTypes} />
+        <CollectionPicker selected={names} onChange={setNames} />
+        <ErrorMessage error={submission.error} />
+        <DialogActions>
+          <Button onClick={onClose} disabled={submission.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isReady}>
+            {before === null ? 'Create webhook' : 'Save'}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function UrlField({ url, onChange }: { readonly url: string; readonly onChange: (url: string) => void }) {
+  return (
+    <Field label="URL" hint="Receives each change as a POST request with a signed JSON body.">
+      {(control) => (
+        <input
+          {...control}
+          type="url"
+          required
+          maxLength={2_048}
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="https://example.com/quarry"
+          value={url}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface TypePickerProps {
+  /** Null for all types. */
+  readonly selected: readonly ChangeType[] | null;
+  readonly onChange: (selected: readonly ChangeType[] | null) => void;
+}
+
+function TypePicker({ selected, onChange }: TypePickerProps) {
+  return (
+    <>
+      <Checkbox
+        label="Limit to selected types of changes"
+        checked={selected !== null}
+        onChange={(isSome) => onChange(isSome ? [] : null)}
+      />
+      {selected !== null && (
+        <div class="picks" role="group" aria-label="Types of changes">
+          {(Object.keys(changeTypes) as ChangeType[]).map((type) => (
+            <Checkbox
+              key={type}
+              label={type}
+              hint={changeTypes[type]}
+              checked={selected.includes(type)}
+              onChange={(isIn) =>
+                onChange(isIn ? [...selected, type] : selected.filter((other) => other !== type))
+              }
+            />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

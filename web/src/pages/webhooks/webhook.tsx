@@ -1,0 +1,268 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { DescriptionList } from '../../components/description-list.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadError } from '../../components/error-message.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
+import { formatDate } from '../../format/times.ts';
+import { ApiError } from '../../server/api-call.ts';
+import { useLoad, usePoll } from '../../server/load.ts';
+import {
+  type DeliveryInfo,
+  listDeliveries,
+  listWebhooks,
+  replayWebhook,
+  type WebhookInfo,
+} from '../../server/webhooks.ts';
+import {
+  sendTest,
+  setWebhookStatus,
+  type WebhookDialog,
+  WebhookDialogs,
+  WebhookMenu,
+} from './webhook-dialogs.tsx';
+import { WebhookSelection, WebhookStatus } from './webhook-status.tsx';
+
+/** Page of one webhook: state, test, last deliveries. */
+export function WebhookPage() {
+  const { id } = useLocation().query;
+  return id === undefined ? missingPage() : <WebhookView key={id} id={id} />;
+}
+
+/** Not a component: a page whose webhook turns out to be missing must not remount. */
+function missingPage() {
+  return (
+    <Page title="Webhook">
+      <EmptyState
+        title="Webhook not found"
+        actions={<LinkButton href="/app/webhooks">All webhooks</LinkButton>}
+      >
+        It may have been deleted, or the address is wrong.
+      </EmptyState>
+    </Page>
+  );
+}
+
+interface WebhookDetails {
+  /** Null if it does not exist. */
+  readonly webhook: WebhookInfo | null;
+  readonly deliveries: readonly DeliveryInfo[];
+}
+
+async function loadDetails(id: string, abort: AbortSignal): Promise<WebhookDetails> {
+  const all = await listWebhooks(abort);
+  const webhook = all.find(({ webhook_id }) => webhook_id === id) ?? null;
+  if (webhook === null) return { webhook, deliveries: [] };
+  try {
+    return { webhook, deliveries: await listDeliveries(id, abort) };
+  } catch (error) {
+    // Deleted between the two calls.
+    if (error instanceof ApiError && error.status === 404) return { webhook: null, deliveries: [] };
+    throw error;
+  }
+}
+
+function WebhookView({ id }: { readonly id: string }) {
+  const { route } = useLocation();
+  const details = useLoad((abort) => loadDetails(id, abort), []);
+  const [dialog, setDialog] = useState<WebhookDialog | null>(null);
+  const newest = details.data?.deliveries[0]?.attempted_at;
+  usePoll(
+    async (abort) => {
+      const next = await loadDetails(id, abort);
+      details.replace(next);
+      return next.deliveries[0]?.attempted_at === newest ? 'idle' : 'busy';
+    },
+    [newest],
+  );
+  const webhook = details.data?.webhook;
+  if (webhook === null) return missingPage();
+  return (
+    <Page
+      title={webhook?.url ?? 'Webhook'}
+      {...(webhook === undefined || webhook.description === '' ? {} : { subtitle: webhook.description })}
+      actions={
+        webhook && (
+          <>
+            <TestButton webhook={webhook} />
+            <WebhookMenu webhook={webhook} onOpenDialog={setDialog} onChanged={details.reload} />
+          </>
+        )
+      }
+    >
+      {details.data === undefined || webhook === undefined ? (
+        details.error === null ? (
+          <Card>
+            <SkeletonRows />
+          </Card>
+        ) : (
+          <LoadError error={details.error} onRetry={details.reload} />
+        )
+      ) : (
+        <>
+          <StateCard webhook={webhook} onChanged={details.reload} />
+          <Card title="Deliveries">
+            <Deliveries webhook={webhook} rows={details.data.deliveries} onReplayed={details.reload} />
+          </Card>
+        </>
+      )}
+      {dialog !== null && (
+        <WebhookDialogs
+          dialog={dialog}
+          onOpenDialog={setDialog}
+          onChanged={details.reload}
+          onDeleted={() => route('/app/webhooks')}
+        />
+      )}
+    </Page>
+  );
+}
+
+function TestButton({ webhook }: { readonly webhook: WebhookInfo }) {
+  const [isBusy, setBusy] = useState(false);
+  return (
+    <Button
+      busy={isBusy}
+      onClick={() => {
+        setBusy(true);
+        void sendTest(webhook).finally(() => setBusy(false));
+      }}
+    >
+      Send test
+    </Button>
+  );
+}
+
+interface StateCardProps {
+  readonly webhook: WebhookInfo;
+  readonly onChanged: () => void;
+}
+
+function StateCard({ webhook, onChanged }: StateCardProps) {
+  const { webhook_id: id, status, failure, failed_attempts: failed, sequence } = webhook;
+  const canRetry = status !== 'active' || failed > 0;
+  return (
+    <Card
+      title="State"
+      actions={
+        canRetry && (
+          <Button tone="ghost" onClick={() => void setWebhookStatus(webhook, 'active', onChanged)}>
+            {status === 'active' ? 'Retry now' : 'Activate'}
+          </Button>
+        )
+      }
+    >
+      {failure !== null && <p class="error-text">{failure}</p>}
+      <DescriptionList
+        facts={[
+          ['Status', <WebhookStatus key="status" webhook={webhook} />],
+          ['Changes', <WebhookSelection key="changes" webhook={webhook} />],
+          ['Delivered up to', `#${formatCount(sequence)}`],
+          ['Created', formatDate(webhook.created_at)],
+          [
+            'ID',
+            <span key="id" class="row">
+              <code>{id}</code>
+              <CopyButton text={id} label="Copy ID" />
+            </span>,
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+interface DeliveriesProps {
+  readonly webhook: WebhookInfo;
+  readonly rows: readonly DeliveryInfo[];
+  readonly onReplayed: () => void;
+}
+
+function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
+  const [replayed, setReplayed] = useState<DeliveryInfo | null>(null);
+  if (rows.length === 0)
+    return (
+      <p class="empty-note">
+        No deliveries yet. The next change appears here; a test shows whether the receiver is ready.
+      </p>
+    );
+  return (
+    <>
+      <Table
+        caption="Deliveries"
+        columns={columnsFor(setReplayed)}
+        rows={rows}
+        keyOf={({ attempted_at, sequence }) => `${attempted_at} ${sequence}`}
+      />
+      {replayed !== null && (
+        <ConfirmDialog
+          title={`Replay from change #${formatCount(replayed.sequence)}?`}
+          action="Replay"
+          tone="primary"
+          onClose={() => setReplayed(null)}
+          onConfirm={async () => {
+            await replayWebhook(webhook.webhook_id, replayed.sequence);
+            showToast(`Changes from #${formatCount(replayed.sequence)} on are delivered again.`);
+            onReplayed();
+          }}
+        >
+          <p>
+            This change and all later ones are delivered again, in order, with the same <code>id</code>, so
+            that the receiver can recognize them.
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function columnsFor(onReplay: (delivery: DeliveryInfo) => void): TableColumn<DeliveryInfo>[] {
+  return [
+    {
+      title: 'Change',
+      cell: ({ sequence, type }) => (
+        <span class="user-cell">
+          <code>{type}</code>
+          <span class="hint">#{formatCount(sequence)}</span>
+        </span>
+      ),
+    },
+    {
+      title: 'Outcome',
+      cell: ({ status, error }) => (
+        <span class="user-cell">
+          <span>
+            <Chip tone={error === null ? 'good' : 'bad'}>
+              {`${error === null ? 'Accepted' : 'Failed'}${status === null ? '' : ` (${status})`}`}
+            </Chip>
+          </span>
+          {error !== null && <span class="hint">{error}</span>}
+        </span>
+      ),
+    },
+    { title: 'Duration', isNumber: true, cell: ({ milliseconds }) => formatDuration(milliseconds) },
+    { title: 'Time', cell: ({ attempted_at: at }) => <RelativeTime at={at} /> },
+    {
+      title: 'Actions',
+      isActions: true,
+      cell: (delivery) => (
+        <Button
+          tone="ghost"
+          aria-label={`Replay from change ${delivery.sequence}`}
+          onClick={() => onReplay(delivery)}
+        >
+          Replay…
+        </Button>
+      ),
+    },
+  ];
+}
