@@ -113,7 +113,8 @@ async function addSource(t: Test, page: Page, { folder }: IntegrationOrigins): P
   await dialog.getByRole('button', { name: 'Add source' }).click();
   await page.getByRole('heading', { name: 'Dry run of files' }).waitFor();
   await dialog.getByText('1 added').waitFor();
-  await dialog.getByRole('table', { name: 'Changes' }).getByText('refunds.txt').waitFor();
+  await dialog.getByRole('group', { name: 'Changes' }).getByText('refunds.txt').waitFor();
+  t.same(await seriousFindings(page), [], 'the dry run is accessible');
   await dialog.getByRole('button', { name: 'Run now' }).click();
   await dialog.waitFor({ state: 'detached' });
   t.notMatch(page.url(), /schedule=/, 'a reload does not show the dry run again');

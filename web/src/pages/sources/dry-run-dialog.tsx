@@ -3,7 +3,6 @@ import { Chip, type ChipTone } from '../../components/chip.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
-import { Table } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
@@ -14,7 +13,7 @@ import { describeCounts } from './source-status.tsx';
 
 type PlannedChange = SourcePreview['changes'][number];
 
-/** Rows of the table; the counts include the others. */
+/** Rows of the list; the counts include the others. */
 const shownMax = 200;
 
 const actions: Readonly<Record<PlannedChange['action'], readonly [label: string, tone: ChipTone]>> = {
@@ -57,7 +56,10 @@ export function DryRunDialog({ name, pending, onClose, onStarted }: DryRunDialog
         <Preview preview={preview.data} />
       )}
       {pending !== null && (
-        <p class="hint">The source does not run before you start it, here or with its schedule.</p>
+        <p class="hint">
+          The source does not run yet. “Run now” starts it
+          {pending.schedule === 'off' ? '.' : ' and turns on its schedule.'}
+        </p>
       )}
       <ErrorMessage error={start.error} />
       <DialogActions>
@@ -85,11 +87,14 @@ function toOptions({ schedule, isWatched }: PendingStart) {
 function Preview({ preview }: { readonly preview: SourcePreview }) {
   const { counts, changes, is_complete: isComplete } = preview;
   const all = counts.added + counts.updated + counts.deleted + counts.failed;
-  const shown = changes.slice(0, shownMax);
+  // Failures first: they need an action.
+  const isFailure = ({ action }: PlannedChange) => action === 'fail';
+  const sorted = [...changes.filter(isFailure), ...changes.filter((change) => !isFailure(change))];
+  const shown = sorted.slice(0, shownMax);
   return (
     <>
       <p>
-        <strong>{describeCounts(counts)}</strong>
+        A run would make these changes: <strong>{describeCounts(counts)}</strong>
         {counts.unchanged > 0 && `, ${formatCount(counts.unchanged)} unchanged`}
       </p>
       {!isComplete && (
@@ -98,28 +103,28 @@ function Preview({ preview }: { readonly preview: SourcePreview }) {
         </p>
       )}
       {shown.length > 0 && (
-        <Table
-          caption="Changes"
-          rows={shown}
-          keyOf={({ action, key }) => `${action} ${key}`}
-          columns={[
-            {
-              title: 'Document',
-              cell: ({ path, error }) => (
-                <span class="user-cell">
-                  <span>{path}</span>
-                  {error !== null && <span class="hint">{error}</span>}
-                </span>
-              ),
-            },
-            {
-              title: 'Change',
-              cell: ({ action }) => <Chip tone={actions[action][1]}>{actions[action][0]}</Chip>,
-            },
-          ]}
-        />
+        <div class="planned-changes" tabIndex={0} role="group" aria-label="Changes">
+          <ul>
+            {shown.map((change) => (
+              <PlannedChangeRow key={`${change.action} ${change.key}`} change={change} />
+            ))}
+          </ul>
+        </div>
       )}
       {all > shown.length && <p class="hint">{`${formatCount(all - shown.length)} more`}</p>}
     </>
+  );
+}
+
+function PlannedChangeRow({ change: { action, path, error } }: { readonly change: PlannedChange }) {
+  const [label, tone] = actions[action];
+  return (
+    <li>
+      <span class="user-cell">
+        <span>{path}</span>
+        {error !== null && <span class="hint">{error}</span>}
+      </span>
+      <Chip tone={tone}>{label}</Chip>
+    </li>
   );
 }
