@@ -90,6 +90,13 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/web/feed-source.ts feedEntriesMax',
   },
   {
+    limit: 'Copies of Git repositories',
+    bounds: 'Bytes of all copies that are kept between runs; a fetch never uses the reserve of the disk',
+    value: formatNumber(sourceLimits.gitCopiesBytesMax),
+    effect: 'the least recently used copies are deleted, and fetched again by the next run',
+    enforcedIn: 'app/git-opener.ts gitCopiesBytesMax',
+  },
+  {
     limit: 'Git repository',
     bounds: 'Bytes of the copy of a repository, fetches into it, and time of a fetch',
     value: [
@@ -98,7 +105,7 @@ export const sourceEffectRows: readonly EffectRow[] = [
       formatSeconds(sourceLimits.gitFetchMsMax),
     ].join(', '),
     effect: 'a larger commit, or a longer fetch, fails the run; a larger copy is made anew',
-    enforcedIn: 'sources/git/git-source.ts gitCopyBytesMax',
+    enforcedIn: 'sources/git/git-copies.ts gitCopyBytesMax',
   },
   {
     limit: 'Files of a commit',

@@ -1,9 +1,9 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
-import { KeyedMutex } from '../core/async/mutex.ts';
+import { sourceLimits } from '../core/source-limits.ts';
 import type { PinnedConnections } from '../egress/pinned-connections.ts';
 import type { GitSettings } from '../schemas/sources.ts';
+import { GitCopies } from '../sources/git/git-copies.ts';
 import { GitSource } from '../sources/git/git-source.ts';
 import type { SourceOpener } from '../sources/source-kinds.ts';
 
@@ -11,11 +11,18 @@ import type { SourceOpener } from '../sources/source-kinds.ts';
 const branchPattern = /^[^\s:^~?*[\\\p{Cc}]{1,255}$/u;
 const credentialPattern = /^[\x21-\x7e]{1,1024}$/;
 
-/** Opens repositories; `cacheFolder` is for their copies, which are deleted at the start of the server. */
-export function createGitOpener(connections: PinnedConnections, cacheFolder: string): SourceOpener {
-  const locks = new KeyedMutex();
-  const copies = join(cacheFolder, 'git');
-  let clearing: Promise<void> | null = null;
+interface GitOpenerOptions {
+  readonly connections: PinnedConnections;
+  /** For copies of repositories, which are deleted at the start of the server. */
+  readonly cacheFolder: string;
+  /** Bytes that a fetch may write now. */
+  readonly bytesFree: () => number;
+}
+
+/** Opens repositories. */
+export function createGitOpener({ connections, cacheFolder, bytesFree }: GitOpenerOptions): SourceOpener {
+  const { gitCopiesBytesMax: bytesMax } = sourceLimits;
+  const copies = new GitCopies({ folder: join(cacheFolder, 'git'), bytesMax });
   return {
     credentialNames: ['username', 'password'],
     canWatch: false,
@@ -32,21 +39,20 @@ export function createGitOpener(connections: PinnedConnections, cacheFolder: str
         ![username, password ?? '-'].every((text) => credentialPattern.test(text))
       )
         throw new AppError('bad_request', 'The credentials must be printable ASCII text without spaces.');
-      clearing ??= rm(copies, { recursive: true, force: true });
-      await clearing;
+      const folder = parseFolder(git.folder ?? '');
       return new GitSource({
         url,
         branch: git.branch ?? null,
-        folder: parseFolder(git.folder ?? ''),
+        folder,
         includesHidden: git.include_hidden ?? false,
         urlPrefix: git.url_prefix ?? null,
         credentials: password === undefined ? null : { username, password },
         connections,
-        copyFolder: join(copies, sourceId),
-        locks,
+        copy: await copies.open(sourceId),
+        bytesFree,
       });
     },
-    forget: (sourceId) => rm(join(copies, sourceId), { recursive: true, force: true }),
+    forget: (sourceId) => copies.forget(sourceId),
   };
 }
 

@@ -22,7 +22,7 @@ import { clock, random } from './runtime.ts';
 export function createSourceKinds(
   settings: Settings,
   resources: ResourceStack,
-  { secrets, path: dataFolder, cachePath }: DataDirectory,
+  { secrets, path: dataFolder, cachePath, space }: DataDirectory,
 ): SourceKinds {
   const connections = new PinnedConnections({
     mode: settings.egress,
@@ -31,12 +31,14 @@ export function createSourceKinds(
     settingNames: { hosts: 'QUARRY_SOURCE_HOSTS', privateHosts: 'QUARRY_SOURCE_PRIVATE_HOSTS' },
   });
   resources.add(() => connections.close());
+  // All runs can write at the same time.
+  const bytesFree = () => Math.floor((space.freeBytes - settings.diskReserveBytes) / sourceLimits.runsMax);
   const openers = {
     directory: createDirectoryOpener(settings, dataFolder),
     s3: createS3Opener(connections),
     website: createWebsiteOpener(connections),
     rss: createFeedOpener(connections),
-    git: createGitOpener(connections, cachePath),
+    git: createGitOpener({ connections, cacheFolder: cachePath, bytesFree }),
   };
   return new SourceKinds(openers, new Sealer(deriveSecrets(secrets, 'sources'), random));
 }

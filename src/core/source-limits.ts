@@ -34,6 +34,8 @@ export const sourceLimits = {
   feedEntriesMax: 1_000,
   /** Bytes of the copy of a Git repository, and of each of its packs; a copy with more is fetched anew. */
   gitCopyBytesMax: 1_073_741_824,
+  /** Bytes of all copies that are kept between runs. */
+  gitCopiesBytesMax: 4_294_967_296,
   /** Fetches after which the copy is made anew. */
   gitPacksMax: 50,
   gitFetchMsMax: 600_000,

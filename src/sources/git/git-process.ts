@@ -9,6 +9,8 @@ export interface GitCommand {
   /** Settings of Git, passed by environment variables: arguments are visible to other users. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Bytes of each file that it may write. */
+  readonly fileBytesMax?: number;
 }
 
 /** Settings of every command: nothing but the repository is read, run, asked or connected to. */
@@ -63,10 +65,11 @@ export async function* streamGit({
   arguments: words,
   settings = {},
   signal,
+  fileBytesMax = sourceLimits.gitCopyBytesMax,
 }: GitCommand): AsyncGenerator<Buffer, void, void> {
   signal.throwIfAborted();
   // A process group of its own, because `git` starts others. The shell limits the size of files, in blocks.
-  const blocks = String(Math.ceil(sourceLimits.gitCopyBytesMax / 512));
+  const blocks = String(Math.ceil(fileBytesMax / 512));
   const child = spawn('/bin/sh', ['-c', 'ulimit -f "$0" && exec git "$@"', blocks, ...words], {
     cwd: folder,
     detached: true,

@@ -1,12 +1,10 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
 import { AppError } from '../../core/app-error.ts';
-import type { KeyedMutex } from '../../core/async/mutex.ts';
 import { withTimeout } from '../../core/async/with-timeout.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
 import { type PinnedConnections, portOf } from '../../egress/pinned-connections.ts';
 import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } from '../source.ts';
+import type { GitCopy } from './git-copies.ts';
 import { checkGitVersion, runGit, streamGit } from './git-process.ts';
 
 export interface GitSourceOptions {
@@ -21,15 +19,17 @@ export interface GitSourceOptions {
   /** Null: the repository is public. */
   readonly credentials: { readonly username: string; readonly password: string } | null;
   readonly connections: Pick<PinnedConnections, 'resolve'>;
-  /** Private folder for a copy of the repository; can be deleted between runs. */
-  readonly copyFolder: string;
-  /** Fetches into one folder run one after another. */
-  readonly locks: KeyedMutex;
+  /** Released when the source is closed. */
+  readonly copy: GitCopy;
+  /** Bytes that a fetch may write now. */
+  readonly bytesFree: () => number;
 }
 
 /** Reference to the fetched commit in the copy. */
 const fetchedRef = 'refs/quarry/head';
 const fileModes = new Set(['100644', '100755', '100664']);
+/** Below this, a fetch is not started. */
+const fetchBytesMin = 33_554_432;
 const lfsPointer = Buffer.from('version https://git-lfs.github.com/spec/');
 
 /**
@@ -47,15 +47,15 @@ export class GitSource implements Source {
     _cursor: string | null,
     signal: AbortSignal,
   ): AsyncGenerator<SourceChange, SourceListing, void> {
-    const { copyFolder, locks } = this.#options;
-    const commit = await locks.run(copyFolder, () => this.#fetch(signal));
+    const commit = await this.#options.copy.update((isNew) => this.#fetch(isNew, signal));
     for (const change of await this.#list(commit, signal)) yield change;
     return { cursor: null, isComplete: true };
   }
 
   async read({ version }: SourceItem, signal: AbortSignal): Promise<SourceContent> {
-    const command = { folder: this.#options.copyFolder, arguments: ['cat-file', 'blob', version], signal };
-    return { bytes: rejectPointers(streamGit(command)) };
+    const { folder } = this.#options.copy;
+    const words = ['cat-file', 'blob', version];
+    return { bytes: rejectPointers(streamGit({ folder, arguments: words, signal })) };
   }
 
   /** A file that is not in the listed commit does not exist. */
@@ -63,20 +63,27 @@ export class GitSource implements Source {
     return false;
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    await this.#options.copy.release();
+  }
 
   /** Fetches the last commit into the copy and returns its hash. */
-  async #fetch(signal: AbortSignal): Promise<string> {
-    const { copyFolder: folder, url, branch, connections } = this.#options;
+  async #fetch(isNew: boolean, signal: AbortSignal): Promise<string> {
+    const { copy, url, branch, connections, bytesFree } = this.#options;
+    const { folder } = copy;
+    const fileBytesMax = Math.min(sourceLimits.gitCopyBytesMax, bytesFree());
+    if (fileBytesMax < fetchBytesMin)
+      throw new AppError('reserve_reached', 'The disk of the server has no space for the repository.');
     const address = await connections.resolve(url.hostname, portOf(url));
-    await prepareFolder(folder, signal);
+    await checkGitVersion(folder, signal);
+    if (isNew) await runGit({ folder, arguments: ['init', '--quiet', '--bare', '.'], signal });
     const settings = { ...pin(url, address), ...this.#authorization };
     const from = branch === null ? 'HEAD' : `refs/heads/${branch}`;
     const options = ['--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', '--force'];
     const words = ['fetch', ...options, '--', url.href, `+${from}:${fetchedRef}`];
     await withTimeout({ signal, msMax: sourceLimits.gitFetchMsMax }, async (limited) => {
       try {
-        await runGit({ folder, arguments: words, settings, signal: limited });
+        await runGit({ folder, arguments: words, settings, signal: limited, fileBytesMax });
       } catch (error) {
         if (limited.aborted && !signal.aborted)
           throw new AppError('bad_gateway', 'The repository was not received in time.', { cause: error });
@@ -88,12 +95,12 @@ export class GitSource implements Source {
   }
 
   async #list(commit: string, signal: AbortSignal): Promise<SourceChange[]> {
-    const { copyFolder, folder } = this.#options;
+    const { copy, folder } = this.#options;
     const tree = folder === '' ? commit : `${commit}:${folder}`;
     const words = ['ls-tree', '-r', '-z', tree];
     let output: Buffer;
     try {
-      output = await runGit({ folder: copyFolder, arguments: words, signal });
+      output = await runGit({ folder: copy.folder, arguments: words, signal });
     } catch (cause) {
       if (folder === '' || signal.aborted) throw cause;
       const message = `The repository has no folder ${JSON.stringify(folder)}.`;
@@ -133,31 +140,6 @@ function pin(url: URL, address: string): Readonly<Record<string, string>> {
   if (hostname.startsWith('[') || isIP(hostname) !== 0) return {};
   const pinned = address.includes(':') ? `[${address}]` : address;
   return { 'http.curloptResolve': `${hostname}:${portOf(url)}:${pinned}` };
-}
-
-/** Creates the copy, or creates it anew when it has grown with the commits that were fetched. */
-async function prepareFolder(folder: string, signal: AbortSignal): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await checkGitVersion(folder, signal);
-  const packs = await measurePacks(folder);
-  if (packs !== null && packs.count < sourceLimits.gitPacksMax && packs.bytes < sourceLimits.gitCopyBytesMax)
-    return;
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await runGit({ folder, arguments: ['init', '--quiet', '--bare', '.'], signal });
-}
-
-/** Null if there is no copy. */
-async function measurePacks(folder: string): Promise<{ count: number; bytes: number } | null> {
-  const packFolder = join(folder, 'objects', 'pack');
-  try {
-    const names = (await readdir(packFolder)).filter((name) => name.endsWith('.pack'));
-    const sizes = await Promise.all(names.map(async (name) => (await stat(join(packFolder, name))).size));
-    return { count: names.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 /** Errors: `bad_request` for a file of Git LFS, whose content is not in the repository. */
