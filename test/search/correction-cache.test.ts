@@ -21,9 +21,9 @@ t.test('an answer is valid until a commit, and while the rows of its terms are u
   const [index, other] = [createIndex({ herring: 3 }), createIndex({ herring: 3 })];
   const candidates = [{ term: 'herring', edits: 1, rows: 3 }];
   cache.put(index, 0, { question: 'herrng', candidates });
-  cache.put(index, 0, { question: 'xyzzy', candidates: [] });
+  cache.put(index, 0, { question: 'xylophone', candidates: [] });
   t.same(cache.find(index, 'herrng'), candidates);
-  t.same(cache.find(index, 'xyzzy'), []);
+  t.same(cache.find(index, 'xylophone'), []);
   t.equal(cache.find(index, 'trout'), undefined);
   t.equal(cache.find(other, 'herrng'), undefined, 'of another index');
   index.byHash.set(toTermKey('herring'), 2);
@@ -31,7 +31,7 @@ t.test('an answer is valid until a commit, and while the rows of its terms are u
   index.byHash.set(toTermKey('herring'), 3);
   index.commits += 1;
   t.equal(cache.find(index, 'herrng'), undefined);
-  t.equal(cache.find(index, 'xyzzy'), undefined);
+  t.equal(cache.find(index, 'xylophone'), undefined);
   cache.put(index, 0, { question: 'herrng', candidates });
   t.equal(cache.find(index, 'herrng'), undefined, 'found before the commit');
 });
@@ -57,9 +57,9 @@ t.test('a repeated query is corrected alike, and by the terms of new documents',
   };
   t.same(await findTerms('herrng'), [['herring']]);
   t.same(await findTerms('herrng'), [['herring']]);
-  t.same(await findTerms('compresosr'), []);
-  t.same(await findTerms('compresosr'), []);
+  t.same(await findTerms('comrpessro'), []);
+  t.same(await findTerms('comrpessro'), []);
   await addDocuments(components, { 'compressor.txt': ['a compressor'] });
-  t.same(await findTerms('compresosr'), [['compressor']]);
-  t.same(await findTerms('herrng compresosr'), [['herring'], ['compressor']]);
+  t.same(await findTerms('comrpessro'), [['compressor']]);
+  t.same(await findTerms('herrng comrpessro'), [['herring'], ['compressor']]);
 });
