@@ -10,8 +10,14 @@ import {
   type NativeUnknownWord,
   type ShardOpenResult,
 } from './addon.ts';
-import { encodeAttributes, encodeFilter, type FilterNode, type IndexValue } from './encoding.ts';
-import { decodeFacets, encodeFacets, type FacetRequest, type FacetResult } from './facets.ts';
+import {
+  encodeAttributes,
+  encodeMilliseconds,
+  encodeOptionalFilter,
+  type FilterNode,
+  type IndexValue,
+} from './encoding.ts';
+import { decodeFacets, encodeFacets, type FacetCount, type FacetResult } from './facets.ts';
 import { IndexError, toIndexError } from './index-error.ts';
 import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
 import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
@@ -234,7 +240,7 @@ export class CollectionIndex {
     if (caller?.isCanceled === true) throw new IndexError('cancelled', 'the search was canceled');
     assert(query.deadlineMs >= 0, 'the deadline of a search is not negative');
     const ticket = nextTicket();
-    const bytes = filter === null ? null : encodeFilter(filter);
+    const bytes = encodeOptionalFilter(filter);
     const buffer = spec === null ? null : takeReplyBuffer();
     try {
       const outcome = callNative(() => {
@@ -263,9 +269,8 @@ export class CollectionIndex {
 
   /** Returns matching versions, at most `limit`, in any order. */
   async list(filter: FilterNode | null, limit: number, deadlineMs = 0xffffffff): Promise<Float64Array> {
-    const bytes = filter === null ? null : encodeFilter(filter);
     return this.#runOperation(() =>
-      addon.collectionList(this.#handle, bytes, limit, Math.max(0, Math.ceil(deadlineMs))),
+      addon.collectionList(this.#handle, encodeOptionalFilter(filter), limit, encodeMilliseconds(deadlineMs)),
     );
   }
 
@@ -275,35 +280,22 @@ export class CollectionIndex {
     limit: number,
     deadlineMs = 0xffffffff,
   ): Promise<Float64Array> {
-    const bytes = filter === null ? null : encodeFilter(filter);
-    const milliseconds = Math.max(0, Math.ceil(deadlineMs));
+    const bytes = encodeOptionalFilter(filter);
+    const milliseconds = encodeMilliseconds(deadlineMs);
     return this.#runOperation(() =>
       addon.collectionSortedList(this.#handle, bytes, encodeSort(sort), expired, limit, milliseconds),
     );
   }
 
-  /** Counts the documents that match the filter by values. `expired`: versions that do not count, ascending. */
+  /** Counts the documents that match a filter by values. */
   async countFacets(
-    {
-      filter,
-      facets,
-      expired,
-    }: {
-      readonly filter: FilterNode | null;
-      readonly facets: readonly FacetRequest[];
-      readonly expired: Float64Array;
-    },
+    { filter, facets, expired }: FacetCount,
     deadlineMs = 0xffffffff,
   ): Promise<FacetResult[]> {
-    const bytes = filter === null ? null : encodeFilter(filter);
+    const bytes = encodeOptionalFilter(filter);
+    const milliseconds = encodeMilliseconds(deadlineMs);
     const counted = await this.#runOperation(() =>
-      addon.collectionFacets(
-        this.#handle,
-        bytes,
-        encodeFacets(facets),
-        expired,
-        Math.max(0, Math.ceil(deadlineMs)),
-      ),
+      addon.collectionFacets(this.#handle, bytes, encodeFacets(facets), expired, milliseconds),
     );
     return decodeFacets(counted, facets);
   }
@@ -311,9 +303,7 @@ export class CollectionIndex {
   /** Returns the number of matching versions. */
   count(filter: FilterNode | null): number {
     this.#assertOpen();
-    return callNative(() =>
-      addon.collectionCount(this.#handle, filter === null ? null : encodeFilter(filter)),
-    );
+    return callNative(() => addon.collectionCount(this.#handle, encodeOptionalFilter(filter)));
   }
 
   /**

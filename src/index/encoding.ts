@@ -122,6 +122,16 @@ export function encodeFilter(filter: FilterNode): Uint8Array {
   return writer.toBytes();
 }
 
+/** Whole milliseconds of a deadline, at least 0. */
+export function encodeMilliseconds(milliseconds: number): number {
+  return Math.max(0, Math.ceil(milliseconds));
+}
+
+/** Null for no filter. */
+export function encodeOptionalFilter(filter: FilterNode | null): Uint8Array | null {
+  return filter === null ? null : encodeFilter(filter);
+}
+
 function writeFilter(writer: ByteWriter, node: FilterNode | Range): void {
   switch (node.kind) {
     case 'range': {

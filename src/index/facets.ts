@@ -1,5 +1,5 @@
 import type { Instant } from '../core/instants.ts';
-import { ByteWriter, writeValue } from './encoding.ts';
+import { ByteWriter, type FilterNode, writeValue } from './encoding.ts';
 
 /** Counts of documents by the values of an attribute. */
 export interface FacetRequest {
@@ -22,6 +22,14 @@ export interface FacetDate {
   readonly instant: Instant;
   /** The date as the request writes it. */
   readonly text: string;
+}
+
+/** Facets of the documents that match a filter. */
+export interface FacetCount {
+  readonly filter: FilterNode | null;
+  readonly facets: readonly FacetRequest[];
+  /** Versions that do not count, ascending. */
+  readonly expired: Float64Array;
 }
 
 export interface FacetResult {
