@@ -118,7 +118,7 @@ await t.test('a bucket that rejects requests is reported with its reason', async
   store.failure = { status: 403, code: 'AccessDenied' };
   const refused = await runQuarry(['backup', 'list'], variables);
   t.equal(refused.code, 1);
-  t.match(refused.errors, /The backup target s3:\/\/backups\/quarry\/one failed: AccessDenied/);
+  t.match(refused.errors, /A request to the backup target s3:\/\/backups\/quarry\/one failed: AccessDenied/);
   store.failure = null;
   const missing = await runQuarry(['backup', 'list', '--target', 's3://nothing/x'], variables);
   t.match(missing.errors, /NoSuchBucket/);
