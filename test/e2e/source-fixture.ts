@@ -75,7 +75,8 @@ export async function changeAtRandom(
     } else if (kind < 7) {
       await origin.write(known, content);
       model.set(known, content);
-    } else if (kind < 9) {
+    } else if (kind < 9 || keys.length === 1) {
+      // An origin without files is an error, so the last file is not deleted.
       await origin.rename(known, fresh);
       model.set(fresh, model.get(known)!);
       model.delete(known);
