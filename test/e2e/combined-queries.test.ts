@@ -163,6 +163,23 @@ await t.test('diversity passes over copies', async (t) => {
   }
 });
 
+await t.test('a boost applies to the results of several queries and collections', async (t) => {
+  // No document has a date, so each score is halved.
+  const boost = { field: 'published', half_life: '1d', weight: 0.5 };
+  for (const fields of [{ queries: ['clear rivers'] }, { collection_names: ['food'] }]) {
+    const body = { ...fish, query: 'herring', ...fields };
+    const { results } = await api.call('queries/top-snippets', body);
+    const boosted = await api.call('queries/top-snippets', { ...body, boost });
+    t.same(paths(boosted), paths({ results }));
+    const halves = results.map(({ score }) => Math.round(score * 50_000));
+    t.same(
+      boosted.results.map(({ score }) => Math.round(score * 100_000)),
+      halves,
+      JSON.stringify(fields),
+    );
+  }
+});
+
 await t.test('invalid combinations are rejected with a reason', async (t) => {
   const cases: readonly (readonly [object, number, RegExp])[] = [
     [{ queries: Array(8).fill('a') }, 400, /at most 7/],
@@ -181,6 +198,11 @@ await t.test('invalid combinations are rejected with a reason', async (t) => {
     [{ similar_to: {} }, 422, /path/],
     [{ diversity: 1.5 }, 400, /0 to 1/],
     [{ diversity: 0.5, k: 129 }, 400, /128/],
+    [{ queries: ['a'], sort: [{ field: 'kind' }] }, 400, /sort cannot be combined with queries/],
+    [{ collection_names: ['food'], sort: [{ field: 'kind' }] }, 400, /combined with collection_names/],
+    [{ diversity: 0.5, group_by: { field: 'kind' } }, 400, /group_by cannot be combined with diversity/],
+    [{ queries: ['a'], include_cursor: true }, 400, /include_cursor cannot be combined with queries/],
+    [{ diversity: 0.5, cursor: 'a' }, 400, /cursor cannot be combined with diversity/],
   ];
   for (const [fields, status, message] of cases) {
     const reply = await api.request('queries/top-documents', { ...fish, query: 'trout', ...fields });
