@@ -16,6 +16,7 @@ import {
 } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { jsonObjectOption } from './option-values.ts';
+import { sendChange } from './send-change.ts';
 import { formatTable, pluralize, toPrintable } from './text-layout.ts';
 
 const settingsOptions = [
@@ -93,7 +94,7 @@ export const sourceCommands: readonly CommandSpec[] = [
       options: [jsonOption],
       examples: [`quarry sources ${verb} handbook-files`],
       run: (context, [source_name], options) =>
-        send(context, options, `sources/${verb}-source`, { source_name }),
+        sendChange(context, options, `sources/${verb}-source`, { source_name }),
     }),
   ),
   {
@@ -103,23 +104,12 @@ export const sourceCommands: readonly CommandSpec[] = [
     options: [{ flags: '--documents', meaning: 'also delete its documents' }, jsonOption],
     examples: ['quarry sources delete handbook-files --documents'],
     run: (context, [source_name], options) =>
-      send(context, options, 'sources/delete-source', {
+      sendChange(context, options, 'sources/delete-source', {
         source_name,
         delete_documents: options.documents === true,
       }),
   },
 ];
-
-async function send(
-  { api, terminal }: CommandContext,
-  options: CommandOptions,
-  operation: string,
-  request: object,
-): Promise<number> {
-  const reply = await api.call(operation, request);
-  terminal.out(options.json === true ? JSON.stringify(reply) : 'Done.');
-  return exitCodes.done;
-}
 
 async function list(
   { api, terminal }: CommandContext,
@@ -181,7 +171,7 @@ async function add(
   [source_name, kind = '', settings = '']: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  return await send(context, options, 'sources/add-source', {
+  return await sendChange(context, options, 'sources/add-source', {
     source_name,
     collection_name: String(options.collection),
     [kind]: parseSettings(kind, settings),
@@ -237,7 +227,7 @@ async function update(
   [source_name]: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  return await send(context, options, 'sources/update-source', { source_name, ...changesOf(options) });
+  return await sendChange(context, options, 'sources/update-source', { source_name, ...changesOf(options) });
 }
 
 async function sync(
@@ -248,7 +238,7 @@ async function sync(
   const { api, terminal } = context;
   if (options.dryRun !== true) {
     const request = { source_name, allow_empty: options.allowEmpty === true };
-    return await send(context, options, 'sources/sync-source', request);
+    return await sendChange(context, options, 'sources/sync-source', request);
   }
   const preview = await api.call<PreviewSourceResponse>('sources/preview-source', { source_name });
   if (options.json === true) terminal.out(JSON.stringify(preview));

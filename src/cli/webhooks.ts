@@ -17,6 +17,7 @@ import {
 } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { integerOption } from './option-values.ts';
+import { sendChange } from './send-change.ts';
 import { printTable } from './terminal.ts';
 import { toPrintable } from './text-layout.ts';
 
@@ -209,7 +210,7 @@ async function update(
   };
   if (Object.keys(changes).length === 0)
     throw new AppError('bad_request', 'Nothing to change. See `quarry webhooks update --help`.');
-  return await send(context, options, 'webhooks/update-webhook', { webhook_id, ...changes });
+  return await sendChange(context, options, 'webhooks/update-webhook', { webhook_id, ...changes });
 }
 
 async function remove(
@@ -219,7 +220,7 @@ async function remove(
 ): Promise<number> {
   if (options.yes !== true)
     await requireConfirmation(context, `Delete the webhook ${toPrintable(webhook_id)}?`);
-  return await send(context, options, 'webhooks/delete-webhook', { webhook_id });
+  return await sendChange(context, options, 'webhooks/delete-webhook', { webhook_id });
 }
 
 async function replay(
@@ -230,18 +231,7 @@ async function replay(
   if (options.from === undefined)
     throw new AppError('bad_request', '--from is missing: the sequence number of the first change.');
   const sequence = integerOption(options, 'from', { minimum: 1, maximum: 999_999_999 });
-  return await send(context, options, 'webhooks/replay-webhook', { webhook_id, sequence });
-}
-
-async function send(
-  { api, terminal }: CommandContext,
-  options: CommandOptions,
-  operation: string,
-  request: object,
-): Promise<number> {
-  const reply = await api.call(operation, request);
-  terminal.out(options.json === true ? JSON.stringify(reply) : 'Done.');
-  return exitCodes.done;
+  return await sendChange(context, options, 'webhooks/replay-webhook', { webhook_id, sequence });
 }
 
 async function test(
