@@ -52,7 +52,7 @@ function parseOptions(
   if (!Number.isInteger(limit) || (limit as number) < 1 || (limit as number) > limits.facetValuesMax)
     reject(path, `limit must be an integer from 1 to ${limits.facetValuesMax}.`);
   if (ranges === undefined) return { valuesMax: limit as number, ranges: [] };
-  if (name.startsWith('list:')) reject(path, 'a list has no ranges.');
+  if (name.startsWith('list:')) reject(path, 'a list has no ranges; count its values without ranges.');
   if (!Array.isArray(ranges) || ranges.length < 1 || ranges.length > limits.facetRangesMax)
     reject(path, `ranges must be an array of 1 to ${limits.facetRangesMax} ranges.`);
   return {

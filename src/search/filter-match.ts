@@ -8,9 +8,9 @@ type Comparison = Extract<FilterNode, { kind: 'compare' }>;
 type Membership = Extract<FilterNode, { kind: 'member' }>;
 
 /**
- * Whether metadata match a filter, with the semantics of the shards: a missing attribute has no value, so
- * only `$ne` and `$nin` match it, and strings compare by their UTF-8 bytes. A value of another type than the
- * operand is like a missing one.
+ * Whether metadata matches a filter, with the semantics of the shards: a missing attribute has no value, so
+ * only `$ne`, `$nin`, `$exists: false` and negations match it, and strings compare by their UTF-8 bytes. A
+ * value of another type than the operand is like a missing one.
  */
 export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
   switch (filter.kind) {

@@ -11,7 +11,7 @@ export function isScalar(value: unknown): value is string | number | boolean {
 
 export function parseText(value: unknown, position: FilterPosition): string {
   if (typeof value !== 'string') reject(position, 'expected a string.');
-  // Metadata never contain a lone surrogate, and in UTF-8 it would become the replacement character, which
+  // Metadata never contains a lone surrogate, and in UTF-8 it would become the replacement character, which
   // they may contain.
   if (!value.isWellFormed())
     reject(position, 'the string contains a lone surrogate, which is not a character.');
