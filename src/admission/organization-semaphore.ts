@@ -9,6 +9,8 @@ export interface OrganizationSemaphoreOptions {
   /** Plural noun for the tasks in error messages, such as `queries`. */
   readonly noun: string;
   readonly overload?: OverloadObserver;
+  /** Maximum number of concurrent tasks while an organization is overloaded. Default: `permits`. */
+  readonly permitsInOverload?: number;
 }
 
 /**
@@ -20,6 +22,7 @@ export function createOrganizationSemaphore({
   waitingMax,
   noun,
   overload,
+  permitsInOverload = permits,
 }: OrganizationSemaphoreOptions): FairSemaphore {
   const queueFull = () =>
     new AppError(
@@ -32,6 +35,7 @@ export function createOrganizationSemaphore({
   const errors = { queueFull, canceled };
   return new FairSemaphore({
     permits,
+    permitsInOverload,
     waitingMaxPerKey: waitingMax,
     errors,
     ...(overload === undefined ? {} : { overload }),

@@ -28,9 +28,15 @@ export class OverloadDetector implements OverloadObserver {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By organization; only those with a refusal in this window or the one before. */
   readonly #windows = new Map<string, ObservationWindow>();
+  #overloadedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
+  }
+
+  /** Whether an organization was overloaded within the last two windows. */
+  get isOverloaded(): boolean {
+    return this.#clock.monotonic() < this.#overloadedUntil;
   }
 
   /** Number of tracked organizations. */
@@ -43,7 +49,9 @@ export class OverloadDetector implements OverloadObserver {
     const window = this.#windowOf(key);
     if (window === null) return false;
     window.requests += 1;
-    return window.overloadedWindows >= windowsMin;
+    if (window.overloadedWindows < windowsMin) return false;
+    this.#overloadedUntil = window.startedAt + 2 * windowMs;
+    return true;
   }
 
   /** Counts the refusal of a request that was already recorded. */

@@ -352,18 +352,24 @@ function createInspection({
 }
 
 function createQuerySemaphores(
-  { queriesRunningMax, rerankedQueriesRunningMax }: Settings,
+  { queriesRunningMax, rerankedQueriesRunningMax, rerankThreads }: Settings,
   { catalog }: Pipeline,
 ): (reranker: string | null) => FairSemaphore {
-  const createSemaphore = (permits: number) =>
+  const createSemaphore = (permits: number, permitsInOverload = permits) =>
     createOrganizationSemaphore({
       permits,
+      permitsInOverload,
       waitingMax: limits.queriesWaitingMax,
       noun: 'queries',
       overload: new OverloadDetector(clock),
     });
   const plain = createSemaphore(queriesRunningMax);
-  const reranked = createSemaphore(rerankedQueriesRunningMax);
+  // More queries than threads increase the throughput, but each then takes longer. In an overload, the latency of those that
+  // are accepted matters more.
+  const reranked = createSemaphore(
+    rerankedQueriesRunningMax,
+    Math.min(rerankedQueriesRunningMax, rerankThreads),
+  );
   const serviceReranked = createSemaphore(
     Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax),
   );

@@ -1,10 +1,13 @@
-import { createOrganizationSemaphore } from '../../src/admission/organization-semaphore.ts';
+import {
+  createOrganizationSemaphore,
+  type OrganizationSemaphoreOptions,
+} from '../../src/admission/organization-semaphore.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import t from '../support/tap.ts';
 
 /** Semaphore that records the order of acquisitions; `end` releases permits. */
-function build(permits: number, waitingMax = 10_000) {
-  const semaphore = createOrganizationSemaphore({ permits, waitingMax, noun: 'queries' });
+function build(permits: number, waitingMax = 10_000, options: Partial<OrganizationSemaphoreOptions> = {}) {
+  const semaphore = createOrganizationSemaphore({ permits, waitingMax, noun: 'queries', ...options });
   const started: string[] = [];
   const ask = (organizationId: string, signal?: AbortSignal): Promise<void> => {
     const turn = semaphore.acquire(organizationId, cancellationTokenWith(signal));
@@ -28,6 +31,26 @@ t.test('with free permits every call runs at once', async (t) => {
   for (const name of ['a', 'a', 'b']) void ask(name);
   t.same(started, ['a', 'a', 'b']);
   await end(3);
+  t.equal(semaphore.running, 0);
+});
+
+t.test('in an overload fewer calls run at once, and afterwards as many as before', async (t) => {
+  const overload = { isOverloaded: false, recordRequest: () => false, recordRejection() {} };
+  const { semaphore, started, ask, end } = build(3, 10_000, { overload, permitsInOverload: 1 });
+  for (let i = 0; i < 10; i += 1) void ask('a');
+  t.equal(started.length, 3);
+  overload.isOverloaded = true;
+  await end(2);
+  t.equal(started.length, 3, 'running calls end before others start');
+  t.equal(semaphore.running, 1);
+  await end(2);
+  t.equal(started.length, 5, 'one after the other');
+  overload.isOverloaded = false;
+  await end();
+  t.equal(started.length, 8, 'one release starts as many as may run');
+  t.equal(semaphore.running, 3);
+  await end(5);
+  t.equal(started.length, 10);
   t.equal(semaphore.running, 0);
 });
 

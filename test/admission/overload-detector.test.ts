@@ -102,7 +102,9 @@ t.test('an overload ends when requests arrive no faster than they are processed'
   await run(4_000, () => {
     for (let i = 0; i < 5; i += 1) void ask('client');
   });
+  t.equal(overload.isOverloaded, true);
   await run(1_500, (round) => round % 2 === 0 && void ask('client'));
+  t.equal(overload.isOverloaded, false);
   t.equal(overload.size, 0);
   const [before, refusedBefore] = [answered('client').length, refused('client').length];
   for (let i = 0; i < 200; i += 1) void ask('client');

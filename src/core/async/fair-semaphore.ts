@@ -9,6 +9,8 @@ export interface CancellationSource {
 
 /** Reports which keys send faster than they are served; `OverloadDetector` implements it. */
 export interface OverloadObserver {
+  /** Whether a key was overloaded within the last second. */
+  readonly isOverloaded: boolean;
   /** Counts an arriving request. Returns whether its key is overloaded. */
   recordRequest(key: string): boolean;
   /** Counts the rejection of a request counted by `recordRequest`. */
@@ -17,6 +19,8 @@ export interface OverloadObserver {
 
 export interface FairSemaphoreOptions {
   readonly permits: number;
+  /** Permits while a key is overloaded, at most `permits`. Default: `permits`. */
+  readonly permitsInOverload?: number;
   /** Maximum number of waiting callers per key; further callers are rejected. */
   readonly waitingMaxPerKey: number;
   /** Default: no key is overloaded. */
@@ -67,9 +71,9 @@ export class FairSemaphore {
    * canceled while it waits, and with `queueFull` when a newer caller of an overloaded key replaces it.
    */
   acquire(key: string, cancellation: CancellationSource): Promise<void> | null {
-    const { permits, waitingMaxPerKey, overload, errors } = this.#options;
+    const { waitingMaxPerKey, overload, errors } = this.#options;
     const isOverloaded = overload?.recordRequest(key) === true;
-    if (this.#running < permits) {
+    if (this.#running < this.#permits) {
       this.#running += 1;
       return null;
     }
@@ -87,9 +91,18 @@ export class FairSemaphore {
 
   /** Passes the permit to the longest waiting caller of the next key. */
   release(): void {
-    const next = this.#queue.take();
-    if (next === null) this.#running -= 1;
-    else next.start();
+    this.#running -= 1;
+    while (this.#running < this.#permits) {
+      const next = this.#queue.take();
+      if (next === null) return;
+      this.#running += 1;
+      next.start();
+    }
+  }
+
+  get #permits(): number {
+    const { permits, permitsInOverload = permits, overload } = this.#options;
+    return overload?.isOverloaded === true ? permitsInOverload : permits;
   }
 
   #rejectWaiting(key: string): void {
