@@ -1,16 +1,10 @@
-import { join } from 'node:path';
 import type { FilterNode } from '../../src/index/collection-index.ts';
 import { parseFilter } from '../../src/search/filter.ts';
 import { matchesFilter } from '../../src/search/filter-match.ts';
-import {
-  createTemporaryFolder,
-  makeDocument,
-  openIndex,
-  randomClusters,
-  seededRandom,
-} from '../index/samples.ts';
+import { seededRandom } from '../index/samples.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { openMetadataIndex } from './metadata-index.ts';
 
 /**
  * Filters on many documents equal a plain scan; prints the processor time of ranges of each type. The published figures
@@ -67,14 +61,7 @@ function shuffle<T>(items: readonly T[]): T[] {
 }
 
 t.test('filters equal a plain scan of 100,000 documents', async (t) => {
-  const folder = createTemporaryFolder();
-  t.teardown(folder.remove);
-  const index = await openIndex(join(folder.path, 'index'));
-  const vectors = randomClusters(8, 5, random);
-  for (const [version, metadata] of documents.entries()) {
-    await index.stage(makeDocument({ shard: 0, version }, [vectors()], metadata));
-    index.commit({ sequence: version, shard: 0, add: version });
-  }
+  const index = await openMetadataIndex(t, documents, random);
   for (const share of [0.5, 0.1, 0.01]) {
     const micros = new Map<string, number[]>();
     for (let round = 0; round < rounds; round += 1) {
