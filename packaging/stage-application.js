@@ -12,13 +12,13 @@ const rootFiles = ['LICENSE', 'CHANGELOG.md'];
  * Starts the server with the Node.js beside it, from any folder and through links. The prebuilt RocksDB uses AVX2 without
  * a check, and would end the process with SIGILL.
  */
-const launcher = `#!/bin/sh
+const launcher = (flags) => `#!/bin/sh
 if [ "$1" = serve ] && ! grep --quiet --word-regexp avx2 /proc/cpuinfo; then
   echo 'quarry: the server needs a processor with AVX2 (Intel Haswell, AMD Excavator, or newer).' >&2
   exit 1
 fi
 here=$(dirname "$(readlink -f "$0")")
-exec "$here/bin/node" --max-semi-space-size=32 "$here/dist/src/cli/main.js" "$@"
+exec "$here/bin/node" ${flags} "$here/dist/src/cli/main.js" "$@"
 `;
 
 export function stageApplication({ root, runtime, manifest, folder }) {
@@ -26,7 +26,7 @@ export function stageApplication({ root, runtime, manifest, folder }) {
   copyFile(join(root, 'build', 'Release', 'quarry.node'), join(folder, 'build', 'Release', 'quarry.node'));
   copyFile(runtime.node.binary, join(folder, 'bin', 'node'), 0o755);
   copyFile(join(runtime.node.folder, 'LICENSE'), join(folder, 'bin', 'LICENSE'));
-  writeText(join(folder, 'quarry'), launcher, 0o755);
+  writeText(join(folder, 'quarry'), launcher(manifest.scripts.start.match(/--\S+/g).join(' ')), 0o755);
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   for (const path of listProductionPackages(root, lock))
     stagePackage(join(root, path), join(folder, path), path.slice(path.lastIndexOf('node_modules/') + 13));
