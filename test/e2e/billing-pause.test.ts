@@ -7,7 +7,7 @@ import {
   reportUsage,
   startWithPlanFile,
 } from './billing-plan-file.ts';
-import { checkTier, sum } from './billing-steps.ts';
+import { checkTier, sum, unpaidInvoices } from './billing-steps.ts';
 import { sendRequest } from './people.ts';
 
 /** Pauses, and the credit and usage around them, with one clock for Stripe and the server. */
@@ -202,6 +202,27 @@ t.test('pausing is rejected while the invoice of a new month is a draft', async 
   await checkTier(t, owner, 'starter', { status: 'active' });
   await fixture.advanceTo(first + 7_200);
   t.match(await owner.call('pause'), { status: 'paused' });
+});
+
+t.test('a declined resume and a declined first tier keep the default card', async (t) => {
+  const owner = await ownerUntilEnd(t, fixture, 'starter');
+  const { payment_method: good } = await owner.status();
+  await owner.call('pause');
+  // The credit of the pause does not cover the rest of the next month.
+  await fixture.advanceTo(startOfNextMonth(emulator.now) + 86_400);
+  const bad = { tier: 'starter', payment_method_id: await owner.createCard('tok_chargeCustomerFail') };
+  t.equal((await owner.request('subscribe', bad)).status, 402);
+  await fixture.advanceBriefly();
+  t.match(await owner.status(), { status: 'paused', payment_method: { id: good.id } });
+  t.strictSame(unpaidInvoices(owner), []);
+  const begins = await fixture.createOwner();
+  const usual = await begins.createCard();
+  await begins.call('add-payment-method', { payment_method_id: usual });
+  const first = { tier: 'starter', payment_method_id: await begins.createCard('tok_chargeCustomerFail') };
+  t.equal((await begins.request('subscribe', first)).status, 402);
+  await fixture.advanceBriefly();
+  t.match(await begins.status(), { status: 'none', payment_method: { id: usual } });
+  t.strictSame(unpaidInvoices(begins), []);
 });
 
 t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));

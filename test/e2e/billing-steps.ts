@@ -67,6 +67,11 @@ export function openAmount(owner: OrganizationOwner): number {
   return sum(open.map((invoice) => invoice.amount_remaining));
 }
 
+/** Invoices that are neither paid nor voided. */
+export function unpaidInvoices(owner: OrganizationOwner) {
+  return owner.invoices().filter(({ status }) => ['open', 'draft'].includes(status));
+}
+
 /** Price of the rest of March 2027 from a given time in seconds. */
 export function remainingCents(tier: PlanTier, from: number): number {
   return Math.round((monthlyPriceCents[tier] * (seconds('2027-04-01') - from)) / (31 * 86_400));
