@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { type ColorVariables, hasColors, paint, type StyledText } from './colors.ts';
 import { escapeControls, formatTable } from './text-layout.ts';
@@ -38,30 +38,45 @@ export function printTable(
   formatTable(headings, rows, isOutputTerminal ? columns : undefined).forEach(out);
 }
 
+/** Streams of a terminal; `isTTY` is absent if the stream is a file or a pipe. */
+export interface TerminalStreams {
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly errors: Writable & { readonly isTTY?: boolean };
+}
+
 /** Terminal of this process. A closed pipe (`| head`) ends the command without an error. */
 export function processTerminal(variables: ColorVariables): Terminal {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  const { stdin: input, stdout: output, stderr: errors } = process;
+  output.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  const isOutputTerminal = process.stdout.isTTY === true;
+  return createTerminal({ input, output, errors }, variables);
+}
+
+export function createTerminal(
+  { input, output, errors }: TerminalStreams,
+  variables: ColorVariables,
+): Terminal {
+  const isOutputTerminal = output.isTTY === true;
   const isColored = hasColors(isOutputTerminal, variables);
   return {
-    out: (text) => void process.stdout.write(`${isOutputTerminal ? escapeControls(text) : text}\n`),
+    out: (text) => void output.write(`${isOutputTerminal ? escapeControls(text) : text}\n`),
     outStyled(spans) {
       const texts = spans.map(({ text, style }) =>
         paint({ text: escapeControls(text), style: isColored ? style : 'plain' }),
       );
-      process.stdout.write(`${texts.join('')}\n`);
+      output.write(`${texts.join('')}\n`);
     },
-    note: (text) => void process.stderr.write(escapeControls(text)),
-    redrawLine: (text) => void process.stderr.write(`\r\x1b[K${escapeControls(text)}`),
+    note: (text) => void errors.write(escapeControls(text)),
+    redrawLine: (text) => void errors.write(`\r\x1b[K${escapeControls(text)}`),
     isOutputTerminal,
-    columns: Math.max(40, process.stdout.columns ?? 80),
-    isInteractive: process.stderr.isTTY === true,
+    columns: Math.max(40, output.columns ?? 80),
+    isInteractive: errors.isTTY === true,
     async confirm(question) {
-      if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return null;
-      const reader = createInterface({ input: process.stdin, output: process.stderr });
+      if (input.isTTY !== true || errors.isTTY !== true) return null;
+      const reader = createInterface({ input, output: errors });
       try {
         return /^y(es)?$/i.test((await reader.question(`${escapeControls(question)} [y/N] `)).trim());
       } finally {
@@ -69,15 +84,15 @@ export function processTerminal(variables: ColorVariables): Terminal {
       }
     },
     async readSecret(question) {
-      if (process.stdin.isTTY !== true) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
-      process.stderr.write(question);
+      if (input.isTTY !== true) return (await readAll(input)).replace(/\r?\n$/, '');
+      errors.write(question);
       const mutedOutput = new Writable({ write: (_chunk, _encoding, written) => written() });
-      const reader = createInterface({ input: process.stdin, output: mutedOutput, terminal: true });
+      const reader = createInterface({ input, output: mutedOutput, terminal: true });
       try {
         return await reader.question('');
       } finally {
         reader.close();
-        process.stderr.write('\n');
+        errors.write('\n');
       }
     },
   };

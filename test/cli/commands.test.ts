@@ -4,7 +4,7 @@ import { collectionOption } from '../../src/cli/command.ts';
 import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
 import { adminKey, openFakeServer } from './fake-server.ts';
-import { runQuarry } from './quarry.ts';
+import { runQuarry, runQuarryProcess } from './quarry.ts';
 
 t.test(
   'keys uses the admin key, names the organization, and prints a new key alone on its line',
@@ -183,4 +183,15 @@ t.test('synonyms of a collection are given as words separated by commas', async 
   ]);
   await runQuarry(['collections', 'add', 'handbook', ...lists], { variables });
   t.match(server.bodies('collections/add-collection'), [{ collection_name: 'handbook', synonyms }]);
+});
+
+t.test('the process of a command ends with its exit code, results and errors in their streams', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.collections.set('handbook', new Map());
+  const listed = await runQuarryProcess(['collections', 'list', '--json'], { variables });
+  t.match(listed, { code: 0, out: /"handbook"/, err: '' });
+  const refused = await runQuarryProcess(['collections', 'add'], { variables });
+  t.match(refused, { code: 2, out: '', err: /missing required argument/ });
+  await server.close();
+  t.match(await runQuarryProcess(['status'], { variables }), { code: 3, out: '', err: /^quarry: / });
 });

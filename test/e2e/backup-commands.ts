@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runQuarry as runCommand } from '../cli/quarry.ts';
 import type { Test } from '../support/tap.ts';
 import { adminKey, TestServer } from './server.ts';
 
 const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
-const execute = promisify(execFile);
 
 /** Command line without the loaders of the test runner, for `spawn('env', …)`. */
 export const quarryCommand = (...words: readonly string[]): string[] => [
@@ -17,7 +15,7 @@ export const quarryCommand = (...words: readonly string[]): string[] => [
 ];
 
 export interface CommandResult {
-  readonly code: number;
+  readonly code: number | null;
   readonly output: string;
   readonly errors: string;
 }
@@ -28,14 +26,10 @@ export async function runQuarry(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   const own = Object.entries(variables).map(([name, value]) => [`QUARRY_${name}`, value]);
-  const env = { PATH: process.env.PATH ?? '', QUARRY_ADMIN_KEY: adminKey, ...Object.fromEntries(own) };
-  try {
-    const { stdout, stderr } = await execute('env', quarryCommand(...words), { env });
-    return { code: 0, output: stdout, errors: stderr };
-  } catch (error) {
-    const failed = error as { code?: number; stdout: string; stderr: string };
-    return { code: failed.code ?? -1, output: failed.stdout, errors: failed.stderr };
-  }
+  const { code, out, err } = await runCommand(words, {
+    variables: { QUARRY_ADMIN_KEY: adminKey, ...Object.fromEntries(own) },
+  });
+  return { code, output: out, errors: err };
 }
 
 /** Runs a command that must succeed; returns its JSON. */
