@@ -4,7 +4,10 @@ import { waitFor } from './checked-api-client.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
 
-/** Actions and attempts as recorded in the audit logs of an organization and of the installation. */
+/**
+ * Actions and attempts as recorded in the audit logs of an organization and of the installation, and attacks on other
+ * accounts by a client that has an account or knows an e-mail address.
+ */
 
 interface AuditLogEntry {
   readonly actor: string | null;
@@ -94,6 +97,55 @@ t.test('deletions of collections and documents name their actor', async (t) => {
   await of({ action: 'collection.deleted', actor: key });
   const deletions = (await listEntries(acme)).filter(({ action }) => action.endsWith('t.deleted'));
   t.equal(deletions.length, 2, 'one for each call that deleted something');
+});
+
+t.test('over http no reply has Strict-Transport-Security', async (t) => {
+  const answer = await sendRequest(`${server.url}/healthz`, { method: 'GET' });
+  t.equal(answer.headers.get('strict-transport-security'), null);
+});
+
+/** Not after the failed sign-in of a test, which delays the next ones from the same address. */
+async function signInAs(name: string): Promise<TestUser> {
+  const user = new TestUser(`${name}@example.com`, server, mails);
+  t.match(await user.signIn(), { status: 200 });
+  return user;
+}
+
+t.test('a stored reply is returned only with the role that the request requires', async (t) => {
+  const [dora, emil] = [await signInAs('dora'), await signInAs('emil')];
+  const { organization_id } = (await dora.call('organizations/add-organization', { name: 'Stones' })).body;
+  const invitation = { organization_id, email: emil.email, permission: 'ADMIN' };
+  t.match(await dora.call('organizations/users/invite-user', invitation), { status: 200 });
+  const { user, invitations } = (await emil.call('users/get-user')).body;
+  const { invite_code } = invitations[0];
+  t.match(await emil.call('organizations/users/accept-invite', { invite_code }), { status: 200 });
+
+  const once = { 'idempotency-key': 'one key' };
+  const keyRequest = { organization_id, name: 'Website', permission: 'read_only' };
+  const add = () => emil.call('organizations/api-keys/add-api-key', keyRequest, once);
+  const issued = await add();
+  t.match(issued, { status: 201, body: { api_key: /^ze_/ } });
+  const changed = { organization_id, api_key_id: issued.body.id, name: 'Site' };
+  const change = () => emil.call('organizations/api-keys/update-api-key', changed, once);
+  t.match(await change(), { status: 200 });
+  t.match(await change(), { status: 200 }, 'an admin gets the stored reply');
+  const repeated = await add();
+  t.match(repeated, { status: 409, body: { detail: /was created .* shown once/ } });
+  t.match(repeated, { body: { detail: new RegExp(issued.body.id) } }, 'the key is named');
+  t.notMatch(repeated.text, /ze_/);
+
+  const memberRef = { organization_id, user_id: user.id };
+  const demotion = { ...memberRef, permission: 'MEMBER' };
+  t.match(await dora.call('organizations/users/update-user', demotion), { status: 200 });
+  for (const again of [add, change]) {
+    const answer = await again();
+    t.match(answer, { status: 403 }, 'demoted');
+    t.notMatch(answer.text, /ze_|Success/);
+  }
+  t.match(await dora.call('organizations/users/remove-user', memberRef), { status: 200 });
+  for (const again of [add, change]) t.match(await again(), { status: 404 }, 'removed');
+  const { api_keys } = (await dora.call('organizations/get-info', { organization_id })).body;
+  t.equal(api_keys.length, 1, 'no change was repeated');
 });
 
 t.test('sign-ins, including failed ones, are in the audit log of the installation', async (t) => {

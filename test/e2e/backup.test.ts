@@ -31,11 +31,11 @@ async function describe(api: CheckedApiClient, collection: string) {
   return { documents, searches };
 }
 
-t.test('a backup of a running server restores all documents, files and search results', async (t) => {
-  const folder = createFolder(t);
-  const target = join(folder, 'target');
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+const name = (number: number) => String(number).padStart(8, '0');
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+/** Adds 60 texts and 5 files. */
+async function addStones(api: CheckedApiClient): Promise<void> {
   await api.call('collections/add-collection', { collection_name: 'stones', num_shards: 8 });
   await api.addAll('stones', [
     ...Array.from({ length: 60 }, (_, i) => ({
@@ -51,23 +51,54 @@ t.test('a backup of a running server restores all documents, files and search re
       content: pdf(`Basalt in file ${i}.`),
     })),
   ]);
+}
+
+/**
+ * One writer of a collection: document n is added, and document n - 10 deleted, so that the state tells how far it
+ * came. Every fifth document is a file.
+ */
+class Writer {
+  acknowledged = 0;
+  #isRunning = true;
+  readonly #ended: Promise<void>;
+
+  constructor(api: CheckedApiClient, collection_name: string) {
+    this.#ended = this.#run(api, collection_name);
+  }
+
+  async #run(api: CheckedApiClient, collection_name: string): Promise<void> {
+    while (this.#isRunning) {
+      const number = this.acknowledged + 1;
+      const content =
+        number % 5 === 0 ? pdf(`Page ${number}.`) : { type: 'text' as const, text: `Entry ${number}.` };
+      await api.call('documents/add-document', { collection_name, path: name(number), content });
+      if (number > 10)
+        await api.call('documents/delete-document', { collection_name, path: name(number - 10) });
+      this.acknowledged = number;
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#isRunning = false;
+    return this.#ended;
+  }
+}
+
+const server = await TestServer.start(t);
+const api = new CheckedApiClient(server);
+await addStones(api);
+
+await t.test('a backup of a running server restores all documents, files and search results', async (t) => {
+  const folder = createFolder(t);
+  const target = join(folder, 'target');
   const expected = await describe(api, 'stones');
-  const created = await runForJson([
-    'backup',
-    'create',
-    '--target',
-    target,
-    '--data',
-    server.data,
-    '--url',
-    server.url,
-  ]);
+  const words = ['backup', 'create', '--target', target, '--data', server.data, '--url', server.url];
+  const created = await runForJson(words);
   t.match(created, { files: 5, has_secrets: false });
   const listed = await runForJson(['backup', 'list', '--target', target]);
   t.same(listed.backups, [created]);
   t.match(listed.recoverable, [{ from_sequence: created.sequence, to_sequence: created.sequence }]);
   t.match(await runForJson(['backup', 'verify', '--target', target]), { backups: 1, problems: [] });
-
   const path = join(folder, 'restored');
   const restored = await runForJson(['backup', 'restore', '--target', target, '--data', path]);
   t.match(restored, { backup: created.id, collections: 1, documents: 65, files: 5 });
@@ -78,38 +109,56 @@ t.test('a backup of a running server restores all documents, files and search re
   t.match(again, { code: 1, errors: /is not empty/ });
 });
 
-t.test('a backup under writes is the state after one of them', async (t) => {
+await t.test(
+  'wrong targets are rejected, and another target needs access to the data directory',
+  async (t) => {
+    const folder = createFolder(t);
+    const create = (target: string, data: string) =>
+      runQuarry(['backup', 'create', '--target', target, '--data', data, '--url', server.url]);
+    t.match(await create(join(folder, 't'), join(folder, 'none')), {
+      code: 1,
+      errors: /requires access to the data/,
+    });
+    t.match(await create(join(server.data, 't'), server.data), {
+      code: 2,
+      errors: /inside the data directory/,
+    });
+    t.match(await create('ftp://host/x', server.data), { code: 2, errors: /is not supported/ });
+    t.match(await runQuarry(['backup', 'create', '--data', server.data]), {
+      code: 2,
+      errors: /No backup target/,
+    });
+    const empty = join(folder, 'empty');
+    mkdirSync(empty);
+    const restored = await runQuarry(['backup', 'restore', '--target', empty, '--data', join(folder, 'new')]);
+    t.match(restored, { code: 1, errors: /contains no backup/ });
+    t.equal(existsSync(join(folder, 'new')), false);
+    rmSync(empty, { recursive: true });
+    const words = ['backup', 'prune', '--target', empty];
+    t.match(await runQuarry(words), { code: 2, errors: /Set --keep/ });
+    t.match(await runQuarry([...words, '--keep', 'all']), { code: 2, errors: /is not a valid rule/ });
+  },
+);
+
+await t.test('a backup under writes is the state after one of them', async (t) => {
   const folder = createFolder(t);
   const target = join(folder, 'target');
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
   await api.call('collections/add-collection', { collection_name: 'log' });
-  let acknowledged = 0;
-  let isRunning = true;
-  // One writer: document n is added, and document n - 10 deleted, so that the state tells how far it came.
-  const writer = (async () => {
-    while (isRunning) {
-      const number = acknowledged + 1;
-      const content =
-        number % 5 === 0 ? pdf(`Page ${number}.`) : { type: 'text' as const, text: `Entry ${number}.` };
-      await api.call('documents/add-document', { collection_name: 'log', path: name(number), content });
-      if (number > 10)
-        await api.call('documents/delete-document', { collection_name: 'log', path: name(number - 10) });
-      acknowledged = number;
-    }
-  })();
-  await waitUntil('some documents', () => acknowledged >= 30);
-  const before = acknowledged;
-  const words = ['--target', target, '--data', server.data, '--url', server.url];
-  await runForJson(['backup', 'create', ...words]);
-  await runForJson(['backup', 'create', ...words]);
-  const after = acknowledged;
-  isRunning = false;
-  await writer;
-  const path = join(folder, 'restored');
-  const { documents } = await runForJson(['backup', 'restore', '--target', target, '--data', path]);
-  const paths = await new CheckedApiClient(await startRestored(t, path)).paths('log');
-  t.equal(paths.length, documents);
+  const writer = new Writer(api, 'log');
+  await waitUntil('some documents', () => writer.acknowledged >= 30);
+  const before = writer.acknowledged;
+  const words = ['--target', target, '--data', server.data];
+  await runForJson(['backup', 'create', ...words, '--url', server.url]);
+  const underWrites = await runForJson(['backup', 'create', ...words, '--url', server.url]);
+  const after = writer.acknowledged;
+  await writer.stop();
+  const path = join(folder, 'under-writes');
+  const restore = ['backup', 'restore', '--target', target, '--data', path];
+  const { backup, documents } = await runForJson(restore);
+  t.equal(backup, underWrites.id);
+  const restored = await startRestored(t, path);
+  const paths = await new CheckedApiClient(restored).paths('log');
+  t.equal(paths.length + 65, documents);
   const numbers = paths.map((each) => Number(each));
   const last = numbers.at(-1) ?? 0;
   t.ok(last >= before && last <= after + 1, `${before} <= ${last} <= ${after + 1}`);
@@ -117,34 +166,26 @@ t.test('a backup under writes is the state after one of them', async (t) => {
   t.ok(numbers.length === 10 || numbers.length === 11, 'between an addition and its deletion at most');
 });
 
-const name = (number: number) => String(number).padStart(8, '0');
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+await t.test(
+  'a stopped server is backed up from its data directory, with its secrets if requested',
+  async (t) => {
+    const folder = createFolder(t);
+    const target = join(folder, 'target');
+    const { file_url } = await api.info('stones', 'files/0.pdf');
+    await server.stop();
+    const words = ['backup', 'create', '--target', target, '--data', server.data];
+    const created = await runForJson(words, { BACKUP_SECRETS: 'always' });
+    t.equal(created.has_secrets, true);
+    const data = join(folder, 'stopped');
+    await runForJson(['backup', 'restore', '--target', target, '--data', data]);
+    const address = new URL(file_url);
+    const same = await startRestored(t, data);
+    const file = await fetch(`${same.url}${address.pathname}${address.search}`);
+    t.equal(file.status, 200, 'file URLs stay valid');
+  },
+);
 
-t.test('a stopped server is backed up from its data directory, with its secrets if requested', async (t) => {
-  const folder = createFolder(t);
-  const target = join(folder, 'target');
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
-  await api.call('collections/add-collection', { collection_name: 'c' });
-  await api.add('c', 'a.pdf', pdf('A page.'));
-  const { file_url } = await api.info('c', 'a.pdf');
-  await server.stop();
-  const created = await runForJson(['backup', 'create', '--target', target, '--data', server.data], {
-    BACKUP_SECRETS: 'always',
-  });
-  t.equal(created.has_secrets, true);
-  const path = join(folder, 'restored');
-  await runForJson(['backup', 'restore', '--target', target, '--data', path]);
-  const restored = await startRestored(t, path);
-  const address = new URL(file_url);
-  t.equal(
-    (await fetch(`${restored.url}${address.pathname}${address.search}`)).status,
-    200,
-    'file URLs stay valid',
-  );
-});
-
-t.test('scheduled backups run, are pruned, and appear in the status', async (t) => {
+await t.test('scheduled backups run, are pruned, and appear in the status', async (t) => {
   const folder = createFolder(t);
   const target = join(folder, 'target');
   const server = await TestServer.start(t, {
@@ -180,33 +221,4 @@ t.test('scheduled backups run, are pruned, and appear in the status', async (t) 
   t.match(metrics, /^quarry_backup_failures 0$/m);
   await server.restart();
   await waitUntil('the last backup after a restart', async () => (await status()).last_backup !== null);
-});
-
-t.test('wrong targets are rejected, and another target needs access to the data directory', async (t) => {
-  const folder = createFolder(t);
-  const server = await TestServer.start(t);
-  const create = (target: string, data: string) =>
-    runQuarry(['backup', 'create', '--target', target, '--data', data, '--url', server.url]);
-  t.match(await create(join(folder, 't'), join(folder, 'none')), {
-    code: 1,
-    errors: /requires access to the data/,
-  });
-  t.match(await create(join(server.data, 't'), server.data), {
-    code: 2,
-    errors: /inside the data directory/,
-  });
-  t.match(await create('ftp://host/x', server.data), { code: 2, errors: /is not supported/ });
-  t.match(await runQuarry(['backup', 'create', '--data', server.data]), {
-    code: 2,
-    errors: /No backup target/,
-  });
-  const empty = join(folder, 'empty');
-  mkdirSync(empty);
-  const restored = await runQuarry(['backup', 'restore', '--target', empty, '--data', join(folder, 'new')]);
-  t.match(restored, { code: 1, errors: /contains no backup/ });
-  t.equal(existsSync(join(folder, 'new')), false);
-  rmSync(empty, { recursive: true });
-  const words = ['backup', 'prune', '--target', empty];
-  t.match(await runQuarry(words), { code: 2, errors: /Set --keep/ });
-  t.match(await runQuarry([...words, '--keep', 'all']), { code: 2, errors: /is not a valid rule/ });
 });

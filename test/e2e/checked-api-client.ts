@@ -1,4 +1,4 @@
-import { testEventMsMax } from '../timeouts.ts';
+import { checkPauseMs, testEventMsMax } from '../timeouts.ts';
 import { checkReply, type PublishedOperationName, type ReplyOf } from './published-replies.ts';
 import { operatorKey, type TestServer } from './server.ts';
 
@@ -171,12 +171,13 @@ export async function waitFor<T>(
   probe: () => Promise<T | null>,
   msMax = testEventMsMax,
 ): Promise<T> {
-  const deadline = performance.now() + msMax;
+  const startedAt = performance.now();
   for (;;) {
     const found = await probe();
     if (found !== null) return found;
-    if (performance.now() > deadline) throw new Error(`${what} did not happen`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > msMax) throw new Error(`${what} did not happen`);
+    await new Promise((resolve) => setTimeout(resolve, checkPauseMs(waitedMs, 25)));
   }
 }
 

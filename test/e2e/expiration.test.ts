@@ -114,11 +114,9 @@ await t.test('an expired document is hidden at once everywhere, and then deleted
 await t.test(
   'the expiry survives a crash, and a clock that jumps far ahead deletes nothing yet',
   async (t) => {
-    await server.stop('SIGKILL');
-    await server.restart();
-    t.same(await visiblePaths(), ['a', 'b', 'd', 'e']);
     await moveClock(24 * 365 * 100);
     t.same(await visiblePaths(), ['d'], 'hidden');
+    await server.stop('SIGKILL');
     await server.restart();
     await moveClock(-24 * 365 * 100);
     t.same(await visiblePaths(), ['a', 'b', 'd', 'e'], 'visible again when the clock is right again');

@@ -2,14 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
+import { postgresSkipReason, startPostgres } from './postgres.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** Imports from vector stores over their HTTP APIs, and from saved replies. */
+/** Imports from vector stores over their HTTP APIs, from saved replies, and from a real PostgreSQL. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
@@ -161,4 +163,37 @@ await t.test('saved replies, with pages in any order', async (t) => {
     metadata: { author: 'Ada' },
     num_pages: 2,
   });
+});
+
+await t.test('rows of PostgreSQL, with their vectors', { skip: postgresSkipReason }, async (t) => {
+  const url = await startPostgres(t);
+  const database = new pg.Client({ connectionString: url });
+  await database.connect();
+  // Values of the type of pgvector are read as the same text.
+  await database.query('CREATE DOMAIN vector AS text; CREATE SCHEMA rag');
+  await database.query(
+    'CREATE TABLE rag."Chunks" (id int, document text, embedding vector, cmetadata jsonb, lang text)',
+  );
+  // More rows than one fetch returns.
+  await database.query(`INSERT INTO rag."Chunks"
+    SELECT i, CASE WHEN i = 7 THEN NULL ELSE 'Granite of pit ' || i END, '[' || cos(i) || ',' || sin(i) || ',0.5]',
+      jsonb_build_object('pit', i, 'tags', jsonb_build_array('a', 'b')), 'en'
+    FROM generate_series(0, 1049) AS i`);
+  await database.end();
+  const source = ['import', url, '--from', 'pgvector', '--source-collection', 'rag.Chunks', '--json'];
+  const done = await quarry(...source, '--collection', 'pg');
+  const { added, skipped, comparison } = JSON.parse(done.out || '{}');
+  t.equal(added, 1_049, done.err);
+  t.match(skipped, [{ origin: 'point 7', reason: 'it has no text' }]);
+  t.match(comparison, { source_documents: 1_050, collection_documents: 1_049 });
+  t.equal(comparison.found, comparison.searches);
+  t.match(await api.info('pg', '41', true), {
+    content: 'Granite of pit 41',
+    metadata: { pit: '41', 'list:tags': ['a', 'b'], lang: 'en' },
+  });
+  const { collection } = await api.call('collections/get-collection-info', { collection_name: 'pg' });
+  t.match(collection, { embedding_model: 'own', dimensions: 3 });
+  t.match(JSON.parse((await quarry(...source, '--collection', 'pg')).out), { added: 0, unchanged: 1_049 });
+  const missing = await quarry(...source, '--collection', 'x', '--source-collection', 'nothing');
+  t.match(missing, { code: 1, err: /PostgreSQL: relation "nothing" does not exist/ });
 });

@@ -1,15 +1,21 @@
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import type { Test } from '../support/tap.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
-import type { TestServer } from './server.ts';
+import type { ServerVariables, TestServer } from './server.ts';
 
 const pdf = Buffer.from(buildPdf(['Granite on page one.', 'Marble on page two.']));
 
 /**
  * Kills the server during the work on acknowledged documents; after the restart each of them is there, and is finished.
- * `name` is the folder of the documents.
+ * `name` is the folder of the documents. The server is restarted with the additional variables.
  */
-export async function checkKillRound(t: Test, server: TestServer, collection_name: string, name: string) {
+export async function checkKillRound(
+  t: Test,
+  server: TestServer,
+  collection_name: string,
+  name: string,
+  variables: ServerVariables = {},
+) {
   const api = new CheckedApiClient(server);
   const used = async () => (await api.call('usage/counters')).all_time.docs.count;
   const usedBefore = await used();
@@ -34,7 +40,7 @@ export async function checkKillRound(t: Test, server: TestServer, collection_nam
     overwrite: true,
   });
   await server.stop('SIGKILL');
-  await server.restart();
+  await server.restart(variables);
   await waitFor('the end of indexing', async () => {
     const status = await api.call('status/get-status', { collection_name });
     return status.num_indexed_documents === status.num_documents ? status : null;

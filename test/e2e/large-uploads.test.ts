@@ -10,7 +10,6 @@ import { operatorKey, TestServer } from './server.ts';
 /** Uploads larger than the memory limit, on both servers, and files left by an upload that a crash interrupts. */
 
 t.setTimeout(testFileMsMax);
-const chunk = Buffer.alloc(1_048_576, Buffer.from('\0not text\x01'));
 const chunks = 150;
 const collection_name = 'large';
 
@@ -21,17 +20,24 @@ function anonymousMemoryBytes({ pid }: TestServer): number {
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(status, 'utf8'))?.[1]) * 1_024;
 }
 
+interface MultipartForm {
+  readonly head: Buffer;
+  readonly tail: Buffer;
+  readonly boundary: string;
+}
+
 interface UploadResult {
   readonly status: Promise<number>;
   readonly peakBytes: () => number;
 }
 
-/** Sends `count` chunks as fast as the server reads them, wrapped in a multipart form if requested. */
+/**
+ * Sends `count` times `chunk` as fast as the server reads them, wrapped in a multipart form if requested; fewer than all
+ * are never completed.
+ */
 function upload(
-  server: TestServer,
   path: string,
-  form: { head: Buffer; tail: Buffer; boundary: string } | null,
-  count = chunks,
+  { form = null, chunk, count = chunks }: { form?: MultipartForm | null; chunk: Buffer; count?: number },
 ): UploadResult {
   let peak = 0;
   const status = new Promise<number>((resolve) => {
@@ -61,7 +67,7 @@ function upload(
   return { status, peakBytes: () => peak };
 }
 
-function formOf(path: string): { head: Buffer; tail: Buffer; boundary: string } {
+function formOf(path: string): MultipartForm {
   const boundary = 'a-boundary-of-the-tests';
   const field = (name: string, value: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
@@ -70,38 +76,46 @@ function formOf(path: string): { head: Buffer; tail: Buffer; boundary: string } 
   return { head: Buffer.from(head), tail: Buffer.from(`\r\n--${boundary}--\r\n`), boundary };
 }
 
-const uploadKinds = [
-  { kind: 'uws', path: 'raw.bin', form: null },
-  { kind: 'node', path: 'form.bin', form: formOf('form.bin') },
-] as const;
-
-for (const { kind, path, form } of uploadKinds) {
-  t.test(`150 MB stream to the disk of ${kind} as ${path}, and a crash leaves no partial file`, async (t) => {
-    const server = await TestServer.start(t, { HTTP: kind });
-    const api = new CheckedApiClient(server);
-    await api.call('collections/add-collection', { collection_name });
-    const before = anonymousMemoryBytes(server);
-    const sending = upload(server, form === null ? `${collection_name}/${path}` : 'upload', form);
-    t.equal(await sending.status, 201);
-    const grownBytes = sending.peakBytes() - before;
-    t.ok(grownBytes < (chunks * chunk.length) / 2, 'less than half of the file was in memory at any time');
-    const info = await api.call('documents/get-document-info', { collection_name, path });
-    t.equal(info.document.size, chunks * chunk.length);
-    const hash = hashOfAll();
-    const stored = readdirSync(join(server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
-    t.same(stored, [hash], 'the stored bytes equal the sent bytes');
-    const incoming = () => readdirSync(join(server.data, 'blobs', 'incoming'));
-    const half = upload(server, `${collection_name}/half.bin`, null, 5);
-    await waitUntil('the start of the upload', () => incoming().length > 0);
-    await server.stop('SIGKILL');
-    t.equal(await half.status, -1);
-    t.equal(incoming().length, 1, 'a partial file exists');
-    await server.restart();
-    t.same(incoming(), [], 'the partial file is deleted');
-  });
+function chunkOf(word: string): Buffer {
+  return Buffer.alloc(1_048_576, Buffer.from(`\0not text of ${word}\x01`));
 }
 
-function hashOfAll(): string {
+const uploadKinds = [
+  { kind: 'uws', path: 'raw.bin', form: null, chunk: chunkOf('raw') },
+  { kind: 'node', path: 'form.bin', form: formOf('form.bin'), chunk: chunkOf('form') },
+] as const;
+
+const server = await TestServer.start(t, { HTTP: uploadKinds[0].kind });
+const api = new CheckedApiClient(server);
+await api.call('collections/add-collection', { collection_name });
+
+for (const [i, { kind, path, form, chunk }] of uploadKinds.entries()) {
+  await t.test(
+    `150 MB stream to the disk of ${kind} as ${path}, and a crash leaves no partial file`,
+    async (t) => {
+      const before = anonymousMemoryBytes(server);
+      const sending = upload(form === null ? `${collection_name}/${path}` : 'upload', { form, chunk });
+      t.equal(await sending.status, 201);
+      const grownBytes = sending.peakBytes() - before;
+      t.ok(grownBytes < (chunks * chunk.length) / 2, 'less than half of the file was in memory at any time');
+      const info = await api.call('documents/get-document-info', { collection_name, path });
+      t.equal(info.document.size, chunks * chunk.length);
+      const hash = hashOfAll(chunk);
+      const stored = readdirSync(join(server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
+      t.same(stored, [hash], 'the stored bytes equal the sent bytes');
+      const incoming = () => readdirSync(join(server.data, 'blobs', 'incoming'));
+      const half = upload(`${collection_name}/half.bin`, { chunk, count: 5 });
+      await waitUntil('the start of the upload', () => incoming().length > 0);
+      await server.stop('SIGKILL');
+      t.equal(await half.status, -1);
+      t.equal(incoming().length, 1, 'a partial file exists');
+      await server.restart({ HTTP: uploadKinds[i + 1]?.kind ?? kind });
+      t.same(incoming(), [], 'the partial file is deleted');
+    },
+  );
+}
+
+function hashOfAll(chunk: Buffer): string {
   const hash = createHash('sha256');
   for (let i = 0; i < chunks; i++) hash.update(chunk);
   return hash.digest('hex');

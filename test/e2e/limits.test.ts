@@ -56,36 +56,27 @@ async function queriesLeft(api: CheckedApiClient, most = 60): Promise<number> {
   return most;
 }
 
-await t.test(
-  'a tier limits queries, the error names the limit, and a restart does not reset it',
-  async (t) => {
-    const { api, show } = await organization();
-    const other = await organization({ override_queries_per_minute: 1_000_000 });
-    t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
-    // Default storage limits of the free tier.
-    t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
-    t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
-    t.ok((await queriesLeft(api, 200)) >= 40);
-    const refused = readRejection(await api.request('queries/top-documents', list));
-    t.match(refused, {
-      status: 429,
-      limit: 'queries',
-      retry: null,
-      detail: /limit of 40 queries per minute/,
-    });
-    t.equal(await queriesLeft(other.api), 60, 'other organizations are not limited');
-    t.equal(await api.status('status/get-status'), 200, 'other operations are not limited');
-    // Charges are persisted every second. Writes complete in order, so this one follows them.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    t.match(await put(api, 'later', 1), { status: 201 });
-    const stopped = performance.now();
-    await server.stop('SIGKILL');
-    await server.restart();
-    const left = await queriesLeft(api);
-    const refills = Math.ceil((performance.now() - stopped + 4_000) / 15_000);
-    t.ok(left <= 10 * (refills + 1), `a crash fills no bucket: ${left} are left after ${refills} refills`);
-  },
-);
+const limited = await organization();
+const storing = await organization({ override_max_documents: 3 });
+
+await t.test('a tier limits queries, and the error names the limit', async (t) => {
+  const { api, show } = limited;
+  const other = await organization({ override_queries_per_minute: 1_000_000 });
+  t.match((await show()).rate_limits, { queries_per_minute: 40, overridden: false, refresh_seconds: 15 });
+  // Default storage limits of the free tier.
+  t.match((await show()).rate_limits, { max_documents: 10_000, max_storage_bytes: 1_000_000_000 });
+  t.match((await other.show()).rate_limits, { queries_per_minute: 1_000_000, overridden: true });
+  t.ok((await queriesLeft(api, 200)) >= 40);
+  const refused = readRejection(await api.request('queries/top-documents', list));
+  t.match(refused, {
+    status: 429,
+    limit: 'queries',
+    retry: null,
+    detail: /limit of 40 queries per minute/,
+  });
+  t.equal(await queriesLeft(other.api), 60, 'other organizations are not limited');
+  t.equal(await api.status('status/get-status'), 200, 'other operations are not limited');
+});
 
 await t.test('requests of any kind are limited together', async (t) => {
   const { api } = await organization({ override_requests_per_minute: 4 });
@@ -96,7 +87,7 @@ await t.test('requests of any kind are limited together', async (t) => {
 });
 
 await t.test('an organization stores at most its number of documents and bytes', async (t) => {
-  const { api, change, show } = await organization({ override_max_documents: 3 });
+  const { api, change, show } = storing;
   const batch = {
     collection_name: 'c',
     documents: ['a', 'b', 'c', 'd', 'e'].map((path) => ({ path, content: text('12345') })),
@@ -139,7 +130,21 @@ await t.test('an organization stores at most its number of documents and bytes',
   });
   t.equal((await put(api, 'g', 13)).status, 201);
   t.equal(await api.status('queries/top-documents', list), 200, 'queries still work');
+});
+
+await t.test('a crash fills no bucket and forgets no usage of storage', async (t) => {
+  await queriesLeft(limited.api, 200);
+  // Charges are persisted every second. Writes complete in order, so this one follows them.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  t.match(await put(limited.api, 'later', 1), { status: 201 });
+  const stopped = performance.now();
+  await server.stop('SIGKILL');
   await server.restart();
+  const left = await queriesLeft(limited.api);
+  const refills = Math.ceil((performance.now() - stopped + 4_000) / 15_000);
+  t.ok(left <= 10 * (refills + 1), `${left} queries are left after ${refills} refills`);
+
+  const { api, show } = storing;
   t.match((await show()).storage, { documents: 4, bytes: 30 });
   t.equal((await put(api, 'h', 1)).status, 429);
   await api.call('collections/delete-collection', { collection_name: 'c' });
