@@ -29,6 +29,8 @@ interface RoundReporter extends MismatchReporter {
 
 const workers = 6;
 const snapshotMs = 5_000;
+/** Time of writes before a snapshot during which the server is killed. */
+const snapshotWritesMs = 1_000;
 const largeDocuments = 256;
 const damagedEvent = 'shard snapshot damaged, rebuilding';
 
@@ -103,6 +105,7 @@ export class CrashRounds {
   }
 
   async #round(server: ServerProcess, killMoment: KillMoment): Promise<void> {
+    if (killMoment === 'during a snapshot') await wait(snapshotMs - snapshotWritesMs);
     let stopped = false;
     const acknowledged = this.model.acknowledged;
     const goal = this.#random.below(60);
@@ -144,7 +147,7 @@ export class CrashRounds {
       case 'parser processes first':
         return this.#killParsers(server);
       case 'during a snapshot':
-        await wait(snapshotMs + this.#random.below(60));
+        await wait(snapshotWritesMs + this.#random.below(60));
         return;
       case 'during the deletion of a large collection':
         return this.#killDuringDeletion(server, kill);
