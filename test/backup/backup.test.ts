@@ -18,7 +18,7 @@ import { verifyBackups } from '../../src/backup/verify-backup.ts';
 import { systemRandom } from '../../src/core/ids.ts';
 import { deleteBlobReference, listReferencedBlobs } from '../../src/storage/blob-references.ts';
 import t from '../support/tap.ts';
-import { addBlob, BackupFixture, dump, sha256, writeRows } from './backup-fixture.ts';
+import { addBlob, BackupFixture, checkRows, dump, sha256, writeRows } from './backup-fixture.ts';
 
 /** Fails after some writes. */
 class FailingTarget extends DirectoryTarget {
@@ -48,7 +48,7 @@ t.test('a restored backup has the same rows and files', async (t) => {
   const manifest = await fixture.create(data);
   const expected = await dump(data);
   const restored = await fixture.restore(manifest);
-  t.same(await dump(restored), expected);
+  await checkRows(t, restored, expected);
   const hashes = [];
   for await (const hash of listReferencedBlobs(restored.store)) hashes.push(hash);
   t.same(new Set(hashes), new Set(contents.map(sha256)));
@@ -74,7 +74,7 @@ t.test('a second backup adds only the changed ranges and new files', async (t) =
   const third = await fixture.create(data);
   t.equal(third.addedObjects, 0, 'an unchanged directory adds nothing');
   const restored = await fixture.restore(second);
-  t.same(await dump(restored), await dump(data));
+  await checkRows(t, restored, await dump(data));
   await restored.close();
   await data.close();
 });
@@ -116,7 +116,7 @@ t.test('an interrupted backup leaves the earlier one valid, and the next one con
   await t.rejects(fixture.create(data, failing), { message: 'interrupted' });
   t.same(await listBackupIds(fixture.target), [first.id]);
   const restored = await fixture.restore(first);
-  t.same(await dump(restored), expected);
+  await checkRows(t, restored, expected);
   await restored.close();
   const before = new Set(fixture.listObjectFiles());
   const second = await fixture.create(data);
@@ -201,7 +201,7 @@ t.test('pruning deletes the objects that only removed backups use', async (t) =>
   t.match(await verify(fixture), { backups: 1, problems: [] });
   t.match(await prune(), { removed: [], removedObjects: 0 });
   const restored = await fixture.restore(last);
-  t.same(await dump(restored), await dump(data));
+  await checkRows(t, restored, await dump(data));
   await restored.close();
   await data.close();
 });
@@ -243,7 +243,7 @@ t.test('an encrypted backup reveals no content, and needs its key', async (t) =>
   const manifest = await fixture.create(data);
   t.match(await verify(fixture), { problems: [] });
   const restored = await fixture.restore(manifest);
-  t.same(await dump(restored), await dump(data));
+  await checkRows(t, restored, await dump(data));
   for (const content of contents) {
     const hash = sha256(content);
     t.equal(sha256(readFileSync(restored.blobs.path(hash))), hash);

@@ -57,24 +57,23 @@ function brokenInvariant(pages: readonly string[], document: ChunkedText, unorde
 
 /**
  * Boundaries of fine chunks, and so of coarse ones, inside a grapheme that would fit into a chunk. Runs page by page,
- * because Intl.Segmenter is quadratic on long strings; the separators between pages end every grapheme.
+ * because Intl.Segmenter is slow on long strings; the separators between pages end every grapheme.
  */
 function splitGraphemes(pages: readonly string[], document: ChunkedText): number[] {
-  const cuts = new Set<number>();
+  const cuts: number[] = [];
   let unit = 0;
   for (const coarse of document.chunks) {
-    for (const child of coarse.children) cuts.add(unit + child.end);
+    for (const child of coarse.children) cuts.push(unit + child.end);
     unit += coarse.text.length;
   }
   const split: number[] = [];
   let pageStart = 0;
   for (const page of pages) {
-    for (const { index, segment } of graphemes.segment(page)) {
-      if (segment.length < 2 || segment.length > limits.fineChunkUnitsMax) continue;
-      const start = pageStart + index;
-      for (let inside = start + 1; inside < start + segment.length; inside += 1) {
-        if (cuts.has(inside)) split.push(inside);
-      }
+    const segments = graphemes.segment(page);
+    for (const cut of cuts) {
+      if (cut <= pageStart || cut >= pageStart + page.length) continue;
+      const { index, segment } = segments.containing(cut - pageStart)!;
+      if (pageStart + index < cut && segment.length <= limits.fineChunkUnitsMax) split.push(cut);
     }
     pageStart += page.length + 2;
   }

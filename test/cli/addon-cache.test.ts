@@ -1,5 +1,15 @@
-import { chmodSync, chownSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
 import { addonSteps, ended, freshClone, runSteps, start } from './fake-clone.ts';
 
@@ -38,10 +48,17 @@ t.test('an addon that this user compiled from the same sources is taken from the
 });
 
 t.test('the cache keeps the eight addons used last', async (t) => {
-  const folder = freshClone(t);
+  const { writeCachedAddon } = (await import(join(projectRoot, 'bin', 'addon-cache.js'))) as {
+    writeCachedAddon(fingerprint: string, content: Buffer, variables: Record<string, string>): void;
+  };
+  const variables = { XDG_CACHE_HOME: t.testdir({}) };
+  const cache = join(variables.XDG_CACHE_HOME, 'quarry', 'native');
   for (let version = 0; version < 10; version += 1) {
-    writeFileSync(join(folder, 'native', 'a.cc'), String(version));
-    await ended(start(folder, ['status']));
+    writeCachedAddon(String(version), Buffer.from('compiled'), variables);
+    utimesSync(join(cache, `${version}.node`), version, version);
   }
-  t.equal(readdirSync(join(folder, 'home', '.cache', 'quarry', 'native')).length, 8);
+  t.same(
+    readdirSync(cache).sort(),
+    [2, 3, 4, 5, 6, 7, 8, 9].map((version) => `${version}.node`),
+  );
 });

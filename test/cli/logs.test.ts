@@ -1,7 +1,7 @@
 import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { adminKey, openFakeServer } from './fake-server.ts';
-import { runQuarry } from './quarry.ts';
+import { runQuarry, runQuarryProcess } from './quarry.ts';
 
 const operation = 'admin/get-log-lines';
 
@@ -35,7 +35,7 @@ t.test('logs prints readable lines on a terminal, without control characters', a
   ];
   server.fixedReplies.set(operation, { lines, next_cursor: 'a-2', is_truncated: true });
   const admin = { ...variables, QUARRY_ADMIN_KEY: adminKey, NO_COLOR: '1' };
-  const { out } = await runQuarry(['logs'], { variables: admin, isOnTerminal: true });
+  const { out } = await runQuarryProcess(['logs'], { variables: admin, isOnTerminal: true });
   t.match(out, '2026-11-27 17:03:21Z  WARNING  shard snapshot damaged  shard=3 path=a[2Jb\r\n');
   t.match(out, '2026-11-27 17:03:21Z  info     ready\r\n');
   t.match(out, 'some lines were written faster than they were read');

@@ -17,7 +17,7 @@ export interface CliResult {
 export interface CliOptions {
   readonly variables?: Record<string, string>;
   readonly folder?: string;
-  /** Runs the command in a pseudo-terminal (needs util-linux `script`); `out` has both streams. */
+  /** Whether the streams are those of a terminal; `out` has both. A process needs util-linux `script`. */
   readonly isOnTerminal?: boolean;
   /** Called when the process has started; `kill` sends it a signal. */
   readonly onStarted?: (kill: (signal: NodeJS.Signals) => void) => void;
@@ -25,31 +25,34 @@ export interface CliOptions {
 
 /**
  * Runs the command line with no QUARRY_* or color variable except the given ones. It runs in this process,
- * because a new one costs .3 s of CPU time, unless the options or variables need one: a folder, a terminal, a signal, or
- * a variable that is no setting.
+ * because a new one costs .3 s of CPU time, unless the options or variables need one: a folder, a signal, or a variable
+ * that is no setting.
  */
 export function runQuarry(words: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { variables = {}, folder, isOnTerminal, onStarted } = options;
+  const { variables = {}, folder, isOnTerminal = false, onStarted } = options;
   const isSetting = (name: string) => /^QUARRY_|^(?:NO_COLOR|FORCE_COLOR)$/.test(name);
-  const needsProcess = folder !== undefined || isOnTerminal !== undefined || onStarted !== undefined;
+  const needsProcess = folder !== undefined || onStarted !== undefined;
   if (needsProcess || words.includes('serve') || !Object.keys(variables).every(isSetting))
     return runQuarryProcess(words, options);
-  return runInThisProcess(words, variables);
+  return runInThisProcess(words, variables, isOnTerminal);
 }
 
 async function runInThisProcess(
   words: readonly string[],
   variables: Readonly<Record<string, string>>,
+  isTTY: boolean,
 ): Promise<CliResult> {
   const texts = { out: '', err: '' };
-  const collect = (name: 'out' | 'err') =>
-    new Writable({
+  const collect = (name: 'out' | 'err') => {
+    const stream = new Writable({
       decodeStrings: false,
       write(text: string, _encoding, written) {
-        texts[name] += text;
+        texts[isTTY ? 'out' : name] += text;
         written();
       },
     });
+    return Object.assign(stream, { isTTY });
+  };
   const streams = { input: Readable.from([]), output: collect('out'), errors: collect('err') };
   const code = await runCommandLine(words, {
     terminal: createTerminal(streams, variables),

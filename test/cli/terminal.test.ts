@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { hasColors } from '../../src/cli/colors.ts';
 import t from '../support/tap.ts';
 import { openFakeServer } from './fake-server.ts';
-import { runQuarry } from './quarry.ts';
+import { runQuarry, runQuarryProcess } from './quarry.ts';
 
 const hasScript = spawnSync('script', ['--version']).error === undefined;
 /** Sets the title, clears the screen (7-bit and 8-bit), overwrites the line and reverses the direction. */
@@ -35,8 +35,9 @@ t.test(
       ['search', 'terms'],
       ['search', 'terms', '--json'],
     ];
-    for (const command of commands) {
-      const ended = await runQuarry(command, {
+    for (const [i, command] of commands.entries()) {
+      const run = i === 0 ? runQuarryProcess : runQuarry;
+      const ended = await run(command, {
         variables: { ...variables, NO_COLOR: '1' },
         isOnTerminal: true,
       });

@@ -58,6 +58,12 @@ function chunkOf(points: readonly string[], start: number, end: number): StoredC
   };
 }
 
+/** Whether two arrays have the same elements; `t.same` takes seconds for a million. */
+const equal = (first: ArrayBufferView | undefined, second: ArrayBufferView): boolean =>
+  first !== undefined && bytesOf(first).equals(bytesOf(second));
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
 const joined = (parts: TextParts | undefined) => (parts === undefined ? undefined : [...parts].join(''));
 
 t.test(`text and pages read back exactly, in code points (seed ${random.seed})`, async (t) => {
@@ -184,9 +190,9 @@ t.test('the vectors and terms of the longest documents read back unchanged, in b
       rowCount,
       dimensions: 320,
       model: 'm',
-      vectors: Float32Array.from({ length: rowCount * 320 }, (_, i) => i % 1_000),
-      terms: Uint8Array.from({ length: rowCount * 700 }, (_, i) => i % 251),
-      chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+      vectors: new Float32Array(rowCount * 320).map((_, i) => i % 1_000),
+      terms: new Uint8Array(rowCount * 700).map((_, i) => i % 251),
+      chunkOfRow: new Uint32Array(rowCount).map((_, i) => i),
     };
     const pieces = contents.blocks.putPieces(documentId, block);
     for (const piece of pieces) {
@@ -195,9 +201,11 @@ t.test('the vectors and terms of the longest documents read back unchanged, in b
     }
     await store.write([contents.blocks.putHead(documentId, block)]);
     const found = (await contents.blocks.readBlock(documentId))!;
-    t.equal(Buffer.compare(Buffer.from(found.vectors.buffer), Buffer.from(block.vectors.buffer)), 0);
-    t.equal(Buffer.compare(found.terms, block.terms), 0, `${rowCount} rows`);
-    t.same(contents.blocks.readChunksOfRows([documentId]), [block.chunkOfRow]);
+    t.ok(equal(found.vectors, block.vectors));
+    t.ok(equal(found.terms, block.terms), `${rowCount} rows`);
+    const [chunkOfRow, ...others] = contents.blocks.readChunksOfRows([documentId]);
+    t.ok(equal(chunkOfRow, block.chunkOfRow));
+    t.same(others, []);
   }
 });
 
@@ -211,8 +219,8 @@ t.test('each piece of a long document is read in a separate turn, and none if on
     dimensions: 1_000,
     model: 'm',
     terms: Uint8Array.of(1),
-    vectors: Float32Array.from({ length: rowCount * 1_000 }, (_, i) => i % 999),
-    chunkOfRow: Uint32Array.from({ length: rowCount }, (_, i) => i),
+    vectors: new Float32Array(rowCount * 1_000).map((_, i) => i % 999),
+    chunkOfRow: new Uint32Array(rowCount).map((_, i) => i),
   };
   const pieces = contents.blocks.putPieces(documentId, block);
   await store.write([...pieces, contents.blocks.putHead(documentId, block)]);
@@ -225,7 +233,7 @@ t.test('each piece of a long document is read in a separate turn, and none if on
   setImmediate(count);
   const found = await contents.blocks.readBlock(documentId);
   isRead = true;
-  t.same(found?.vectors, block.vectors);
+  t.ok(equal(found?.vectors, block.vectors));
   const vectorPieces = pieces.length - 1;
   t.equal(vectorPieces, 4);
   t.ok(turns >= 2 * vectorPieces - 1, `${turns} turns to read and copy`);
