@@ -134,7 +134,7 @@ async function checkUnknownFields(t: Test): Promise<void> {
 }
 
 async function checkLongText(t: Test): Promise<void> {
-  const text = 'A sentence about the tide and the bay. '.repeat(60_000).trim();
+  const text = 'A sentence about the tide and the bay. '.repeat(30_000).trim();
   const document = { collection_name, path: 'long', content: { type: 'text', text }, wait: true };
   const { status } = await postJson('documents/add-document', document);
   t.equal(status, 201);

@@ -48,7 +48,7 @@ const same = (texts: readonly AnalysisRow[], language: string | null = null): bo
 t.test(`random texts have the terms of the reference implementation (seed ${seed})`, async (t) => {
   const randomText = new RandomUnicodeText(seed);
   const differences: string[] = [];
-  for (let document = 0; document < 600; document += 1) {
+  for (let document = 0; document < 300; document += 1) {
     const rows = Array.from({ length: document % 5 }, () => ({
       text: `${randomText.next()} ${randomText.next()}${randomText.next()}`,
       prefix: document % 2 === 0 ? randomText.next() : '',
