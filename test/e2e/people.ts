@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -139,12 +139,20 @@ export async function startMailServer(
 export function createMailFolder(t: Pick<Test, 'teardown'>): { url: string; mails: () => string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-outbox-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  /** Decoded messages by file name. A file is read again if its size changed: the server may still have written it. */
+  const known = new Map<string, { readonly size: number; readonly mail: string }>();
+  const readMail = (name: string): string => {
+    const path = join(folder, name);
+    const { size } = statSync(path);
+    const earlier = known.get(name);
+    if (earlier?.size === size) return earlier.mail;
+    const mail = decodeQuotedPrintable(readFileSync(path, 'utf8'));
+    known.set(name, { size, mail });
+    return mail;
+  };
   return {
     url: pathToFileURL(folder).href,
-    mails: () =>
-      readdirSync(folder)
-        .sort()
-        .map((name) => decodeQuotedPrintable(readFileSync(join(folder, name), 'utf8'))),
+    mails: () => readdirSync(folder).sort().map(readMail),
   };
 }
 

@@ -28,6 +28,8 @@ export const hourSeconds = 3_600;
 /** Objects and clock of one Stripe account. */
 export class StripeState {
   readonly #objects = new Map<string, StripeObject>();
+  /** The same objects by kind and id. */
+  readonly #objectsByKind = new Map<string, Map<string, StripeObject>>();
   readonly #clock: () => number;
   /** Set while due events of the past run, each at its own time. */
   #timeOverride: number | null = null;
@@ -74,6 +76,8 @@ export class StripeState {
   }): StripeObject {
     const added: StripeObject = { created: this.now, livemode: false, ...stripeObject };
     this.#objects.set(added.id, added);
+    const ofKind = this.#objectsByKind.get(added.object) ?? new Map<string, StripeObject>();
+    this.#objectsByKind.set(added.object, ofKind.set(added.id, added));
     return added;
   }
 
@@ -90,10 +94,11 @@ export class StripeState {
 
   /** Objects of a kind, oldest first. */
   listObjects(object: string): StripeObject[] {
-    return [...this.#objects.values()].filter((stripeObject) => stripeObject.object === object);
+    return [...(this.#objectsByKind.get(object)?.values() ?? [])];
   }
 
   remove(id: string): void {
+    this.#objectsByKind.get(this.#objects.get(id)?.object ?? '')?.delete(id);
     this.#objects.delete(id);
   }
 

@@ -1,13 +1,12 @@
 import t from '../support/tap.ts';
-import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { BillingFixture, type OrganizationOwner } from './billing-fixture.ts';
+import { waitUntil } from '../timeouts.ts';
+import type { OrganizationOwner } from './billing-fixture.ts';
+import { fixture } from './billing-restart-server.ts';
 import { sendRequest } from './people.ts';
 
 /** Tokens embedded during a subscription reach Stripe's meter exactly, across pauses and kills. */
 
-const fixture = await BillingFixture.start(t, '2027-05-12T10:00:20Z');
 const { emulator, server } = fixture;
-t.setTimeout(testFileMsMax);
 const starter = { tier: 'starter' };
 const keys = new Map<OrganizationOwner, string>();
 
@@ -40,6 +39,7 @@ const metered = (owner: OrganizationOwner): number =>
 const soon = () => fixture.advanceBriefly(3);
 
 t.test('tokens used before and after a pause in one minute are all metered', async (t) => {
+  await fixture.advanceBriefly(61 - (emulator.now % 60));
   const owner = await subscribedOwner();
   let used = await embedTokens(owner);
   await soon();
@@ -144,5 +144,3 @@ t.test('an interrupted meter event is not sent twice after its identifier expire
   for (const owner of [acceptedOwner, lostOwner]) await owner.call('pause');
   t.strictSame([metered(acceptedOwner), metered(lostOwner)], used);
 });
-
-t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));

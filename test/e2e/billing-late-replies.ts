@@ -1,13 +1,12 @@
 import { signatureHeader } from '../support/stripe-emulator/webhooks.ts';
 import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
-import { BillingFixture, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
+import { limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
+import { fixture } from './billing-restart-server.ts';
 import { createPromotionCode, firstSubscription, paymentCount, subscribedOwner } from './billing-steps.ts';
 import type { HttpReply } from './people.ts';
 
 /** Payments and replies of Stripe that arrive late, or that the server learns of without events. */
-
-const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z');
 
 const { emulator, server } = fixture;
 
@@ -98,19 +97,21 @@ async function prepareDelayedChanges() {
   return { changes, subscribing, keyed, upgrading, redeeming, pausing, removing };
 }
 
-const unpaid = await fixture.createOwner();
-const { hosted_invoice_url: unpaidInvoiceUrl } = await unpaid.call('subscribe', {
-  tier: 'teams',
-  payment_method_id: await unpaid.createCard('tok_authenticationRequired'),
-});
-const reading = await subscribedOwner(fixture, 'starter');
-const delayed = await prepareDelayedChanges();
-await server.stop('SIGKILL');
-const paymentStatus = await unpaid.payOnInvoicePage(unpaidInvoiceUrl);
-await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '1', STRIPE_SECONDS_MAX: '60' });
+/** Both are created by the first test, before the restart that sets the deadlines of Stripe. */
+let reading: OrganizationOwner;
+let delayed: Awaited<ReturnType<typeof prepareDelayedChanges>>;
 
 t.test('a payment while the server is stopped applies after the next start', async (t) => {
-  t.equal(paymentStatus, 200);
+  const unpaid = await fixture.createOwner();
+  const { hosted_invoice_url: unpaidInvoiceUrl } = await unpaid.call('subscribe', {
+    tier: 'teams',
+    payment_method_id: await unpaid.createCard('tok_authenticationRequired'),
+  });
+  reading = await subscribedOwner(fixture, 'starter');
+  delayed = await prepareDelayedChanges();
+  await server.stop('SIGKILL');
+  t.equal(await unpaid.payOnInvoicePage(unpaidInvoiceUrl), 200);
+  await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '1', STRIPE_SECONDS_MAX: '60' });
   // A slow reply of Stripe can make the first status stale.
   await waitUntil('a fresh status', async () => (await unpaid.status()).stale === false);
   t.match(
@@ -118,7 +119,6 @@ t.test('a payment while the server is stopped applies after the next start', asy
     { subscription_tier: 'teams', rate_limits: limitsByTier.teams },
     'the status shows the paid tier',
   );
-  fixture.checkNoInvalidRequests(t);
 });
 
 const removeReading = () =>
@@ -169,7 +169,8 @@ t.test('late replies of Stripe neither block requests nor cause double charges',
     t.equal(answer.status, 200, `${name}: a repeated request gets the outcome: ${answer.text}`);
     lateReplies.set(change.owner, late);
   }
-  await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '25' });
+  // The secret is removed for the last test.
+  await fixture.restart({ STRIPE_ANSWER_SECONDS_MAX: '25', STRIPE_WEBHOOK_SECRET: '' });
   t.match(await subscribing.status(), { subscription_tier: 'starter', status: 'active' });
   t.match(await keyed.status(), { subscription_tier: 'starter', status: 'active' });
   t.match(await upgrading.status(), { subscription_tier: 'teams' });
@@ -184,7 +185,6 @@ t.test('late replies of Stripe neither block requests nor cause double charges',
     2 + lateReplies.get(subscribing)!,
     'the audit log names the actor of a change that completes without a waiting client',
   );
-  fixture.checkNoInvalidRequests(t);
 });
 
 t.test('a deletion that was rejected during late replies succeeds later', async (t) => {
@@ -198,7 +198,6 @@ t.test('a deletion that was rejected during late replies succeeds later', async 
 
 t.test('without a webhook secret, events are rejected and Stripe is read on request', async (t) => {
   const owner = await subscribedOwner(fixture, 'starter');
-  await fixture.restart({ STRIPE_WEBHOOK_SECRET: '' });
   const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'customer.updated' });
   const headers = {
     'content-type': 'application/json',

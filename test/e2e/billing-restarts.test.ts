@@ -1,0 +1,13 @@
+import t from '../support/tap.ts';
+import './billing-usage.ts';
+import './billing-crash.ts';
+import './billing-orphaned-customers.ts';
+import './billing-late-replies.ts';
+import { fixture } from './billing-restart-server.ts';
+
+/**
+ * Billing across kills and restarts of one server. Each import adds the tests of one subject, in this order: the crash
+ * needs a month without deleted organizations before it, and the late replies change settings of the server.
+ */
+
+t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
