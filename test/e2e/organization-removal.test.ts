@@ -1,7 +1,6 @@
-import { type ExecFileException, execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { type CliResult, runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
@@ -13,30 +12,18 @@ import { adminKey, TestServer } from './server.ts';
 
 t.setTimeout(testFileMsMax);
 
-const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const sourceFolder = t.testdir({ 'source.txt': 'Gneiss of a source.' });
 const server = await TestServer.start(t, {
   SOURCE_FOLDERS: sourceFolder,
   WEBHOOK_PRIVATE_HOSTS: '127.0.0.1:9',
 });
 
-interface CliOutput {
-  readonly code: number;
-  readonly out: string;
-  readonly note: string;
+function runAsAdministrator(...words: readonly string[]): Promise<CliResult> {
+  return runWith({ QUARRY_ADMIN_KEY: adminKey }, ...words);
 }
 
-function runQuarry(...words: readonly string[]): Promise<CliOutput> {
-  return runQuarryAs({ QUARRY_ADMIN_KEY: adminKey }, ...words);
-}
-
-function runQuarryAs(credentials: Record<string, string>, ...words: readonly string[]): Promise<CliOutput> {
-  const environment = { ...process.env, QUARRY_URL: server.url, ...credentials };
-  return new Promise((resolve) => {
-    const ended = (error: ExecFileException | null, out: string, note: string) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
-    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, cli, ...words], { env: environment }, ended);
-  });
+function runWith(credentials: Record<string, string>, ...words: readonly string[]): Promise<CliResult> {
+  return runQuarry(words, { variables: { QUARRY_URL: server.url, ...credentials } });
 }
 
 const json = { accept: 'application/json' };
@@ -74,68 +61,74 @@ await (await fetch(page.image_url ?? '')).arrayBuffer();
 const images = () => readdirSync(join(server.data, 'cache', 'pages'));
 
 await t.test('usage: totals, over time, of one collection, and as an export', async (t) => {
-  const soFar = await runQuarry('usage', '--key', api_key);
+  const soFar = await runQuarryProcess(['usage', '--key', api_key], {
+    variables: { QUARRY_URL: server.url },
+  });
   t.equal(soFar.code, 0);
   t.match(soFar.out, /^Metric +This month +Bytes +Units +All time +Bytes +Units\n/);
   t.match(soFar.out, /\nDocuments added +62 .+ 62 +62 .+ 62\n/);
   t.match(soFar.out, /\nQueries +5 /);
-  const byDay = await runQuarry('usage', '--by', 'day', '--key', api_key);
+  const byDay = await runAsAdministrator('usage', '--by', 'day', '--key', api_key);
   t.match(
     byDay.out,
     /^From \(UTC\) +Added +Indexed +Deleted +Queries +Rerank +Embed\n20\d\d-\d\d-\d\d +62 +62 +1 +5 +0 +0\n/,
   );
-  const ofOne = await runQuarry('usage', collection_name, '--by', 'hour', '--json', '--key', api_key);
+  const ofOne = await runAsAdministrator(
+    'usage',
+    collection_name,
+    '--by',
+    'hour',
+    '--json',
+    '--key',
+    api_key,
+  );
   const rows = JSON.parse(ofOne.out);
   t.same(Object.keys(rows), ['documents', 'queries']);
   t.match(rows.queries, [{ organization_id, query_type: 'documents', event_count: 5 }]);
-  const inPerson = await runQuarryAs({}, 'usage', '--organization', organization_id, '--key', session);
+  const inPerson = await runWith({}, 'usage', '--organization', organization_id, '--key', session);
   t.same(inPerson, soFar, 'a signed-in user reads the same');
-  t.match(await runQuarryAs({}, 'usage', '--key', session), { code: 1, note: /x-quarry-organization/ });
-  t.match(await runQuarry('usage', '--since', 'yesterday', '--key', api_key), {
+  t.match(await runWith({}, 'usage', '--key', session), { code: 1, err: /x-quarry-organization/ });
+  t.match(await runAsAdministrator('usage', '--since', 'yesterday', '--key', api_key), {
     code: 2,
-    note: /--since is "yesterday"/,
+    err: /--since is "yesterday"/,
   });
 });
 
 await t.test('audit export: all pages, as JSON and CSV, for administrators and owners', async (t) => {
   const soon = '2099-01-01T00:00:00.000Z';
   const named = ['--organization', organization_id] as const;
-  t.match(await runQuarry('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
+  t.match(await runAsAdministrator('keys', 'add', 'until then', '--expires', '2099-01-01', ...named), {
     code: 0,
     out: /^ze_\w{36}\n$/,
   });
-  const listed = JSON.parse((await runQuarry('keys', 'list', '--json', ...named)).out).api_keys;
+  const listed = JSON.parse((await runAsAdministrator('keys', 'list', '--json', ...named)).out).api_keys;
   t.match(listed, [{ name: 'Website', expires_at: null, last_used_at: /^20/ }, { expires_at: soon }]);
-  t.match(await runQuarry('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), { code: 1 });
+  t.match(await runAsAdministrator('keys', 'add', 'too late', '--expires', '2020-01-01', ...named), {
+    code: 1,
+  });
   const evil = { organization_id, name: '=HYPERLINK("x")', permission: 'read_only' };
   const issued = await account('api-keys/add-api-key', evil);
-  const lines = (await runQuarry('audit', 'export', '--organization', organization_id)).out
+  const lines = (await runAsAdministrator('audit', 'export', '--organization', organization_id)).out
     .trim()
     .split('\n');
   const entries = lines.map((line) => JSON.parse(line));
   t.match(entries.at(-1), { action: 'organization.created', address: '127.0.0.1' });
   t.match(entries[0], { action: 'api_key.created', details: { name: evil.name } });
   t.notMatch(lines.join('\n'), issued.body.api_key);
-  const csv = (await runQuarry('audit', 'export', '--organization', organization_id, '--format', 'csv')).out;
+  const csv = (
+    await runAsAdministrator('audit', 'export', '--organization', organization_id, '--format', 'csv')
+  ).out;
   t.match(csv, /^at,action,actor,target,address,details,id\n20/);
   t.match(csv, /,"\{""name"":""=HYPERLINK/, 'text chosen by users is quoted');
   t.equal(csv.trim().split('\n').length, lines.length + 1);
-  const owners = await runQuarryAs(
-    {},
-    'audit',
-    'export',
-    '--organization',
-    organization_id,
-    '--key',
-    session,
-  );
+  const owners = await runWith({}, 'audit', 'export', '--organization', organization_id, '--key', session);
   t.match(owners, { code: 0, out: lines.slice(1).join('\n') }, 'an owner’s session reads the same');
-  const keys = await runQuarryAs({}, 'audit', 'export', '--organization', organization_id, '--key', api_key);
-  t.match(keys, { code: 1, out: '', note: /get-audit-log requires a signed-in user, not an API key/ });
-  const all = await runQuarryAs({}, 'audit', 'export', '--installation', '--key', session);
-  t.match(all, { out: '', note: /admin/i }, 'but not entries without an organization');
+  const keys = await runWith({}, 'audit', 'export', '--organization', organization_id, '--key', api_key);
+  t.match(keys, { code: 1, out: '', err: /get-audit-log requires a signed-in user, not an API key/ });
+  const all = await runWith({}, 'audit', 'export', '--installation', '--key', session);
+  t.match(all, { out: '', err: /admin/i }, 'but not entries without an organization');
   t.not(all.code, 0);
-  const whole = (await runQuarry('audit', 'export', '--installation', '--since', '2020-01-01')).out;
+  const whole = (await runAsAdministrator('audit', 'export', '--installation', '--since', '2020-01-01')).out;
   t.match(whole, /"action":"user.login"/);
   const cursor = await sendRequest(`${server.url}/v1/admin/get-audit-log`, {
     headers: { authorization: `Bearer ${adminKey}` },
@@ -159,7 +152,7 @@ await t.test('a server killed during the removal of an organization leaves no da
     (await acme.paths(collection_name)).includes('source.txt') ? true : null,
   );
   const before = await waitFor('the rate limit is persisted', async () => {
-    const ran = await runQuarry('doctor', '--organization', organization_id);
+    const ran = await runAsAdministrator('doctor', '--organization', organization_id);
     return ran.out.includes('\nbuckets ') ? ran : null;
   });
   t.match(before, { code: 1, out: /exists\.\n.*Remaining rows/s });
@@ -199,7 +192,7 @@ await t.test('a server killed during the removal of an organization leaves no da
   t.match(found, { removed_at: /^20/, remains: [], orphans: [] });
   t.same(readdirSync(join(server.data, 'index')), []);
   t.same(images(), []);
-  t.match(await runQuarry('doctor', '--organization', organization_id), {
+  t.match(await runAsAdministrator('doctor', '--organization', organization_id), {
     code: 0,
     out: /does not exist; its data was removed at 20.*\.\nNo rows in the store refer to it\./,
   });

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runQuarry } from '../cli/quarry.ts';
+import { runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { operatorKey, TestServer } from './server.ts';
@@ -87,7 +87,8 @@ t.test('the command line manages webhooks', async (t) => {
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
   const quarry = (...args: string[]) => runQuarry(['webhooks', ...args], { variables });
   const url = `http://127.0.0.1:${port}/cli`;
-  const created = await quarry('create', url, '--types', 'document.added', '--collections', 'c');
+  const filter = ['--types', 'document.added', '--collections', 'c'];
+  const created = await runQuarryProcess(['webhooks', 'create', url, ...filter], { variables });
   t.equal(created.code, 0, created.err);
   t.match(created.out, /^whsec_\S+\n$/, 'a script receives only the secret');
   const id = /Webhook (\S+) created/.exec(created.err)![1]!;
