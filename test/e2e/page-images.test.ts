@@ -11,7 +11,8 @@ import { TestServer } from './server.ts';
 /** Page images: URLs, sizes, and formats without images. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+// One slot, so that a second page is drawn only after the end of the first.
+const server = await TestServer.start(t, { PARSE_THREADS: '1' });
 const api = new CheckedApiClient(server);
 const collection_name = 'pages';
 await api.call('collections/add-collection', { collection_name });
@@ -40,6 +41,32 @@ async function sizeOf(url: string | null): Promise<{ format?: string; width?: nu
   const { format, width, height } = await sharp(Buffer.from(await reply.arrayBuffer())).metadata();
   return { format, width, height };
 }
+
+// First, because a process that drew a page before would be used again.
+await t.test('a disconnected client cancels rendering, and the slot is free for others', async (t) => {
+  const imageOf = async (path: string, bytes: Uint8Array) => {
+    const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
+    t.match(await api.add(collection_name, path, content), { index_status: 'indexed' });
+    const request = { collection_name, path, page_index: 0 };
+    return (await api.call('documents/get-page-info', request)).page.image_url!;
+  };
+  // Diagonals across the whole page, each blended with all before: minutes of rendering.
+  const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
+  const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
+  const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
+  const quick = await imageOf('quick.pdf', buildPdf(['quick']));
+  const before = new Set(descendantsOf(server.pid));
+  const drawing = () => descendantsOf(server.pid).filter((pid) => !before.has(pid));
+  const leaving = new AbortController();
+  const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
+  await waitUntil('a rendering process', () => drawing().length > 0);
+  const pids = drawing();
+  leaving.abort();
+  await left;
+  // The process is reused for the next page unless it is stopped.
+  await waitUntil('the end of the rendering', () => !drawing().some((pid) => pids.includes(pid)));
+  t.equal((await fetch(quick)).status, 200);
+});
 
 await t.test('page images of a PDF and of an image have the requested sizes', async (t) => {
   const [page, second] = await imagesOf('two.pdf', buildPdf(['first', 'second']));
@@ -76,32 +103,4 @@ await t.test('a page image is deleted with its document', async (t) => {
   t.equal((await fetch(page!)).status, 200);
   await api.call('documents/delete-document', { collection_name, path: 'gone.pdf' });
   t.equal((await fetch(page!)).status, 404);
-});
-
-await t.test('a disconnected client cancels rendering, and the slot is free for others', async (t) => {
-  const one = await TestServer.start(t, { PARSE_THREADS: '1' });
-  const calls = new CheckedApiClient(one);
-  await calls.call('collections/add-collection', { collection_name });
-  const imageOf = async (path: string, bytes: Uint8Array) => {
-    const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') } as const;
-    t.match(await calls.add(collection_name, path, content), { index_status: 'indexed' });
-    const request = { collection_name, path, page_index: 0 };
-    return (await calls.call('documents/get-page-info', request)).page.image_url!;
-  };
-  // Diagonals across the whole page, each blended with all before: minutes of rendering.
-  const lines = Buffer.from(`/G gs ${'0 0 m 600 790 l 600 0 l 0 790 l f '.repeat(200_000)}`, 'latin1');
-  const resources = '/ExtGState<</G<</ca .5/BM/ColorDodge>>>>';
-  const slow = await imageOf('slow.pdf', buildPdf([''], { content: lines, resources }));
-  const quick = await imageOf('quick.pdf', buildPdf(['quick']));
-  const before = new Set(descendantsOf(one.pid));
-  const drawing = () => descendantsOf(one.pid).filter((pid) => !before.has(pid));
-  const leaving = new AbortController();
-  const left = t.rejects(fetch(slow, { signal: leaving.signal }), { name: 'AbortError' });
-  await waitUntil('a rendering process', () => drawing().length > 0);
-  const pids = drawing();
-  leaving.abort();
-  await left;
-  // The process is reused for the next page unless it is stopped.
-  await waitUntil('the end of the rendering', () => !drawing().some((pid) => pids.includes(pid)));
-  t.equal((await fetch(quick)).status, 200);
 });
