@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runQuarryInProcess } from '../cli/in-process.ts';
+import { runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -16,8 +14,6 @@ import { startVercelEmulator } from './vercel-emulator.ts';
 
 t.setTimeout(testFileMsMax);
 
-const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
-const run = promisify(execFile);
 const vercelSecret = 'a-secret-that-vercel-knows';
 
 const vercel = await startVercelEmulator(t);
@@ -46,20 +42,20 @@ function createUser(name: string): TestUser {
   return made;
 }
 
-async function runCommand(...words: string[]): Promise<string> {
-  const env = { PATH: process.env.PATH ?? '' };
-  const { stdout, stderr } = await run(
-    'env',
-    ['-u', 'NODE_OPTIONS', process.execPath, cli, ...words, '--data', server.data],
-    { env },
-  );
-  return stdout + stderr;
+/** Runs a command that needs the data of the server; with `run` as `runQuarry`, in a process of its own. */
+async function runCommand(
+  words: readonly string[],
+  run: typeof runQuarry = runQuarryInProcess,
+): Promise<string> {
+  const { code, out, err } = await run([...words, '--data', server.data]);
+  if (code !== 0) throw new Error(err);
+  return out + err;
 }
 
 /** Stops the server, runs the command, and restarts the server. */
-async function rotate(...options: string[]): Promise<string> {
+async function rotate(options: readonly string[], run?: typeof runQuarry): Promise<string> {
   await server.stop();
-  const output = await runCommand('rotate-secret', ...options);
+  const output = await runCommand(['rotate-secret', ...options], run);
   await server.restart();
   return output;
 }
@@ -157,7 +153,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   const mailed = await link.link();
 
   t.match(
-    await rotate(),
+    await rotate([], runQuarry),
     /was rotated\. Start the server again\.\s+Data signed or encrypted with earlier secrets stays valid/,
   );
 
@@ -176,7 +172,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   t.same(vercel.projects.prj_4, vercel.projects.prj_1);
   const asProgram = { method: 'GET', headers: { ...link.headers, accept: 'application/json' } };
   t.match(await sendRequest(mailed, asProgram), { status: 400 }, 'a link that an earlier secret could forge');
-  t.match(await runCommand('login-link', '--url', server.url), /verify\?token=/);
+  t.match(await runCommand(['login-link', '--url', server.url]), /verify\?token=/);
 });
 
 t.test('with --forget-earlier the documented items end too, and Vercel is called once', async (t) => {
@@ -187,7 +183,7 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
   const key = vercel.projects.prj_1!.ZEROENTROPY_API_KEY;
 
   t.match(
-    await rotate('--forget-earlier'),
+    await rotate(['--forget-earlier']),
     /Everything signed or encrypted with earlier secrets is now invalid/,
   );
 
@@ -215,7 +211,7 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
 t.test('Vercel is not called repeatedly after it rejects a renewal', async (t) => {
   // Vercel expects the secret of another client from now on.
   vercel.exchanges[0] = { path: '', form: {} };
-  await rotate('--forget-earlier');
+  await rotate(['--forget-earlier']);
   const before = vercel.exchanges.length;
   t.equal(await addVercelProject('prj_7'), 1);
   t.same(vercel.projects.prj_7, {}, 'refused');

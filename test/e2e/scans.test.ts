@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { buildBmp, type GrayscaleImage } from '../parsing/image-fixtures.ts';
 import { buildScannedPdf } from '../parsing/pdf-fixtures.ts';
 import { renderText } from '../parsing/render-text.ts';
-import t from '../support/tap.ts';
+import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
@@ -35,6 +36,33 @@ async function rotatedScan(
   return { width: info.width, height: info.height, pixels: data };
 }
 
+/** Fields that Quarry adds to the published replies. */
+interface ProgressReply {
+  readonly stage: string;
+  readonly num_pages_done: number;
+  readonly num_pages: number | null;
+}
+type ScannedDocument = { readonly index_status: string; readonly progress?: ProgressReply };
+type StatusCounts = { readonly num_documents: number; readonly parsing_documents?: readonly ProgressReply[] };
+
+/** Adds the scan, and waits until it is indexed. Returns the progress that was visible meanwhile: `1 of 2` pages. */
+async function addAndWatch(t: Test, api: CheckedApiClient, collection_name: string): Promise<Set<string>> {
+  const content = { type: 'auto', base64_data: Buffer.from(scans).toString('base64') };
+  await api.call('documents/add-document', { collection_name, path: 'scan.pdf', content });
+  const seenStages = new Set<string>();
+  let status = '';
+  while (status !== 'indexed') {
+    const document: ScannedDocument = await api.info(collection_name, 'scan.pdf');
+    const counts: StatusCounts = await api.call('status/get-status', { collection_name });
+    for (const one of [document.progress, ...(counts.parsing_documents ?? [])])
+      if (one?.stage === 'recognising') seenStages.add(`${one.num_pages_done} of ${one.num_pages}`);
+    status = document.index_status;
+    t.notMatch(status, /failed/);
+    await sleep(20);
+  }
+  return seenStages;
+}
+
 await t.test('a scanned PDF and a skewed page are searchable with the embedded engine', async (t) => {
   // English data under another name substitutes for another language.
   const english = createRequire(import.meta.url).resolve(
@@ -46,19 +74,21 @@ await t.test('a scanned PDF and a skewed page are searchable with the embedded e
   const api = new CheckedApiClient(server);
   const collection_name = 'scans';
   await api.call('collections/add-collection', { collection_name });
-  for (const [path, bytes] of [
-    ['scan.pdf', scans],
-    ['photo.bmp', buildBmp(await rotatedScan(await renderText(receipt), 6))],
-  ] as const) {
-    const base64_data = Buffer.from(bytes).toString('base64');
-    const added = await api.call('documents/add-document', {
-      collection_name,
-      path,
-      content: { type: 'auto', base64_data },
-      wait: true,
-    });
-    t.match(added, { index_status: 'indexed', error: null });
-  }
+  await t.test('OCR reports its progress on the document', async (t) => {
+    const seenStages = await addAndWatch(t, api, collection_name);
+    t.ok(seenStages.has('0 of 2') || seenStages.has('1 of 2'), [...seenStages].join());
+    const scan = await api.info(collection_name, 'scan.pdf');
+    t.match(scan, { error: null });
+    t.notOk('progress' in scan, 'no progress after completion');
+  });
+  const photo = Buffer.from(buildBmp(await rotatedScan(await renderText(receipt), 6))).toString('base64');
+  const added = await api.call('documents/add-document', {
+    collection_name,
+    path: 'photo.bmp',
+    content: { type: 'auto', base64_data: photo },
+    wait: true,
+  });
+  t.match(added, { index_status: 'indexed', error: null });
   const found = await api.call('queries/top-pages', {
     collection_name,
     query: 'stones of the harbour walls',
@@ -73,37 +103,6 @@ await t.test('a scanned PDF and a skewed page are searchable with the embedded e
     ocr: { ready: true, detail: /embedded.*eng\+tst/ },
     'tool soffice': { ready: true },
   });
-});
-
-/** Fields that Quarry adds to the published replies. */
-interface ProgressReply {
-  readonly stage: string;
-  readonly num_pages_done: number;
-  readonly num_pages: number | null;
-}
-type ScannedDocument = { readonly index_status: string; readonly progress?: ProgressReply };
-type StatusCounts = { readonly num_documents: number; readonly parsing_documents?: readonly ProgressReply[] };
-
-await t.test('OCR of a scan reports its progress on the document', async (t) => {
-  const server = await TestServer.start(t, { OCR_ENGINE: 'embedded' });
-  const api = new CheckedApiClient(server);
-  const collection_name = 'slow';
-  await api.call('collections/add-collection', { collection_name });
-  const base64_data = Buffer.from(scans).toString('base64');
-  const content = { type: 'auto', base64_data };
-  await api.call('documents/add-document', { collection_name, path: 'scan.pdf', content });
-  const seenStages = new Set<string>();
-  let status = '';
-  while (status !== 'indexed') {
-    const document: ScannedDocument = await api.info(collection_name, 'scan.pdf');
-    const counts: StatusCounts = await api.call('status/get-status', { collection_name });
-    for (const one of [document.progress, ...(counts.parsing_documents ?? [])])
-      if (one?.stage === 'recognising') seenStages.add(`${one.num_pages_done} of ${one.num_pages}`);
-    status = document.index_status;
-    t.notMatch(status, /failed/);
-  }
-  t.ok(seenStages.has('0 of 2') || seenStages.has('1 of 2'), [...seenStages].join());
-  t.notOk('progress' in (await api.info(collection_name, 'scan.pdf')), 'no progress after completion');
 });
 
 await t.test(
