@@ -205,6 +205,7 @@ t.test('pausing is rejected while the invoice of a new month is a draft', async 
 });
 
 t.test('a declined resume and a declined first tier keep the default card', async (t) => {
+  await fixture.advanceTo(startOfNextMonth(emulator.now) - 10 * 86_400);
   const owner = await ownerUntilEnd(t, fixture, 'starter');
   const { payment_method: good } = await owner.status();
   await owner.call('pause');
