@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { runQuarryInProcess } from '../cli/in-process.ts';
-import { runQuarry } from '../cli/quarry.ts';
+import { runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -42,10 +41,10 @@ function createUser(name: string): TestUser {
   return made;
 }
 
-/** Runs a command that needs the data of the server; with `run` as `runQuarry`, in a process of its own. */
+/** Runs a command that needs the data of the server; with `run` as `runQuarryProcess`, in a process of its own. */
 async function runCommand(
   words: readonly string[],
-  run: typeof runQuarry = runQuarryInProcess,
+  run: typeof runQuarryProcess = runQuarry,
 ): Promise<string> {
   const { code, out, err } = await run([...words, '--data', server.data]);
   if (code !== 0) throw new Error(err);
@@ -53,7 +52,7 @@ async function runCommand(
 }
 
 /** Stops the server, runs the command, and restarts the server. */
-async function rotate(options: readonly string[], run?: typeof runQuarry): Promise<string> {
+async function rotate(options: readonly string[], run?: typeof runQuarryProcess): Promise<string> {
   await server.stop();
   const output = await runCommand(['rotate-secret', ...options], run);
   await server.restart();
@@ -153,7 +152,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   const mailed = await link.link();
 
   t.match(
-    await rotate([], runQuarry),
+    await rotate([], runQuarryProcess),
     /was rotated\. Start the server again\.\s+Data signed or encrypted with earlier secrets stays valid/,
   );
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { heapFlags } from '../../bench/harness/heap-flags.ts';
+import { serverNode } from '../support/server-node.ts';
 import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
 
@@ -127,13 +127,7 @@ export class TestServer {
       aheadMs === undefined
         ? []
         : ['--import', join(compiledRoot, 'test', 'support', 'stripe-emulator', 'shifted-clock.js')];
-    const command = [
-      process.execPath,
-      ...heapFlags,
-      ...clock,
-      join(compiledRoot, 'src', 'cli', 'main.js'),
-      'serve',
-    ];
+    const command = [...serverNode, ...clock, join(compiledRoot, 'src', 'cli', 'main.js'), 'serve'];
     // `env` replaces itself with the server without NODE_OPTIONS: the test runner injects its loaders into every
     // child process of a test, and there they would keep the restricted parser processes from starting.
     const child = spawn('env', ['-u', 'NODE_OPTIONS', ...command], {
