@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type HttpReply, sendRequest } from '../e2e/people.ts';
+import { type CallerName, organizationInsiders, outsiders } from '../http/callers.ts';
 import {
   buildTenantFixture,
-  type CallerName,
   fromNewHost,
-  organizationInsiders,
-  outsiders,
   type ResourceIds,
   randomResourceIds,
   type TenantFixture,

@@ -3,7 +3,7 @@ import { createFolder } from '../e2e/backup-commands.ts';
 import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
-import { expectations, sessionEndingOperations } from '../http/operation-expectations.ts';
+import { operationTests } from '../http/operations/operation-tests.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { findSamples, type PageSample, type PageSampleLanguage, sampleLanguages } from './page-samples.ts';
@@ -20,46 +20,17 @@ const exampleIds = {
   user: '0d0f6a0e-61e3-4b0e-8d4c-0c1c7b0d8a44',
 } as const;
 
-/** Operations that run first, because others need their effect. */
-const first = ['create-organization', 'rename-organization', 'add-collection', 'add-document'];
-/** Operations that run last, because they remove what others need. */
-const last = [
-  'rename-collection', // needs the copy of the sample of clone-collection
-  'remove-user',
-  'delete-user',
-  'delete-document',
-  'delete-collection',
-  'delete-any-organization',
-  'delete-organization',
-  'delete-own-user',
-  'revoke-session',
-  'logout',
-];
-
-/** Statuses of samples whose resources differ from those of `operation-expectations.ts`. */
-const otherStatuses: Readonly<Record<string, number>> = {
-  'create-backup': 200, // the server has a target for backups
-  'delete-alias': 200, // the sample of add-alias has created it
-  'set-password': 200,
-  'delete-organization': 200,
-  'delete-own-user': 409, // the user owns the organization of the sample of add-organization
-  'remove-user': 200,
-  'revoke-session': 200,
-};
-
 /** Status for a caller with access; below 400, any success is accepted. */
 function expectedStatusOf(operation: string): number {
-  const expectation = { ...expectations, ...sessionEndingOperations }[operation];
-  if (expectation === undefined) return 200; // a page
-  const { expected } = expectation;
-  const statuses = [expected.all, expected.OWNER, expected.administrator];
+  const test = operationTests[operation];
+  if (test === undefined) return 200; // a page
+  const statuses = [test.expected.all, test.expected.OWNER, test.expected.administrator];
   const permitted = statuses.find((status) => status !== 401 && status !== 403);
-  return otherStatuses[operation] ?? permitted ?? expected.all;
+  return test.sample?.status ?? permitted ?? test.expected.all;
 }
 
-function rankOf({ operation }: PageSample): number {
-  if (first.includes(operation)) return first.indexOf(operation) - first.length;
-  return last.indexOf(operation) + 1;
+function orderOf({ operation }: PageSample): number {
+  return operationTests[operation]?.sample?.order ?? 0;
 }
 
 const commands: Readonly<Record<PageSampleLanguage, (code: string) => readonly string[]>> = {
@@ -155,7 +126,7 @@ async function runLanguage(t: Test, language: PageSampleLanguage): Promise<void>
       .replace('token=TOKEN', `token=${token}`);
   };
   const own = samples.filter((sample) => sample.language === language);
-  for (const sample of own.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+  for (const sample of own.toSorted((a, b) => orderOf(a) - orderOf(b))) {
     if (sample.operation === 'create-backup') await waitUntilNoBackupRuns();
     const { status, output } = await runSample({ ...sample, code: adapt(sample) }, env);
     const expected = expectedStatusOf(sample.operation);

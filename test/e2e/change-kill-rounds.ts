@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChangeReply } from '../http/operations/changes.ts';
 import type { Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
-import type { ChangeReply } from './change-replies.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
 import { EventStreamClient, type ReceivedEvent } from './event-stream.ts';

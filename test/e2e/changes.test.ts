@@ -1,6 +1,6 @@
+import type { ChangeReply } from '../http/operations/changes.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import type { ChangeReply } from './change-replies.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
 import { EventStreamClient } from './event-stream.ts';

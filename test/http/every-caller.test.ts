@@ -7,24 +7,15 @@ import { openDataDirectory } from '../../src/storage/data-directory.ts';
 import { type HttpReply, sendRequest } from '../e2e/people.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import type { OperationExpectation } from './operation-expectation.ts';
-import { expectations, sessionEndingOperations } from './operation-expectations.ts';
-import type { CallInput } from './operation-inputs.ts';
-import {
-  buildTenantFixture,
-  type CallerName,
-  callerNames,
-  fromNewHost,
-  organizationInsiders,
-  outsiders,
-  type ResourceIds,
-  randomResourceIds,
-} from './tenant-fixture.ts';
+import { type CallerName, callerNames, organizationInsiders, outsiders } from './callers.ts';
+import type { CallInput } from './operations/inputs.ts';
+import type { OperationTest } from './operations/operation-test.ts';
+import { buildCallInput, operationTestOf, operationTests } from './operations/operation-tests.ts';
+import { buildTenantFixture, fromNewHost, type ResourceIds, randomResourceIds } from './tenant-fixture.ts';
 
 /**
  * Calls every operation of the route table as every kind of caller. A new operation without an entry in
- * `operation-expectations.ts` fails here: its author must list the permitted callers and the status for each of the
- * others.
+ * `test/http/operations` fails here: its author must list the permitted callers and the status for each of the others.
  */
 
 t.setTimeout(testFileMsMax);
@@ -70,32 +61,28 @@ function comparableReply({ status, headers, text: body }: HttpReply, names: Reso
   return { status, body: plain, headers: shown.sort() };
 }
 
-async function callAs(
-  t: Test,
-  route: Route,
-  caller: CallerName,
-  expectation: OperationExpectation,
-): Promise<void> {
+async function callAs(t: Test, route: Route, caller: CallerName): Promise<void> {
+  const operationTest = operationTestOf(route.operation);
   const expected =
-    route.kind === 'page' && /^\/(app)?$/.test(route.path) ? 302 : expectation.expected[caller];
+    route.kind === 'page' && /^\/(app)?$/.test(route.path) ? 302 : operationTest.expected[caller];
   const title = `${route.method} ${route.path} as ${caller}`;
   for (const prefix of urlPrefixesFor(route, caller)) {
     callCount += 1;
     const fresh = `fresh-${callCount}`;
-    const prepared = expected < 300 ? await expectation.prepare?.(fixture, fresh) : undefined;
+    const prepared = expected < 300 ? await operationTest.prepare?.(fixture, fresh) : undefined;
     const names = { ...fixture.tenant, ...prepared };
-    const input = expectation.buildInput(names, fresh, fixture);
+    const input = buildCallInput(route, names, fresh, fixture);
     const answer = await request(route, prefix, caller, input, names);
     if (answer.status !== expected)
       t.fail(`${title}: ${answer.status} instead of ${expected}: ${answer.text}`);
     const markers = hiddenMarkers(caller);
-    if (markers.length === 0 || isOpen(expectation)) continue;
+    if (markers.length === 0 || isOpen(operationTest)) continue;
     const sent = JSON.stringify([input, fixture.headers[caller]]);
     const leaked = markers.filter((marker) => answer.text.includes(marker) && !sent.includes(marker));
     if (leaked.length > 0) t.fail(`${title} reveals ${leaked.join(', ')}`);
     if (expected < 300 || !comparedCallers.has(caller)) continue;
     const absent = absentIds(caller);
-    const otherInput = expectation.buildInput(absent, fresh, fixture);
+    const otherInput = buildCallInput(route, absent, fresh, fixture);
     const otherReply = await request(route, prefix, caller, otherInput, absent);
     comparisons.push({
       title,
@@ -137,13 +124,15 @@ const comparedCallers: ReadonlySet<CallerName> = new Set([
   'deleted',
 ]);
 
-function isOpen({ expected }: OperationExpectation): boolean {
+function isOpen({ expected }: OperationTest): boolean {
   return new Set(Object.values(expected)).size === 1;
 }
 
-t.test('every operation has an entry in the expectation table, and vice versa', async (t) => {
-  const operationNames = [...Object.keys(expectations), ...Object.keys(sessionEndingOperations)].sort();
-  t.same(operationNames, [...new Set(routes.map(({ operation }) => operation as string))].sort());
+t.test('every operation has an entry in test/http/operations, and vice versa', async (t) => {
+  t.same(
+    Object.keys(operationTests).sort(),
+    [...new Set(routes.map(({ operation }) => operation as string))].sort(),
+  );
 });
 
 t.test('members without key management see fewer details of keys', async (t) => {
@@ -167,7 +156,7 @@ t.test('without billing, every billing operation except status returns 503', asy
   const billing = routes.filter(({ path }) => path.startsWith('/api/billing/'));
   t.ok(billing.length > 10);
   for (const route of billing) {
-    const input = expectations[route.operation]!.buildInput(fixture.tenant, 'fresh', fixture);
+    const input = buildCallInput(route, fixture.tenant, 'fresh', fixture);
     const { status, body } = await request(route, '', 'OWNER', input, fixture.tenant);
     if (route.operation === 'billing-status')
       t.match(body, { billing_enabled: false, rate_limits: { bpm_fast: Number, bpm_slow: Number } });
@@ -179,15 +168,16 @@ t.test('without billing, every billing operation except status returns 503', asy
   }
 });
 
-for (const [operation, expectation] of [
-  ...Object.entries(expectations),
-  ...Object.entries(sessionEndingOperations),
-]) {
+/** Operations that end the session of their caller are last. */
+const inCallOrder = Object.keys(operationTests).toSorted(
+  (a, b) => Number(operationTestOf(a).endsSession ?? false) - Number(operationTestOf(b).endsSession ?? false),
+);
+for (const operation of inCallOrder) {
   const ways = routes.filter((route) => route.operation === operation);
   t.test(
     `${operation}: each caller gets the expected status and learns nothing about other tenants`,
     async (t) => {
-      for (const route of ways) for (const caller of callerNames) await callAs(t, route, caller, expectation);
+      for (const route of ways) for (const caller of callerNames) await callAs(t, route, caller);
       t.pass(`${callerNames.length} callers`);
     },
   );

@@ -7,17 +7,12 @@ import { sendRequest } from '../e2e/people.ts';
 import { createTenant } from '../e2e/tenant.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { expectations, sessionEndingOperations } from './operation-expectations.ts';
+import type { CallerName } from './callers.ts';
+import { buildCallInput, operationTestOf } from './operations/operation-tests.ts';
 import { recordBilling } from './recorded-billing.ts';
 import { type RecordedReply, toRecordedReply, withSortedLists } from './recorded-reply.ts';
 import { clientRequests, type SampleRequest } from './recorded-requests.ts';
-import {
-  buildTenantFixture,
-  type CallerName,
-  fromNewHost,
-  type ResourceIds,
-  type TenantFixture,
-} from './tenant-fixture.ts';
+import { buildTenantFixture, fromNewHost, type ResourceIds, type TenantFixture } from './tenant-fixture.ts';
 
 /**
  * The replies of all operations, byte for byte apart from ids, times, keys and error texts.
@@ -29,24 +24,11 @@ t.setTimeout(testFileMsMax);
 
 const file = join(projectRoot, 'test', 'http', 'recorded-replies.jsonl');
 
-/** Pages and descriptions that are generated from the code, and values of the machine; other tests check them. */
-const unrecorded: ReadonlySet<string> = new Set([
-  ...['openapi', 'account-openapi', 'docs', 'dashboard', 'asset'],
-  ...['metrics', 'readyz', 'get-health', 'get-settings', 'get-log-lines', 'mcp'],
-]);
-
-/** Operations whose lists are in the order of random ids. */
-const unorderedLists: ReadonlySet<string> = new Set([
-  'list-organizations',
-  'list-users',
-  'get-organization-info',
-]);
-
 /** The first of them that has access makes the call. */
 const callers: readonly CallerName[] = ['all', 'OWNER', 'administrator', 'anonymous'];
 
 function callerOf(operation: string): CallerName {
-  const { expected } = { ...expectations, ...sessionEndingOperations }[operation]!;
+  const { expected } = operationTestOf(operation);
   return callers.find((caller) => ![401, 403].includes(expected[caller])) ?? 'anonymous';
 }
 
@@ -82,12 +64,12 @@ async function recordClient(fixture: TenantFixture): Promise<RecordedReply[]> {
 }
 
 async function recordRoute(fixture: TenantFixture, route: Route): Promise<RecordedReply> {
-  const expectation = { ...expectations, ...sessionEndingOperations }[route.operation]!;
+  const { prepare, recording } = operationTestOf(route.operation);
   const caller = callerOf(route.operation);
   const fresh = `fresh-${route.operation}`;
-  const names: ResourceIds = { ...fixture.tenant, ...(await expectation.prepare?.(fixture, fresh)) };
+  const names: ResourceIds = { ...fixture.tenant, ...(await prepare?.(fixture, fresh)) };
   await waitUntilProcessed(fixture.askAsTenant);
-  const { body, query, type, parts = {} } = expectation.buildInput(names, fresh, fixture);
+  const { body, query, type, parts = {} } = buildCallInput(route, names, fresh, fixture);
   const path = route.path.replace(/:(\w+)|\*/g, (name, word) =>
     encodeURIComponent(parts[word ?? name] ?? ''),
   );
@@ -109,12 +91,12 @@ async function recordRoute(fixture: TenantFixture, route: Route): Promise<Record
       ? reply.text.replace(/"remains":\[[^\]]*\]/, '"remains":"<rows>"')
       : reply.text;
   const recorded = toRecordedReply(title, { ...reply, text }, { ...known, [fixture.server.url]: 'server' });
-  return unorderedLists.has(route.operation) ? withSortedLists(recorded) : recorded;
+  return recording === 'sorted' ? withSortedLists(recorded) : recorded;
 }
 
 async function recordRoutes(fixture: TenantFixture): Promise<RecordedReply[]> {
-  const recorded = routes.filter(({ operation }) => !unrecorded.has(operation));
-  const isLast = ({ operation }: Route) => Number(Object.hasOwn(sessionEndingOperations, operation));
+  const recorded = routes.filter(({ operation }) => operationTestOf(operation).recording !== 'none');
+  const isLast = ({ operation }: Route) => Number(operationTestOf(operation).endsSession ?? false);
   const replies: RecordedReply[] = [];
   for (const route of recorded.toSorted((a, b) => isLast(a) - isLast(b))) {
     replies.push(await recordRoute(fixture, route));

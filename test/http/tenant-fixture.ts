@@ -11,44 +11,9 @@ import {
   type TestServerOptions,
 } from '../e2e/server.ts';
 import { waitUntil } from '../timeouts.ts';
+import type { CallerName } from './callers.ts';
 
 /** Server with two organizations and every kind of caller. */
-
-/**
- * Kinds of callers. "nonMember" is the OWNER of the other organization who names this one; "restricted" is a key of
- * this organization for another collection; "filtered" is a key of this organization whose filter excludes its only
- * document.
- */
-export const callerNames = [
-  'anonymous',
-  'garbage',
-  'expired',
-  'deleted',
-  'ended session',
-  'read_only',
-  'all',
-  'otherKey',
-  'restricted',
-  'filtered',
-  'administrator',
-  'administrator session',
-  'MEMBER',
-  'ADMIN',
-  'OWNER',
-  'unnamed',
-  'nonMember',
-  'from elsewhere',
-] as const;
-export type CallerName = (typeof callerNames)[number];
-
-/** Callers that must not learn anything about the organization. */
-export const outsiders: ReadonlySet<CallerName> = new Set([
-  ...(['anonymous', 'garbage', 'expired', 'deleted', 'ended session'] as const),
-  ...(['otherKey', 'nonMember', 'from elsewhere'] as const),
-]);
-
-/** Callers inside the organization that must not learn anything about the collection. */
-export const organizationInsiders: ReadonlySet<CallerName> = new Set(['restricted']);
 
 /** Ids and names in an organization that a request can carry. */
 export interface ResourceIds {
@@ -79,6 +44,7 @@ export interface TenantFixture {
   readonly newUser: (name: string) => Promise<string>;
   /** Sends a request with a key of the first organization. */
   readonly askAsTenant: (path: string, body: unknown) => Promise<HttpReply>;
+  readonly askAsAdministrator: (path: string, body: unknown) => Promise<HttpReply>;
   /** Every secret issued while the fixture was built. */
   readonly secrets: readonly string[];
 }
@@ -289,11 +255,9 @@ export async function buildTenantFixture(
     { user: owner, organizationId: organization_id },
     { user: otherOwner, organizationId: otherOrganization },
   );
-  const ask = (path: string, body: unknown) =>
-    sendRequest(`${server.url}/v1/${path}`, {
-      body,
-      headers: { authorization: `Bearer ${keys.all.api_key}` },
-    });
+  const askAs = (key: string) => (path: string, body: unknown) =>
+    sendRequest(`${server.url}/v1/${path}`, { body, headers: { authorization: `Bearer ${key}` } });
+  const ask = askAs(keys.all.api_key);
   const fileToken = await addDocument(ask);
   const session = await signInAdministrator(server, password);
   const ended = await createEndedSession(new TestUser(owner.email, server, mails), server, password);
@@ -336,6 +300,7 @@ export async function buildTenantFixture(
       return (await user.call('users/get-user')).body.user.id;
     },
     askAsTenant: ask,
+    askAsAdministrator: askAs(adminKey),
     secrets: [
       ...Object.values(tokens),
       ...[adminKey, password, fileToken, ...codes],

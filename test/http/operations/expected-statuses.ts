@@ -1,4 +1,4 @@
-import { type CallerName, callerNames } from './tenant-fixture.ts';
+import { type CallerName, callerNames } from '../callers.ts';
 
 /** Status that each kind of caller gets from an operation, by the access that the operation requires. */
 
@@ -47,6 +47,16 @@ export function readAccess(status: number, otherKey = 404): ExpectedStatuses {
 
 export function writeAccess(status: number, otherKey = 404): ExpectedStatuses {
   return { ...readAccess(status, otherKey), read_only: 403 };
+}
+
+/** For operations that keys with a filter may not call. */
+export function withoutFilter(statuses: ExpectedStatuses): ExpectedStatuses {
+  return { ...statuses, filtered: 403 };
+}
+
+/** For operations that restricted keys may not call. */
+export function withoutRestrictions(statuses: ExpectedStatuses): ExpectedStatuses {
+  return { ...statuses, restricted: 403, filtered: 403 };
 }
 
 export function administratorAccess(status: number): ExpectedStatuses {

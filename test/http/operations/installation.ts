@@ -1,9 +1,10 @@
 import Type from 'typebox';
+import { administratorAccess } from './expected-statuses.ts';
+import { withBody } from './inputs.ts';
+import { type OperationTests, published } from './operation-test.ts';
 import { DateTime, Nullable, OneOf } from './reply-types.ts';
 
-/** Shapes of the replies of operations about the whole installation. */
-
-export const GetLogLinesResponse = Type.Object({
+const GetLogLinesResponse = Type.Object({
   lines: Type.Array(
     Type.Object({
       time: DateTime,
@@ -15,8 +16,7 @@ export const GetLogLinesResponse = Type.Object({
   next_cursor: Type.String(),
   is_truncated: Type.Boolean(),
 });
-
-export const GetHealthResponse = Type.Object({
+const GetHealthResponse = Type.Object({
   state: OneOf(['ok', 'warning', 'failed']),
   checks: Type.Array(
     Type.Object({
@@ -39,10 +39,8 @@ export const GetHealthResponse = Type.Object({
   disk_reserve_bytes: Type.Integer(),
   waiting_documents: Type.Integer(),
 });
-
 const SettingValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
-
-export const GetSettingsResponse = Type.Object({
+const GetSettingsResponse = Type.Object({
   settings: Type.Array(
     Type.Object({
       variable: Type.String(),
@@ -59,38 +57,22 @@ export const GetSettingsResponse = Type.Object({
   file: Nullable(Type.String()),
 });
 
-export const ListOrganizationsResponse = Type.Object({
-  organizations: Type.Array(
-    Type.Object({
-      organization_id: Type.String(),
-      name: Type.String(),
-      storage: Type.Optional(
-        Type.Object({
-          documents: Type.Integer(),
-          bytes: Type.Integer(),
-          ingest_documents: Type.Integer(),
-        }),
-      ),
-    }),
-  ),
-  next_after: Nullable(Type.String()),
-});
-
-export const ModelDetails = Type.Object({
-  id: Type.String(),
-  kind: OneOf(['embedding', 'reranker']),
-  source: OneOf(['built-in', 'added', 'service']),
-  dimensions: Nullable(Type.Integer()),
-  aliases: Type.Array(Type.String()),
-  is_default: Type.Boolean(),
-  is_available: Type.Boolean(),
-  latency: Nullable(
-    Type.Object({
-      calls: Type.Integer(),
-      p50_ms: Type.Number(),
-      p95_ms: Type.Number(),
-      p99_ms: Type.Number(),
-    }),
-  ),
-  collection_names: Type.Array(Type.String()),
-});
+/** Operations of the whole installation. */
+export const installationTests = {
+  'get-health': {
+    expected: administratorAccess(200),
+    published: published('admin/get-health', GetHealthResponse),
+    recording: 'none',
+  },
+  'get-settings': {
+    expected: administratorAccess(200),
+    published: published('admin/get-settings', GetSettingsResponse),
+    recording: 'none',
+  },
+  'get-log-lines': {
+    expected: administratorAccess(200),
+    buildInput: withBody(),
+    published: published('admin/get-log-lines', GetLogLinesResponse),
+    recording: 'none',
+  },
+} satisfies OperationTests;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { sendRequest } from '../e2e/people.ts';
-import type { ResourceIds, TenantFixture } from './tenant-fixture.ts';
+import type { Route } from '../../../src/http/routes/route.ts';
+import type { ResourceIds, TenantFixture } from '../tenant-fixture.ts';
 
 /** Requests of the operations, and the resources that a permitted call consumes. */
 
@@ -10,6 +10,24 @@ export interface CallInput {
   readonly type?: string;
   /** Path parameters. */
   readonly parts?: Readonly<Record<string, string>>;
+}
+
+/** Returns the example of the documentation, with the ids of the fixture in its fields. */
+export function exampleInput(route: Route, names: ResourceIds): CallInput {
+  if (!('example' in route) || (route.kind === 'account' && route.inputSource !== 'json'))
+    throw new Error(
+      `${route.operation} has no JSON example. Add buildInput to its entry in test/http/operations.`,
+    );
+  const ids: Readonly<Record<string, string>> = { ...names, user_id: names.member_id };
+  const fields = Object.entries(route.example as object).map(
+    ([name, value]: [string, unknown]) => [name, ids[name] ?? value] as const,
+  );
+  const isInPath = ([name]: readonly [string, unknown]) => route.path.split('/').includes(`:${name}`);
+  const parts = fields.filter(isInPath).map(([name, value]) => [name, String(value)] as const);
+  const others = Object.fromEntries(fields.filter((field) => !isInPath(field)));
+  const query = new URLSearchParams(others as Record<string, string>).toString();
+  const sent = route.method === 'POST' ? { body: others } : query === '' ? {} : { query };
+  return { parts: Object.fromEntries(parts), ...sent };
 }
 
 export const inCollection =
@@ -56,10 +74,11 @@ export async function freshKey(
   return { api_key_id: (await owner.call('organizations/api-keys/add-api-key', request)).body.id };
 }
 
-export async function freshOrganization({ server, headers }: TenantFixture): Promise<Partial<ResourceIds>> {
+export async function freshOrganization({
+  askAsAdministrator,
+}: TenantFixture): Promise<Partial<ResourceIds>> {
   const organization_id = randomUUID();
-  const body = { organization_id };
-  await sendRequest(`${server.url}/v1/admin/create-organization`, { headers: headers.administrator, body });
+  await askAsAdministrator('admin/create-organization', { organization_id });
   return { organization_id };
 }
 

@@ -1,9 +1,10 @@
 import Type from 'typebox';
+import { readAccess, withoutFilter, withoutRestrictions } from './expected-statuses.ts';
+import { allTime, usageOfCollection, withBody } from './inputs.ts';
+import { type OperationTests, published } from './operation-test.ts';
 import { OneOf, Uuid } from './reply-types.ts';
 
-/** Reply shapes of the usage operations. */
-
-export const DocumentUsageResponse = Type.Object({
+const DocumentUsageResponse = Type.Object({
   window_start: Type.Integer(),
   organization_id: Uuid,
   collection_id: Uuid,
@@ -18,7 +19,7 @@ export const DocumentUsageResponse = Type.Object({
   total_pages: Type.Integer(),
   total_time_taken_ms: Type.Number(),
 });
-export const QueryUsageResponse = Type.Object({
+const QueryUsageResponse = Type.Object({
   window_start: Type.Integer(),
   organization_id: Uuid,
   collection_id: Uuid,
@@ -30,7 +31,7 @@ export const QueryUsageResponse = Type.Object({
   total_results_returned: Type.Integer(),
   total_time_taken_ms: Type.Number(),
 });
-export const RerankUsageResponse = Type.Object({
+const RerankUsageResponse = Type.Object({
   window_start: Type.Integer(),
   organization_id: Uuid,
   reranker_model: Type.String(),
@@ -42,7 +43,7 @@ export const RerankUsageResponse = Type.Object({
   total_time_taken_ms: Type.Number(),
   total_reranking_time_ms: Type.Number(),
 });
-export const EmbedUsageResponse = Type.Object({
+const EmbedUsageResponse = Type.Object({
   window_start: Type.Integer(),
   organization_id: Uuid,
   embedding_model: Type.String(),
@@ -58,7 +59,7 @@ const UsageMetric = Type.Object({
   billable_units: Type.Integer(),
 });
 const ModelsUsageStats = Type.Object({ rerank: UsageMetric, embed: UsageMetric });
-export const ModelsUsageCountersResponse = Type.Object({
+const ModelsUsageCountersResponse = Type.Object({
   all_time: ModelsUsageStats,
   billing_cycle: ModelsUsageStats,
 });
@@ -68,4 +69,36 @@ const UsageStats = Type.Object({
   indexed: UsageMetric,
   queries: UsageMetric,
 });
-export const UsageCountersResponse = Type.Object({ all_time: UsageStats, billing_cycle: UsageStats });
+const UsageCountersResponse = Type.Object({ all_time: UsageStats, billing_cycle: UsageStats });
+
+/** Operations of usage. */
+export const usageTests = {
+  'usage-documents': {
+    expected: withoutFilter(readAccess(200)),
+    buildInput: usageOfCollection,
+    published: published('usage/documents', Type.Array(DocumentUsageResponse)),
+  },
+  'usage-queries': {
+    expected: withoutFilter(readAccess(200)),
+    buildInput: usageOfCollection,
+    published: published('usage/queries', Type.Array(QueryUsageResponse)),
+  },
+  'usage-reranker': {
+    expected: withoutRestrictions(readAccess(200, 200)),
+    buildInput: withBody(allTime),
+    published: published('usage/models/reranker', Type.Array(RerankUsageResponse)),
+  },
+  'usage-embed': {
+    expected: withoutRestrictions(readAccess(200, 200)),
+    buildInput: withBody(allTime),
+    published: published('usage/models/embed', Type.Array(EmbedUsageResponse)),
+  },
+  'usage-models-counters': {
+    expected: withoutRestrictions(readAccess(200, 200)),
+    published: published('usage/models/counters', ModelsUsageCountersResponse),
+  },
+  'usage-counters': {
+    expected: withoutFilter(readAccess(200, 200)),
+    published: published('usage/counters', UsageCountersResponse),
+  },
+} satisfies OperationTests;

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
+import { readAccess } from './expected-statuses.ts';
+import { withBody } from './inputs.ts';
+import { type OperationTests, published } from './operation-test.ts';
 import { DateTime, OneOf, Uuid } from './reply-types.ts';
-
-/** Reply shapes of the change feed. */
 
 const Change = Type.Object({
   id: Type.String({ pattern: '^chg_[\\w-]{24}$' }),
@@ -27,8 +28,21 @@ const Change = Type.Object({
 });
 export type ChangeReply = Static<typeof Change>;
 
-export const GetChangesResponse = Type.Object({
+const GetChangesResponse = Type.Object({
   changes: Type.Array(Change),
   cursor: Type.String(),
   has_more: Type.Boolean(),
 });
+
+/** Operations of the change feed. */
+export const changeTests = {
+  'get-changes': {
+    expected: readAccess(200, 200),
+    buildInput: withBody(),
+    published: published('changes/get-changes', GetChangesResponse),
+  },
+  'stream-changes': {
+    expected: readAccess(200, 200),
+    buildInput: () => ({}),
+  },
+} satisfies OperationTests;
