@@ -12,24 +12,8 @@ export interface BodyLimits {
   readonly jsonNodesMax: number;
 }
 
+/** Kind of a request body, which determines its limits. */
 export type BodyKind = 'query' | 'mcp' | 'model' | 'document' | 'account' | 'key' | 'webhook';
-
-/** Operations that differ from the default kind: `account` under /api and /v1/admin, else `query`. */
-const operationKinds: Readonly<Record<string, BodyKind>> = {
-  'add-document': 'document',
-  'add-documents': 'document',
-  'parse-document': 'document',
-  embed: 'model',
-  rerank: 'model',
-  embeddings: 'model',
-  'cohere-rerank': 'model',
-  'cohere-rerank-v2': 'model',
-  'cohere-embed': 'model',
-  'add-api-key': 'key',
-  'update-api-key': 'key',
-  'add-organization-api-key': 'key',
-  'update-organization-api-key': 'key',
-};
 
 const fixedBytesMax = {
   query: limits.queryBodyBytesMax,
@@ -38,11 +22,6 @@ const fixedBytesMax = {
   key: limits.keyBodyBytesMax,
   webhook: limits.webhookBytesMax,
 } as const;
-
-export function bodyKindFor(operation: string, category: 'retrieval' | 'account' | 'webhook'): BodyKind {
-  if (category === 'webhook') return 'webhook';
-  return operationKinds[operation] ?? (category === 'account' ? 'account' : 'query');
-}
 
 /**
  * `documentBytesMax`: from the settings. `modelBytesMax`: charged bytes of one model call of the

@@ -1,4 +1,4 @@
-import { type BodyLimits, bodyKindFor, bodyLimitsFor } from '../../admission/body-limits.ts';
+import { type BodyLimits, bodyLimitsFor } from '../../admission/body-limits.ts';
 import { invalidFieldError } from '../../core/app-error.ts';
 import { limits } from '../../core/limits.ts';
 import type { Exchange } from '../exchange.ts';
@@ -26,17 +26,11 @@ export function bodyLimitsOf(
   route: JsonRoute | AccountRoute,
 ): BodyLimits {
   const { settings, modelBytesMax } = components.options;
-  const kind = bodyKindFor(route.operation, routeCategoryOf(route));
-  const isModel = kind === 'model' && principal?.kind === 'organization';
-  return bodyLimitsFor(kind, {
+  const isModel = route.bodyKind === 'model' && principal?.kind === 'organization';
+  return bodyLimitsFor(route.bodyKind, {
     documentBytesMax: settings.jsonBytesMax,
     modelBytesMax: isModel ? modelBytesMax(principal) : limits.modelBytesMax,
   });
-}
-
-function routeCategoryOf(route: JsonRoute | AccountRoute): 'retrieval' | 'account' | 'webhook' {
-  if (route.kind === 'account') return route.inputSource === 'bytes' ? 'webhook' : 'account';
-  return route.access === 'administrator' ? 'account' : 'retrieval';
 }
 
 /** Returns the maximum bytes of metadata that the caller may store with a document. */

@@ -11,6 +11,7 @@ import type { OrganizationOperations } from '../../accounts/organization-operati
 import type { ProviderOperations } from '../../accounts/provider-operations.ts';
 import type { SignInOperations } from '../../accounts/sign-in-operations.ts';
 import type { UserCall, UserOperations } from '../../accounts/user-operations.ts';
+import type { BodyKind } from '../../admission/body-limits.ts';
 import type { SlidingWindowLimiter } from '../../admission/sliding-window-limiter.ts';
 import type { Billing } from '../../billing/billing.ts';
 import { assert } from '../../core/assert.ts';
@@ -62,6 +63,8 @@ export interface AccountRoute extends RouteDescription {
   /** Header with the signature of the raw bytes. */
   readonly signatureHeader?: string;
   readonly request: TSchema;
+  /** Limits of the body. */
+  readonly bodyKind: BodyKind;
   readonly reply: TSchema;
   readonly successStatuses: readonly number[];
   readonly example: unknown;
@@ -99,6 +102,7 @@ export function accountRoute<Q extends TSchema, R extends TSchema>(
     kind: 'account',
     isVersioned: false,
     tag: options.path.split('/').at(2) ?? 'accounts',
+    bodyKind: transport.inputSource === 'bytes' ? 'webhook' : 'account',
     ...transport,
     ...rest,
     successStatuses: [successStatus],

@@ -63,6 +63,7 @@ export const administrationRoutes: readonly Route[] = [
     summary: 'Create an API key',
     description: 'Creates an API key for an organization. The key is shown only in this reply.',
     request: admin.AdminAddAPIKeyRequest,
+    bodyKind: 'key',
     reply: admin.AdminAddAPIKeyResponse,
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
     successStatuses: [201],
@@ -88,6 +89,7 @@ export const administrationRoutes: readonly Route[] = [
     description:
       'Changes the name, permission, restriction or allowed origins of a key, effective immediately.',
     request: admin.AdminUpdateAPIKeyRequest,
+    bodyKind: 'key',
     reply: DefaultResponse,
     example: { ...keyExample, permission: 'all' },
     errorResponses: { 404: 'The organization or the key does not exist.' },

@@ -16,6 +16,7 @@ export const apiKeyRoutes: readonly AccountRoute[] = [
     summary: 'Create an API key for your organization',
     description: 'For owners and admins. The key is shown only in this reply.',
     request: wire.AddAPIKeyRequest,
+    bodyKind: 'key',
     reply: wire.AddAPIKeyResponse,
     example: { ...organizationExample, name: 'Website', permission: 'read_only' },
     successStatus: 201,
@@ -32,6 +33,7 @@ export const apiKeyRoutes: readonly AccountRoute[] = [
     description:
       'For owners and admins. Changes the name, permission, restriction or allowed origins, effective immediately.',
     request: wire.UpdateAPIKeyRequest,
+    bodyKind: 'key',
     reply: wire.GenericMessageResponse,
     example: { ...keyExample, permission: 'all' },
     errorResponses: {

@@ -31,6 +31,7 @@ export const documentRoutes: readonly Route[] = [
     description:
       'Adds a document, or replaces one atomically with `overwrite`. The reply confirms that the document is durable on disk. The document is searchable when its `index_status` is `indexed`; set `wait` to wait for that. Until then, queries use the previous version.',
     request: documents.AddDocumentRequest,
+    bodyKind: 'document',
     reply: documents.AddDocumentResponse,
     example: {
       collection_name: 'handbook',
@@ -59,6 +60,7 @@ export const documentRoutes: readonly Route[] = [
     description:
       'Adds up to 256 documents to one collection. Each document is added or rejected individually: check the status of each result, which is the status that add-document would return.',
     request: documents.AddDocumentsRequest,
+    bodyKind: 'document',
     reply: documents.AddDocumentsResponse,
     example: {
       collection_name: 'handbook',

@@ -75,6 +75,7 @@ function createJsonRoute<Q extends TSchema, R extends TSchema>(
     summary: options.summary,
     description: options.description,
     request: options.request,
+    bodyKind: options.bodyKind ?? (options.access === 'administrator' ? 'account' : 'query'),
     reply: options.reply,
     example: options.example,
     successStatuses: options.successStatuses ?? [200],

@@ -31,6 +31,7 @@ export const modelRoutes: readonly Route[] = [
     description:
       'Converts texts to vectors of unit length, in the same order. The vector of a query is close to the vectors of documents that answer it. Vectors can be shortened to their first dimensions.',
     request: models.EmbedRequest,
+    bodyKind: 'model',
     reply: models.EmbedResponse,
     example: { model: 'zembed-1', input_type: 'query', input: 'How long do refunds take?', dimensions: 640 },
     errorResponses: modelErrors,
@@ -44,6 +45,7 @@ export const modelRoutes: readonly Route[] = [
     summary: 'Rerank texts by relevance',
     description: 'Scores each text against a query from 0 to 1 and returns the scores in descending order.',
     request: models.RerankRequest,
+    bodyKind: 'model',
     reply: models.RerankResponse,
     example: {
       model: 'zerank-2',

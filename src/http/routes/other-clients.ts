@@ -18,6 +18,7 @@ export const otherClientRoutes: readonly Route[] = [
     summary: 'Embed texts (OpenAI format)',
     description: 'Like `/models/embed`, in the request and reply format of OpenAI, Jina and Voyage clients.',
     request: openai.OpenAiEmbeddingsRequest,
+    bodyKind: 'model',
     reply: openai.OpenAiEmbeddingsResponse,
     example: { model: 'zembed-1', input: ['Refunds are paid within 14 days.'] },
     errorResponses: modelErrors,
@@ -84,6 +85,7 @@ export const otherClientRoutes: readonly Route[] = [
     summary: 'Rerank texts (Cohere format)',
     description: 'Like `/models/rerank`, in the request and reply format of Cohere, Jina and Voyage clients.',
     request: cohere.CohereRerankRequest,
+    bodyKind: 'model',
     reply: cohere.CohereRerankResponse,
     example: {
       model: 'zerank-2',
@@ -110,6 +112,7 @@ export const otherClientRoutes: readonly Route[] = [
     summary: 'Rerank texts (Cohere format, version 2)',
     description: 'Like `/models/rerank`, in the request and reply format of version 2 of Cohere.',
     request: cohere.CohereRerankV2Request,
+    bodyKind: 'model',
     reply: cohere.CohereRerankV2Response,
     example: { model: 'zerank-2', query: 'refunds', documents: ['Refunds take 14 days.', 'Oslo'], top_n: 1 },
     errorResponses: modelErrors,
@@ -129,6 +132,7 @@ export const otherClientRoutes: readonly Route[] = [
     summary: 'Embed texts (Cohere format, version 2)',
     description: 'Like `/models/embed`, in the request and reply format of version 2 of Cohere.',
     request: cohere.CohereEmbedRequest,
+    bodyKind: 'model',
     reply: cohere.CohereEmbedResponse,
     example: {
       model: 'zembed-1',

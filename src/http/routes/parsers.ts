@@ -12,6 +12,7 @@ export const parserRoutes: readonly Route[] = [
     description:
       'Returns the text of a file, page by page, and stores nothing. A file that cannot be parsed returns 400 with the reason.',
     request: parsers.ParseDocumentRequest,
+    bodyKind: 'document',
     reply: parsers.ParseDocumentResponse,
     example: { base64_data: 'UmVmdW5kcyBhcmUgcGFpZCB3aXRoaW4gMTQgZGF5cy4=' },
     serve: async (services, call, request) =>

@@ -1,3 +1,4 @@
+import type { BodyKind } from '../../admission/body-limits.ts';
 import type { OperationAccess } from '../../auth/authorize.ts';
 import type { Static, TSchema } from '../../schemas/typebox.ts';
 
@@ -14,6 +15,8 @@ export interface OperationDescription<Q extends TSchema, R extends TSchema>
   extends Pick<RouteDescription, 'path' | 'summary' | 'description'> {
   readonly operation: string;
   readonly request: Q;
+  /** For operations with larger bodies than others. Default: small bodies. */
+  readonly bodyKind?: Extract<BodyKind, 'document' | 'model' | 'key'>;
   readonly reply: R;
   readonly example: Static<Q>;
   readonly errorResponses?: RouteDescription['errorResponses'];

@@ -1,3 +1,4 @@
+import type { BodyKind } from '../../admission/body-limits.ts';
 import type { TSchema } from '../../schemas/typebox.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
 import type { ChangeStream } from '../../services/changes.ts';
@@ -14,6 +15,8 @@ export interface CheckBounds {
 export interface JsonRoute extends RouteDescription {
   readonly kind: 'json';
   readonly request: TSchema;
+  /** Limits of the body. */
+  readonly bodyKind: BodyKind;
   readonly reply: TSchema;
   /** Success statuses, the usual one first. */
   readonly successStatuses: readonly number[];
