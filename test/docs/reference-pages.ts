@@ -4,6 +4,9 @@ import { commandGroups, commands } from '../../src/cli/program.ts';
 import { settingSections } from '../../src/config/describe.ts';
 import { findSetting, type SettingName, settingNames, variableName } from '../../src/config/schema.ts';
 import { describeAllowedValues } from '../../src/config/value.ts';
+import { describeCredential, groupOperations, publicPath, titleOf } from '../../src/http/docs/operations.ts';
+import type { Route } from '../../src/http/routes/route.ts';
+import { routes } from '../../src/http/routes/routes.ts';
 import type { Format } from '../../src/parsing/formats/format.ts';
 import { formats } from '../../src/parsing/formats/registry.ts';
 import type { PageImageAvailability } from '../../src/parsing/process/parse-task.ts';
@@ -107,6 +110,33 @@ export function formatsPage(): string {
     }),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** docs/reference/http-api.md: the tables between two comments are generated, the other text is written by hand. */
+export function httpApiPage(current: string): string {
+  const end = '<!-- End of the generated tables. -->';
+  const [head, rest = ''] = current.split(`${generated}\n`);
+  const [, tail] = rest.split(end);
+  if (head === undefined || tail === undefined) throw new Error(`http-api.md needs ${generated} and ${end}`);
+  const tables = groupOperations(routes).flatMap((group) => [
+    ...['', `### ${titleOf(group.tag)}`, '', '| Operation | Credential | Effect |', '|---|---|---|'],
+    ...group.routes.map((route) =>
+      row(`\`${route.method} ${publicPath(route)}\``, describeAccess(route), route.summary),
+    ),
+  ]);
+  return `${head}${generated}\n${tables.join('\n')}\n\n${end}${tail}`;
+}
+
+function describeAccess(route: Route): string {
+  const credential = describeCredential(route);
+  switch (route.scope) {
+    case 'collection':
+      return `${credential}, without a filter`;
+    case 'organization':
+      return `${credential}, without restrictions`;
+    case undefined:
+      return credential;
+  }
 }
 
 function commandLines(command: CommandSpec, heading: string): string[] {

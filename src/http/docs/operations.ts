@@ -31,8 +31,9 @@ export function renderOperations({ tag, routes }: OperationGroup): string {
   return `<h1>${escapeHtml(titleOf(tag))}</h1><p class="soft">${lead}</p>${routes.map(renderSection).join('')}`;
 }
 
-/** "api-keys" -> "Api keys" */
+/** "vector-stores" -> "Vector stores" */
 export function titleOf(tag: string): string {
+  if (tag === 'mcp') return 'MCP';
   const words = tag.replaceAll('-', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -41,7 +42,8 @@ export function operationAnchor(route: Route): string {
   return route.kind === 'page' ? route.page : route.operation;
 }
 
-function publicPath(route: Route): string {
+/** Path with the prefix that clients use: `/v1/documents/{collection}/{path}`. */
+export function publicPath(route: Route): string {
   return (route.isVersioned ? '/v1' : '') + openApiPath(route.path);
 }
 
@@ -94,7 +96,7 @@ function renderParameters(route: Route): string {
   } as JsonSchema);
 }
 
-function describeCredential(route: Route): string {
+export function describeCredential(route: Route): string {
   switch (route.access) {
     case 'none':
       return 'no credential';
