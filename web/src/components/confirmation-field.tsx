@@ -1,4 +1,4 @@
-import { Field } from './field.tsx';
+import { TextField } from './text-field.tsx';
 
 interface ConfirmationFieldProps {
   /** Text to type. */
@@ -10,17 +10,12 @@ interface ConfirmationFieldProps {
 /** Field in which a name is typed before something is deleted. */
 export function ConfirmationField({ requiredText, value, onChange }: ConfirmationFieldProps) {
   return (
-    <Field label={`Type “${requiredText}” to confirm`}>
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          autoComplete="off"
-          spellcheck={false}
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={`Type “${requiredText}” to confirm`}
+      autoComplete="off"
+      spellcheck={false}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { Field } from './field.tsx';
+import { TextField } from './text-field.tsx';
 
 interface DayFieldProps {
   readonly label: string;
@@ -8,16 +8,5 @@ interface DayFieldProps {
 }
 
 export function DayField({ label, value, onChange }: DayFieldProps) {
-  return (
-    <Field label={label}>
-      {(control) => (
-        <input
-          {...control}
-          type="date"
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
+  return <TextField label={label} type="date" value={value} onChange={onChange} />;
 }

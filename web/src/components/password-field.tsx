@@ -1,4 +1,4 @@
-import { Field } from './field.tsx';
+import { TextField } from './text-field.tsx';
 
 interface PasswordFieldProps {
   readonly label: string;
@@ -9,20 +9,17 @@ interface PasswordFieldProps {
 }
 
 export function PasswordField({ label, value, kind, onChange }: PasswordFieldProps) {
-  const hint = kind === 'new' ? { hint: 'At least 12 characters. Several unrelated words are good.' } : {};
+  const isNew = kind === 'new';
   return (
-    <Field label={label} {...hint}>
-      {(control) => (
-        <input
-          {...control}
-          type="password"
-          autoComplete={kind === 'new' ? 'new-password' : 'current-password'}
-          required
-          maxLength={1_024}
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={isNew ? 'At least 12 characters. Several unrelated words are good.' : undefined}
+      type="password"
+      autoComplete={isNew ? 'new-password' : 'current-password'}
+      required
+      maxLength={1_024}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { Field } from './field.tsx';
+import { TextField } from './text-field.tsx';
 
 /** Input that filters a list while the user types. */
 export function SearchField(field: {
@@ -8,16 +8,13 @@ export function SearchField(field: {
   readonly onInput: (text: string) => void;
 }) {
   return (
-    <Field label={field.label} hint={field.hint}>
-      {(control) => (
-        <input
-          {...control}
-          type="search"
-          class="narrow"
-          value={field.value}
-          onInput={(event) => field.onInput(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={field.label}
+      hint={field.hint}
+      type="search"
+      class="narrow"
+      value={field.value}
+      onChange={field.onInput}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
-import { Field } from '../components/field.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { isAdministratorSignedIn } from '../server/administrator-session.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
@@ -24,18 +24,14 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
         submission.start();
       }}
     >
-      <Field label="Administrator password">
-        {(control) => (
-          <input
-            {...control}
-            type="password"
-            autoComplete="current-password"
-            required
-            value={password}
-            onInput={(event) => setPassword(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Administrator password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={setPassword}
+      />
       <CodeField
         label="Authentication code"
         hint="Required only if two-factor authentication is on."

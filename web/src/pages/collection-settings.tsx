@@ -6,6 +6,7 @@ import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
 import { formatDateTime } from '../format/times.ts';
@@ -209,17 +210,14 @@ function DefaultsForm({ name, saved, onSaved, onClose }: DefaultsFormProps) {
     onSaved();
   });
   const field = (key: keyof DefaultsText, label: string, bounds: object, hint: string) => (
-    <Field label={label} hint={hint}>
-      {(control) => (
-        <input
-          {...control}
-          {...bounds}
-          type="number"
-          value={text[key]}
-          onInput={(event) => setText({ ...text, [key]: event.currentTarget.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={hint}
+      {...bounds}
+      type="number"
+      value={text[key]}
+      onChange={(typed) => setText({ ...text, [key]: typed })}
+    />
   );
   return (
     <form

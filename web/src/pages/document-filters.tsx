@@ -3,6 +3,7 @@ import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { isNarrow } from '../browser/media.ts';
 import { DayField } from '../components/day-field.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { CollectionField } from './collection-select.tsx';
 import {
@@ -99,19 +100,15 @@ function PathField({ text, onChange }: { readonly text: string; readonly onChang
     return () => clearTimeout(timer);
   }, [typed]);
   return (
-    <Field label="Search paths">
-      {(control) => (
-        <input
-          {...control}
-          type="search"
-          autoComplete="off"
-          spellcheck={false}
-          placeholder="Part of a path"
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Search paths"
+      type="search"
+      autoComplete="off"
+      spellcheck={false}
+      placeholder="Part of a path"
+      value={typed}
+      onChange={setTyped}
+    />
   );
 }
 

@@ -1,16 +1,16 @@
 import { useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
-import { Button, LinkButton } from '../components/button.tsx';
+import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { missingPage } from '../components/missing-page.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
 import { documentsUrl } from '../page-urls.ts';
-import { ApiError } from '../server/api-call.ts';
+import { isNotFound } from '../server/api-call.ts';
 import { type LoadState, useLoad, usePoll } from '../server/load.ts';
 import {
   type DocumentReference,
@@ -30,27 +30,13 @@ import { StateChip } from './state-chip.tsx';
 export function DocumentPage() {
   const { query } = useLocation();
   const { collection, path } = query;
-  if (collection === undefined || path === undefined) return missingPage();
+  if (collection === undefined || path === undefined) return missingPage('Document');
   return (
     <DocumentView
       key={`${collection}\n${path}`}
       reference={{ collection, path }}
       requestedIndex={Number(query.page ?? '1') - 1}
     />
-  );
-}
-
-/** Not a component: a page whose document turns out to be missing must not remount. */
-function missingPage() {
-  return (
-    <Page title="Document">
-      <EmptyState
-        title="Document not found"
-        actions={<LinkButton href="/app/documents">All documents</LinkButton>}
-      >
-        It may have been deleted, or the address is wrong.
-      </EmptyState>
-    </Page>
   );
 }
 
@@ -79,7 +65,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
     },
     [isDone],
   );
-  if (isNotFound(loaded.error)) return missingPage();
+  if (isNotFound(loaded.error)) return missingPage('Document');
   return (
     <Page
       title={reference.path}
@@ -136,10 +122,6 @@ function DocumentSkeleton() {
 /** Whether the document has pages but the current one is not loaded yet. */
 function isPageLoading(found: DocumentResponse, { data, error }: LoadState<PageResponse | null>): boolean {
   return (found.num_pages ?? 0) > 0 && (data ?? null) === null && error === null;
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
 }
 
 /** Index of the page to show: the requested one, clamped to the existing pages once their number is known. */

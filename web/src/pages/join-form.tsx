@@ -4,6 +4,7 @@ import { Button } from '../components/button.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { PasswordField } from '../components/password-field.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { parseJson } from '../format/parse-json.ts';
 import { joinWithPassword } from '../server/passwords.ts';
 import { loadSession } from '../server/session.ts';
@@ -31,18 +32,7 @@ export function JoinForm({ code }: { readonly code: string }) {
       <Field label="Email">
         {(control) => <input {...control} type="email" autoComplete="username" readOnly value={email} />}
       </Field>
-      <Field label="Name">
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            autoComplete="name"
-            maxLength={255}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField label="Name" autoComplete="name" maxLength={255} value={name} onChange={setName} />
       <PasswordField label="Choose a password" kind="new" value={password} onChange={setPassword} />
       <ErrorMessage error={submission.error} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>

@@ -3,6 +3,7 @@ import { Button } from '../components/button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { addCollection } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 
@@ -35,20 +36,16 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
           submission.start();
         }}
       >
-        <Field label="Name" hint="The API uses this name. It cannot be changed later.">
-          {(controlProps) => (
-            <input
-              {...controlProps}
-              type="text"
-              required
-              autoComplete="off"
-              spellcheck={false}
-              placeholder="handbook"
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          hint="The API uses this name. It cannot be changed later."
+          required
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="handbook"
+          value={name}
+          onChange={setName}
+        />
         <Field
           label="Shards"
           hint="Number of index parts that are searched in parallel. More shards speed up indexing and search of large collections and slow down small ones. Use 1 for most collections. The number cannot be changed later."

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
-import { Field } from '../components/field.tsx';
 import { PasswordField } from '../components/password-field.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { type PasswordReply, signInWithPassword } from '../server/passwords.ts';
 import { loadSession, refreshSession } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
@@ -31,20 +31,16 @@ export function PasswordSignIn({ redirect, email: initialEmail, isOverlay }: Pas
         submission.start();
       }}
     >
-      <Field label="Email">
-        {(control) => (
-          <input
-            {...control}
-            type="email"
-            name="email"
-            autoComplete="username"
-            required
-            placeholder="you@example.com"
-            value={email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Email"
+        type="email"
+        name="email"
+        autoComplete="username"
+        required
+        placeholder="you@example.com"
+        value={email}
+        onChange={setEmail}
+      />
       <PasswordField label="Password" kind="current" value={password} onChange={setPassword} />
       <ErrorMessage error={submission.error} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>

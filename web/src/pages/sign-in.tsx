@@ -4,8 +4,8 @@ import { useLocation } from 'preact-iso';
 import { Button } from '../components/button.tsx';
 import { CopyButton } from '../components/copy-button.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
-import { Field } from '../components/field.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { useLoad } from '../server/load.ts';
 import { loadSession } from '../server/session.ts';
 import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';
@@ -189,20 +189,16 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
         send.start();
       }}
     >
-      <Field label="Email">
-        {(names) => (
-          <input
-            {...names}
-            type="email"
-            name="email"
-            autoComplete="email"
-            required
-            placeholder="you@example.com"
-            value={email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Email"
+        type="email"
+        name="email"
+        autoComplete="email"
+        required
+        placeholder="you@example.com"
+        value={email}
+        onChange={setEmail}
+      />
       <ErrorMessage error={send.error} />
       <Button type="submit" tone="primary" class="wide" busy={send.isBusy}>
         Email me a sign-in link

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button } from '../components/button.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
-import { Field } from '../components/field.tsx';
 import { Page } from '../components/page.tsx';
 import { LoadingText } from '../components/skeleton.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { formatBytes } from '../format/numbers.ts';
 import { uploadUrl } from '../page-urls.ts';
 import { getOrganizationInfo } from '../server/account.ts';
@@ -92,19 +92,14 @@ interface FolderFieldProps {
 
 function FolderField({ folder, onType }: FolderFieldProps) {
   return (
-    <Field label="Folder in the collection (optional)">
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          autoComplete="off"
-          spellcheck={false}
-          placeholder="reports/2026"
-          value={folder}
-          onInput={(event) => onType(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Folder in the collection (optional)"
+      autoComplete="off"
+      spellcheck={false}
+      placeholder="reports/2026"
+      value={folder}
+      onChange={onType}
+    />
   );
 }
 

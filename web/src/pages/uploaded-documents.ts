@@ -1,4 +1,4 @@
-import { ApiError } from '../server/api-call.ts';
+import { isNotFound } from '../server/api-call.ts';
 import { usePoll } from '../server/load.ts';
 import { getDocument } from '../server/retrieval.ts';
 import { isSettled } from './document-states.ts';
@@ -34,7 +34,7 @@ async function readDocument({ collection, path }: UploadItem, abort: AbortSignal
   try {
     return (await getDocument({ collection, path }, abort)).document;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return 'deleted';
+    if (isNotFound(error)) return 'deleted';
     throw error;
   }
 }

@@ -21,6 +21,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the server replied that the resource does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 export const noReplyMessage = 'The server is not responding. Your input is kept. Try again shortly.';
 
 const unexpectedReplyMessage =

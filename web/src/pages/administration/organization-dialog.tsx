@@ -6,6 +6,7 @@ import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
 import {
@@ -185,20 +186,17 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
         {overrides.map(([name, label, tierLimit]) => {
           const activeLimit = found[name] === null ? tierLimit(found.rate_limits) : null;
           return (
-            <Field key={name} label={label}>
-              {(control) => (
-                <input
-                  {...control}
-                  type="number"
-                  min={0}
-                  step={1}
-                  inputMode="numeric"
-                  placeholder={activeLimit === null ? 'Plan default' : formatCount(activeLimit)}
-                  value={textOf(name)}
-                  onInput={(event) => onChange(name, event.currentTarget.value)}
-                />
-              )}
-            </Field>
+            <TextField
+              key={name}
+              label={label}
+              type="number"
+              min={0}
+              step={1}
+              inputMode="numeric"
+              placeholder={activeLimit === null ? 'Plan default' : formatCount(activeLimit)}
+              value={textOf(name)}
+              onChange={(text) => onChange(name, text)}
+            />
           );
         })}
       </div>

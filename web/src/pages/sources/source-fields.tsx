@@ -1,5 +1,6 @@
 import type { ComponentProps } from 'preact';
 import { Checkbox, Field } from '../../components/field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import type { SourceField, SourceFormValues } from './source-kinds.ts';
 
 interface SourceFieldsProps {
@@ -23,21 +24,19 @@ export function SourceFields({ fields, values, onChange, isSecret = false }: Sou
             onChange={(isOn) => onChange({ ...values, [name]: isOn })}
           />
         ) : (
-          <Field key={name} label={label} {...(hint === undefined ? {} : { hint })}>
-            {(control) => (
-              <input
-                {...control}
-                autoComplete="off"
-                {...typeAttributes(type, isSecret)}
-                required={isRequired}
-                maxLength={4_096}
-                spellcheck={false}
-                placeholder={placeholder}
-                value={String(values[name] ?? '')}
-                onInput={(event) => onChange({ ...values, [name]: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+          <TextField
+            key={name}
+            label={label}
+            hint={hint}
+            autoComplete="off"
+            {...typeAttributes(type, isSecret)}
+            required={isRequired}
+            maxLength={4_096}
+            spellcheck={false}
+            placeholder={placeholder}
+            value={String(values[name] ?? '')}
+            onChange={(text) => onChange({ ...values, [name]: text })}
+          />
         ),
       )}
     </>
@@ -85,20 +84,16 @@ export function ScheduleField({ schedule, onChange }: ScheduleFieldProps) {
         )}
       </Field>
       {!isUsual && (
-        <Field label="Schedule" hint="An interval (30m, 12h, 7d), or a time of day in UTC (02:30).">
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              required
-              pattern="[1-9][0-9]{0,3}[mhd]|([01][0-9]|2[0-3]):[0-5][0-9]"
-              autoComplete="off"
-              placeholder="02:30"
-              value={schedule}
-              onInput={(event) => onChange(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Schedule"
+          hint="An interval (30m, 12h, 7d), or a time of day in UTC (02:30)."
+          required
+          pattern="[1-9][0-9]{0,3}[mhd]|([01][0-9]|2[0-3]):[0-5][0-9]"
+          autoComplete="off"
+          placeholder="02:30"
+          value={schedule}
+          onChange={onChange}
+        />
       )}
     </>
   );

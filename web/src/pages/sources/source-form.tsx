@@ -4,6 +4,7 @@ import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { CollectionField } from '../collection-select.tsx';
@@ -171,21 +172,17 @@ interface NewSourceFieldsProps {
 function NewSourceFields({ form: { kind, chooseKind, fields, change }, collections }: NewSourceFieldsProps) {
   return (
     <>
-      <Field label="Name" hint="It cannot be changed later.">
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            required
-            maxLength={256}
-            autoComplete="off"
-            spellcheck={false}
-            placeholder="handbook-files"
-            value={fields.name}
-            onInput={(event) => change({ name: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        hint="It cannot be changed later."
+        required
+        maxLength={256}
+        autoComplete="off"
+        spellcheck={false}
+        placeholder="handbook-files"
+        value={fields.name}
+        onChange={(text) => change({ name: text })}
+      />
       <CollectionField
         names={collections}
         selected={fields.collection}
@@ -280,19 +277,15 @@ function PrefixField({
   readonly onChange: (prefix: string) => void;
 }) {
   return (
-    <Field label="Start of the paths of its documents" hint="It cannot be changed later.">
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          autoComplete="off"
-          spellcheck={false}
-          placeholder="handbook/"
-          value={prefix}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Start of the paths of its documents"
+      hint="It cannot be changed later."
+      autoComplete="off"
+      spellcheck={false}
+      placeholder="handbook/"
+      value={prefix}
+      onChange={onChange}
+    />
   );
 }
 

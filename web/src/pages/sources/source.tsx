@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
+import { missingPage } from '../../components/missing-page.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDate } from '../../format/times.ts';
 import { documentsUrl, sourceUrl } from '../../page-urls.ts';
-import { ApiError } from '../../server/api-call.ts';
+import { isNotFound } from '../../server/api-call.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { getSource, type SourceInfo, syncSource } from '../../server/sources.ts';
 import { perform, type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
@@ -21,22 +21,7 @@ import { currentCounts, isBusy, LastRunCell, NextRunCell, SourceState } from './
 /** Page of one source: state, result of the last run, settings, items. */
 export function SourcePage() {
   const { name } = useLocation().query;
-  return name === undefined ? missingPage() : <SourceView key={name} name={name} />;
-}
-
-/** Not a component: a page whose source turns out to be missing must not remount. */
-function missingPage() {
-  return (
-    <Page title="Source">
-      <EmptyState title="Source not found" actions={<LinkButton href="/app/sources">All sources</LinkButton>}>
-        It may have been deleted, or the address is wrong.
-      </EmptyState>
-    </Page>
-  );
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
+  return name === undefined ? missingPage('Source') : <SourceView key={name} name={name} />;
 }
 
 function SourceView({ name }: { readonly name: string }) {
@@ -58,7 +43,7 @@ function SourceView({ name }: { readonly name: string }) {
     },
     [isChanging],
   );
-  if (isNotFound(loaded.error)) return missingPage();
+  if (isNotFound(loaded.error)) return missingPage('Source');
   const close = () => {
     setDialog(null);
     // A reload must not show the dialog of the new source again.

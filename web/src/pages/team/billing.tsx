@@ -4,10 +4,10 @@ import { Chip, type ChipTone } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
-import { Field } from '../../components/field.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatMoney } from '../../format/money.ts';
 import { formatDate, formatDateTime, formatMonth } from '../../format/times.ts';
@@ -306,24 +306,17 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
           redeem.start();
         }}
       >
-        <Field
+        <TextField
           label="Promo code"
           hint="The credit applies to your next invoices."
           error={isRejected ? errorMessage(redeem.error) : null}
-        >
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              required
-              autoComplete="off"
-              spellcheck={false}
-              maxLength={500}
-              value={code}
-              onInput={(event) => setCode(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          required
+          autoComplete="off"
+          spellcheck={false}
+          maxLength={500}
+          value={code}
+          onChange={setCode}
+        />
         {!isRejected && <ErrorMessage error={redeem.error} />}
         <Button
           type="submit"

@@ -1,4 +1,4 @@
-import { Field } from '../../components/field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 
 interface CodeFieldProps {
   readonly label: string;
@@ -11,19 +11,15 @@ interface CodeFieldProps {
 /** Input for a code of an authenticator app; password managers can fill it in. */
 export function CodeField({ label, hint, value, onChange, isOptional = false }: CodeFieldProps) {
   return (
-    <Field label={label} hint={hint}>
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          autoComplete="one-time-code"
-          spellcheck={false}
-          maxLength={64}
-          required={!isOptional}
-          value={value}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={hint}
+      autoComplete="one-time-code"
+      spellcheck={false}
+      maxLength={64}
+      required={!isOptional}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

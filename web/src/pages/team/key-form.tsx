@@ -7,6 +7,7 @@ import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Field, RadioGroup } from '../../components/field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { addKey, changeKey, type TeamApiKey } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { CollectionPicker } from '../collection-picker.tsx';
@@ -102,20 +103,16 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
 
 function NameField({ name, onChange }: { readonly name: string; readonly onChange: (name: string) => void }) {
   return (
-    <Field label="Name" hint="Identifies the client that uses the key.">
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          required
-          maxLength={255}
-          autoComplete="off"
-          placeholder="Website"
-          value={name}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Name"
+      hint="Identifies the client that uses the key."
+      required
+      maxLength={255}
+      autoComplete="off"
+      placeholder="Website"
+      value={name}
+      onChange={onChange}
+    />
   );
 }
 

@@ -6,6 +6,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { useLoad } from '../../server/load.ts';
 import { bindMarketplace, getMarketplaceSignUp } from '../../server/marketplace.ts';
@@ -166,17 +167,13 @@ function OrganizationFields({
         </Field>
       )}
       {selectedId === '' && (
-        <Field label="Name of the new organization">
-          {(field) => (
-            <input
-              {...field}
-              required
-              maxLength={255}
-              value={name}
-              onInput={(event) => onName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name of the new organization"
+          required
+          maxLength={255}
+          value={name}
+          onChange={onName}
+        />
       )}
     </>
   );

@@ -10,6 +10,7 @@ import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
@@ -298,19 +299,15 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
           submission.start();
         }}
       >
-        <Field label="Email address">
-          {(controlProps) => (
-            <input
-              {...controlProps}
-              type="email"
-              required
-              autoComplete="off"
-              placeholder="grace@example.com"
-              value={email}
-              onInput={(event) => setEmail(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Email address"
+          type="email"
+          required
+          autoComplete="off"
+          placeholder="grace@example.com"
+          value={email}
+          onChange={setEmail}
+        />
         <Field label="Role" hint={roles.find(([each]) => each === role)?.[2]}>
           {({ id, 'aria-describedby': note }) => (
             <RoleSelect

@@ -5,10 +5,10 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
-import { Field } from '../../components/field.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { LoadingText } from '../../components/skeleton.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { formatDate } from '../../format/times.ts';
@@ -88,19 +88,15 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
         rename.start();
       }}
     >
-      <Field label="Name" {...(isAllowed ? {} : { hint: 'Only owners can change the name.' })}>
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            required
-            maxLength={255}
-            disabled={!isAllowed}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        {...(isAllowed ? {} : { hint: 'Only owners can change the name.' })}
+        required
+        maxLength={255}
+        disabled={!isAllowed}
+        value={name}
+        onChange={setName}
+      />
       <ErrorMessage error={rename.error} />
       {isAllowed && (
         <Button type="submit" busy={rename.isBusy} disabled={name.trim() === current || name.trim() === ''}>

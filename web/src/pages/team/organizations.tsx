@@ -4,10 +4,10 @@ import type { OrganizationOfUser } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { Field } from '../../components/field.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import {
   loadSession,
@@ -114,20 +114,16 @@ function Create({ onEnter }: EnterProps) {
         create.start();
       }}
     >
-      <Field label="Name" hint="You become the owner. The name can be changed later.">
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            required
-            maxLength={255}
-            autoComplete="organization"
-            placeholder="Acme"
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        hint="You become the owner. The name can be changed later."
+        required
+        maxLength={255}
+        autoComplete="organization"
+        placeholder="Acme"
+        value={name}
+        onChange={setName}
+      />
       <ErrorMessage error={create.error} />
       <Button type="submit" tone="primary" busy={create.isBusy}>
         Create

@@ -4,11 +4,11 @@ import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
-import { Field } from '../../components/field.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
@@ -65,30 +65,21 @@ function Profile() {
         save.start();
       }}
     >
-      <Field label="Name" hint="Visible to members of your organizations.">
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            autoComplete="name"
-            maxLength={255}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="Company">
-        {(control) => (
-          <input
-            {...control}
-            type="text"
-            autoComplete="organization"
-            maxLength={255}
-            value={company}
-            onInput={(event) => setCompany(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        hint="Visible to members of your organizations."
+        autoComplete="name"
+        maxLength={255}
+        value={name}
+        onChange={setName}
+      />
+      <TextField
+        label="Company"
+        autoComplete="organization"
+        maxLength={255}
+        value={company}
+        onChange={setCompany}
+      />
       <ErrorMessage error={save.error} />
       <div class="row">
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>

@@ -4,7 +4,8 @@ import type { WebhookSecretResponse } from '../../../../src/schemas/webhooks.ts'
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { Checkbox, Field } from '../../components/field.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { addWebhook, updateWebhook, type WebhookInfo } from '../../server/webhooks.ts';
 import { CollectionPicker } from '../collection-picker.tsx';
@@ -62,18 +63,13 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
         }}
       >
         <UrlField url={url} onChange={setUrl} />
-        <Field label="Description">
-          {(control) => (
-            <input
-              {...control}
-              type="text"
-              maxLength={256}
-              autoComplete="off"
-              value={description}
-              onInput={(event) => setDescription(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Description"
+          maxLength={256}
+          autoComplete="off"
+          value={description}
+          onChange={setDescription}
+        />
         <TypePicker selected={types} onChange={setTypes} />
         <CollectionPicker selected={names} onChange={setNames} />
         <ErrorMessage error={submission.error} />
@@ -92,21 +88,18 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
 
 function UrlField({ url, onChange }: { readonly url: string; readonly onChange: (url: string) => void }) {
   return (
-    <Field label="URL" hint="Receives each change as a POST request with a signed JSON body.">
-      {(control) => (
-        <input
-          {...control}
-          type="url"
-          required
-          maxLength={2_048}
-          autoComplete="off"
-          spellcheck={false}
-          placeholder="https://example.com/quarry"
-          value={url}
-          onInput={(event) => onChange(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label="URL"
+      hint="Receives each change as a POST request with a signed JSON body."
+      type="url"
+      required
+      maxLength={2_048}
+      autoComplete="off"
+      spellcheck={false}
+      placeholder="https://example.com/quarry"
+      value={url}
+      onChange={onChange}
+    />
   );
 }
 

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
+import { missingPage } from '../../components/missing-page.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -14,7 +14,7 @@ import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatDate } from '../../format/times.ts';
-import { ApiError } from '../../server/api-call.ts';
+import { isNotFound } from '../../server/api-call.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import {
   type DeliveryInfo,
@@ -35,21 +35,7 @@ import { WebhookSelection, WebhookStatus } from './webhook-status.tsx';
 /** Page of one webhook: state, test, last deliveries. */
 export function WebhookPage() {
   const { id } = useLocation().query;
-  return id === undefined ? missingPage() : <WebhookView key={id} id={id} />;
-}
-
-/** Not a component: a page whose webhook turns out to be missing must not remount. */
-function missingPage() {
-  return (
-    <Page title="Webhook">
-      <EmptyState
-        title="Webhook not found"
-        actions={<LinkButton href="/app/webhooks">All webhooks</LinkButton>}
-      >
-        It may have been deleted, or the address is wrong.
-      </EmptyState>
-    </Page>
-  );
+  return id === undefined ? missingPage('Webhook') : <WebhookView key={id} id={id} />;
 }
 
 interface WebhookDetails {
@@ -66,7 +52,7 @@ async function loadDetails(id: string, abort: AbortSignal): Promise<WebhookDetai
     return { webhook, deliveries: await listDeliveries(id, abort) };
   } catch (error) {
     // Deleted between the two calls.
-    if (error instanceof ApiError && error.status === 404) return { webhook: null, deliveries: [] };
+    if (isNotFound(error)) return { webhook: null, deliveries: [] };
     throw error;
   }
 }
@@ -85,7 +71,7 @@ function WebhookView({ id }: { readonly id: string }) {
     [newest],
   );
   const webhook = details.data?.webhook;
-  if (webhook === null) return missingPage();
+  if (webhook === null) return missingPage('Webhook');
   return (
     <Page
       title={webhook?.url ?? 'Webhook'}
