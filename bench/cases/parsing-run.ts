@@ -215,17 +215,17 @@ export class ParsingRun {
 }
 
 function isAsExpected({ wanted }: DocumentFile, outcome: string): boolean | null {
-  const read = outcome === 'text';
-  const refused = ['corrupt', 'unsupported', 'too_large', 'encrypted'].includes(outcome);
+  const isRead = outcome === 'text';
+  const isRefused = ['corrupt', 'unsupported', 'too_large', 'encrypted'].includes(outcome);
   switch (wanted) {
     case 'text':
-      return read;
+      return isRead;
     case 'refused or opened':
-      return outcome === 'encrypted' || read || outcome === 'no text';
+      return outcome === 'encrypted' || isRead || outcome === 'no text';
     case 'refused or repaired':
-      return read || refused || outcome === 'no text';
+      return isRead || isRefused || outcome === 'no text';
     case 'unknown':
-      return read || refused || outcome === 'no text' ? null : false;
+      return isRead || isRefused || outcome === 'no text' ? null : false;
   }
 }
 

@@ -12,12 +12,16 @@ export function cpuMsOf(pid: number): number | null {
   return platform() === 'linux' ? readTicks(`/proc/${pid}/stat`) * tickMs : null;
 }
 
-/** Returns user and system time of a stat file, in clock ticks. */
+/** Returns user and system time of a stat file, in clock ticks: fields 14 and 15 of proc(5). */
 function readTicks(path: string): number {
-  const stat = readFileSync(path, 'latin1');
-  // The program name is in parentheses and may contain any character; fields 14 and 15 are counted after it.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = readStatFields(path);
   return Number(fields[11]) + Number(fields[12]);
+}
+
+/** Returns the fields of a stat file from the third on. The second, the program name, may contain any character. */
+function readStatFields(path: string): string[] {
+  const stat = readFileSync(path, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Same for one thread, in steps of 10. Errors: throws if the thread does not exist. */
@@ -37,8 +41,7 @@ export function ownCpuMs(): number {
  */
 export function childrenCpuMs(living: readonly number[]): number | null {
   if (platform() !== 'linux') return null;
-  const stat = readFileSync('/proc/self/stat', 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = readStatFields('/proc/self/stat');
   const ended = (Number(fields[13]) + Number(fields[14])) * tickMs;
   return living.reduce((sum, pid) => sum + threadsCpuMs(pid), ended);
 }

@@ -15,8 +15,8 @@ export interface OperationAccess {
   readonly access: RequiredAccess;
   /**
    * Restricted keys that cannot call the operation. `collection`: keys with a filter, because it concerns all
-   * documents of a collection. `organization`: all restricted keys, because it concerns model usage, which is
-   * metered by organization and not by key.
+   * documents of a collection. `organization`: all restricted keys, because it concerns the whole
+   * organization, such as names, webhooks and model usage.
    */
   readonly scope?: 'collection' | 'organization' | undefined;
 }
@@ -120,7 +120,7 @@ function checkRestriction(
 function restrictedKeyError(operation: string): AppError {
   return new AppError(
     'forbidden',
-    `This API key is restricted and cannot call ${operation}, which reports usage of the whole organization. Use an unrestricted key.`,
+    `This API key is restricted and cannot call ${operation}, which concerns the whole organization. Use an unrestricted key.`,
   );
 }
 

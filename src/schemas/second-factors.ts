@@ -68,7 +68,7 @@ export const SecondFactorStatusResponse = Component(
 export type SecondFactorStatusResponse = Static<typeof SecondFactorStatusResponse>;
 
 export interface SecondFactorStatus {
-  /** Milliseconds since 1970; null while disabled. */
+  /** Milliseconds since the epoch; null while disabled. */
   readonly enabledAt: number | null;
   readonly recoveryCodesLeft: number;
 }

@@ -59,13 +59,16 @@ export function parseOperators(query: string): ParsedQuery {
         phrases.push(requireWord(phrase));
         return ` ${phrase} `;
       }
-      if (excludedWord === undefined) reject('The query has an unmatched quotation mark.');
+      if (excludedWord === undefined)
+        reject('The query has an unmatched quotation mark. Add the other one, or remove it.');
       if (!hasWord(excludedWord)) return typed;
       excluded.push(excludedWord);
       return ' ';
     });
   if (phrases.length + excluded.length > limits.queryOperatorsMax)
-    reject(`The query has more than ${limits.queryOperatorsMax} phrases and exclusions.`);
+    reject(
+      `The query has more than ${limits.queryOperatorsMax} phrases and exclusions. Remove some of them.`,
+    );
   const text = rest.replace(/\s+/gu, ' ').trim();
   if (text === '' && excluded.length > 0)
     reject('The query has only exclusions. Add at least one search term.');
@@ -73,7 +76,10 @@ export function parseOperators(query: string): ParsedQuery {
 }
 
 function requireWord(phrase: string): string {
-  if (!hasWord(phrase)) reject('The query has a phrase without any words.');
+  if (!hasWord(phrase))
+    reject(
+      'The query has a phrase without any words. Add a word to the phrase, or remove its quotation marks.',
+    );
   return phrase;
 }
 

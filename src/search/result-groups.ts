@@ -37,7 +37,8 @@ export function parseGroupBy(
     reject('field must be the name of a metadata field: letters, digits, "-" and "_".');
   if (field.startsWith('list:')) reject('a list has several values; use another field.');
   const declared = schema !== undefined && Object.hasOwn(schema, field) ? schema[field] : undefined;
-  if (declared === 'geo') reject(`the field ${JSON.stringify(field)} has points, which form no groups.`);
+  if (declared === 'geo')
+    reject(`the field ${JSON.stringify(field)} has points, which form no groups; use another field.`);
   if (size < 1 || size > orderLimits.groupSizeMax)
     reject(`size is ${size}; it must be from 1 to ${orderLimits.groupSizeMax}.`);
   return { attribute: field, size };

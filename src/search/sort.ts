@@ -23,18 +23,18 @@ export function parseSort(
 ): readonly SortField[] | null {
   if (levels == null || levels.length === 0) return null;
   if (levels.length > orderLimits.sortFieldsMax)
-    reject('sort', `it has ${levels.length} fields; at most ${orderLimits.sortFieldsMax} are allowed.`);
+    reject('sort', `it has ${levels.length} fields; use at most ${orderLimits.sortFieldsMax}.`);
   const names = new Set<string>();
   return levels.map(({ field, order, type }, i) => {
     const path = `sort[${i}]`;
     if (!isFieldName(field))
       reject(path, 'field must be the name of a metadata field: letters, digits, "-" and "_".');
-    if (field.startsWith('list:')) reject(path, 'a list has no order.');
-    if (names.has(field)) reject(path, `the field ${JSON.stringify(field)} occurs twice.`);
+    if (field.startsWith('list:')) reject(path, 'a list has no order; use another field.');
+    if (names.has(field)) reject(path, `the field ${JSON.stringify(field)} occurs twice; name it once.`);
     names.add(field);
     const declared = schema !== undefined && Object.hasOwn(schema, field) ? schema[field] : undefined;
     if (declared === 'geo')
-      reject(path, `the field ${JSON.stringify(field)} has points, which have no order.`);
+      reject(path, `the field ${JSON.stringify(field)} has points, which have no order; use another field.`);
     return { attribute: field, isDescending: order === 'desc', isDate: (type ?? declared) === 'date' };
   });
 }

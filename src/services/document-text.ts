@@ -10,12 +10,12 @@ export async function readDocumentText(contents: Contents, documentId: string): 
   if (head !== undefined) {
     const pages = await contents.parsed.readPages(documentId, head.pageCount);
     // Fewer pages: they were replaced by chunks after the head was read.
-    if (pages.length === head.pageCount) return joined(pages);
+    if (pages.length === head.pageCount) return joinPages(pages);
   }
   return (await contents.chunks.readText(documentId)) ?? null;
 }
 
-function* joined(pages: readonly TextParts[]): TextParts {
+function* joinPages(pages: readonly TextParts[]): TextParts {
   for (const [i, page] of pages.entries()) {
     if (i > 0) yield '\n\n';
     yield* page;

@@ -185,9 +185,9 @@ export class UsageMeter {
 
   async #write(): Promise<void> {
     this.#logDropped();
-    const written = this.#pending;
+    const pending = this.#pending;
     this.#pending = new PendingTotals();
-    const totals = written.all().filter(({ organizationId }) => !this.#isOrganizationDeleted(organizationId));
+    const totals = pending.all().filter(({ organizationId }) => !this.#isOrganizationDeleted(organizationId));
     for (let at = 0; at < totals.length; at += limits.usageBatchMax) {
       const batch = totals.slice(at, at + limits.usageBatchMax);
       try {

@@ -24,12 +24,12 @@ t.test('an organization keeps an owner through 1,000 concurrent changes', async 
   for (let round = 0; round < 100; round += 1) {
     await Promise.all(
       Array.from({ length: 10 }, () => {
-        const place = { organizationId, userId: people[random.below(people.length)]! };
+        const member = { organizationId, userId: people[random.below(people.length)]! };
         const by = { actor: people[random.below(people.length)]!, address: null };
-        if (random.below(3) === 0) return statusOf(memberships.remove(place, by));
+        if (random.below(3) === 0) return statusOf(memberships.remove(member, by));
         if (random.below(2) === 0)
-          return statusOf(memberships.join(place, { role: 'MEMBER', by, extraOperations: [] }));
-        return statusOf(memberships.changeRole(place, roles[random.below(3)]!, by));
+          return statusOf(memberships.join(member, { role: 'MEMBER', by, extraOperations: [] }));
+        return statusOf(memberships.changeRole(member, roles[random.below(3)]!, by));
       }),
     );
     const members = await memberships.listByOrganization(organizationId);
@@ -38,8 +38,8 @@ t.test('an organization keeps an owner through 1,000 concurrent changes', async 
   }
   const members = await memberships.listByOrganization(organizationId);
   for (const userId of people) {
-    const isThere = members.some((member) => member.userId === userId);
-    t.equal((await memberships.listByUser(userId)).length, isThere ? 1 : 0, 'both directions agree');
+    const isMember = members.some((each) => each.userId === userId);
+    t.equal((await memberships.listByUser(userId)).length, isMember ? 1 : 0, 'both directions agree');
   }
   await store.close();
 });
@@ -61,32 +61,39 @@ t.test('only an unmodified, unexpired invitation code of this server is accepted
     invitationId: invitation.invitationId,
   });
   const secret = new Uint8Array(32).fill(7);
-  const forged = (how: { typ?: string; alg?: string; audience?: string; key?: Uint8Array; exp?: number }) =>
+  const forge = (changes: {
+    typ?: string;
+    alg?: string;
+    audience?: string;
+    key?: Uint8Array;
+    exp?: number;
+  }) =>
     new SignJWT({ email: 'eve@example.com', org: invitationInput.organizationId })
-      .setProtectedHeader({ alg: how.alg ?? 'HS256', typ: how.typ ?? 'invite+jwt' })
-      .setAudience(how.audience ?? 'quarry invitation')
+      .setProtectedHeader({ alg: changes.alg ?? 'HS256', typ: changes.typ ?? 'invite+jwt' })
+      .setAudience(changes.audience ?? 'quarry invitation')
       .setJti(invitation.invitationId)
-      .setExpirationTime(how.exp ?? Math.floor(clock.now() / 1_000) + 1_000)
-      .sign(how.key ?? secret);
-  t.ok(await invitations.verifyCode(await forged({})), 'the unmodified code is valid');
+      .setExpirationTime(changes.exp ?? Math.floor(clock.now() / 1_000) + 1_000)
+      .sign(changes.key ?? secret);
+  t.ok(await invitations.verifyCode(await forge({})), 'the unmodified code is valid');
   const [header, payload, signature] = code.split('.') as [string, string, string];
   const tampered = Buffer.from(
     JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), email: 'eve@example.com' }),
   ).toString('base64url');
   const none = Buffer.from('{"alg":"none","typ":"invite+jwt"}').toString('base64url');
-  const worthless = [
+  const invalidCodes = [
     '',
     'x',
     'a.b.c',
     `${header}.${tampered}.${signature}`,
     `${none}.${payload}.`,
-    await forged({ typ: 'JWT' }),
-    await forged({ alg: 'HS512', key: new Uint8Array(64).fill(7) }),
-    await forged({ audience: 'another' }),
-    await forged({ key: new Uint8Array(32).fill(8) }),
-    await forged({ exp: Math.floor(clock.now() / 1_000) - 10 }),
+    await forge({ typ: 'JWT' }),
+    await forge({ alg: 'HS512', key: new Uint8Array(64).fill(7) }),
+    await forge({ audience: 'another' }),
+    await forge({ key: new Uint8Array(32).fill(8) }),
+    await forge({ exp: Math.floor(clock.now() / 1_000) - 10 }),
   ];
-  for (const each of worthless) t.equal(await invitations.verifyCode(each), null, each.slice(0, 60));
+  for (const invalid of invalidCodes)
+    t.equal(await invitations.verifyCode(invalid), null, invalid.slice(0, 60));
   await clock.advance(limits.invitationMsMax + 1_000);
   t.equal(await invitations.verifyCode(code), null, 'expired');
   t.same(await invitations.listByEmail('bob@example.com'), []);
@@ -94,15 +101,17 @@ t.test('only an unmodified, unexpired invitation code of this server is accepted
 
 t.test('a newer invitation invalidates the older one, and so does deleting it', async (t) => {
   const { invitations, memberships, store } = await buildUsers();
-  const place = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
+  const invitee = { organizationId: '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10', email: 'bob@example.com' };
   const invitedBy = '00000000-0000-4000-8000-000000000001';
-  await store.write(memberships.ownerOperations({ organizationId: place.organizationId, userId: invitedBy }));
-  const invite = () => invitations.invite({ ...place, role: 'MEMBER', invitedBy }, testActor);
+  await store.write(
+    memberships.ownerOperations({ organizationId: invitee.organizationId, userId: invitedBy }),
+  );
+  const invite = () => invitations.invite({ ...invitee, role: 'MEMBER', invitedBy }, testActor);
   const [older, newer] = [await invite(), await invite()];
   await t.rejects(store.write(invitations.consume(older)), { name: 'ExpectationFailedError' });
-  t.equal(invitations.find(place.organizationId, place.email)?.invitationId, newer.invitationId);
-  await invitations.delete(place.organizationId, place.email, testActor);
-  t.equal(await statusOf(invitations.delete(place.organizationId, place.email, testActor)), 404);
+  t.equal(invitations.find(invitee.organizationId, invitee.email)?.invitationId, newer.invitationId);
+  await invitations.delete(invitee.organizationId, invitee.email, testActor);
+  t.equal(await statusOf(invitations.delete(invitee.organizationId, invitee.email, testActor)), 404);
   await t.rejects(store.write(invitations.consume(newer)), { name: 'ExpectationFailedError' });
 });
 

@@ -29,7 +29,7 @@ export async function buildUsers() {
   const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
   const components = accountComponents(store, { clock });
   const signIn = async (email: string) => {
-    const { user, result: opened } = await components.userAccounts.signIn(
+    const { user, result: created } = await components.userAccounts.signIn(
       { email },
       testActor,
       ({ userId }) => {
@@ -37,7 +37,7 @@ export async function buildUsers() {
         return { operations: session.operations, result: session };
       },
     );
-    return { ...user, token: opened.token, session: opened.session };
+    return { ...user, token: created.token, session: created.session };
   };
   return { ...components, store, clock, signIn };
 }
