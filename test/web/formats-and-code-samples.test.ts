@@ -97,9 +97,23 @@ t.test('the query and settings of a search are kept in the URL', async (t) => {
     latency: 'high',
     isPrecise: true,
     compared: { reranker: 'zerank-2', latency: 'low', isPrecise: false },
+    sort: [
+      { field: 'year', isDescending: true },
+      { field: '-odd', isDescending: false },
+    ],
+    boostField: 'published',
+    halfLife: '2w',
+    boostWeight: 0.3,
+    facets: 'author, [x]',
+    groupField: 'team',
+    groupSize: 2,
+    diversity: 0.5,
+    hasHighlights: true,
+    similarTo: { path: 'a&b.md', start: 0 },
   };
   t.same(fromFragment(toFragment(query)), query);
-  t.same(fromFragment('#type=x&k=-1&latency=x&precise=x'), defaultQuery, 'invalid values');
+  const invalid = '#type=x&k=-1&latency=x&precise=x&sort=-&diversity=7&group-size=x&similar-start=3';
+  t.same(fromFragment(invalid), defaultQuery, 'invalid values');
   t.match(fromFragment('#k=9999'), { k: 128 });
 });
 

@@ -49,6 +49,11 @@ export function searchUrl(collection: string): string {
   return pageUrl('search', { collection });
 }
 
+/** Search page that lists the documents most similar to one. */
+export function similarDocumentsUrl(collection: string, path: string): string {
+  return `${searchUrl(collection)}#${new URLSearchParams({ type: 'documents', similar: path })}`;
+}
+
 export function sourceUrl(name: string): string {
   return pageUrl('source', { name });
 }

@@ -9,7 +9,7 @@ import { Card, Page } from '../components/page.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
-import { documentsUrl } from '../page-urls.ts';
+import { documentsUrl, similarDocumentsUrl } from '../page-urls.ts';
 import { isNotFound } from '../server/api-call.ts';
 import { type LoadState, useLoad, usePoll } from '../server/load.ts';
 import {
@@ -76,6 +76,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
       }
       actions={
         <>
+          <FindSimilar reference={reference} isIndexed={found?.index_status === 'indexed'} />
           <Download path={reference.path} address={found && toLocalUrl(found.file_url)} />
           <Button onClick={() => setDeleting(true)}>Delete…</Button>
         </>
@@ -156,6 +157,22 @@ function Download({ path, address }: { readonly path: string; readonly address: 
   return (
     <a class="button" {...link} target="_blank" rel="noreferrer" download={name}>
       <span class="button-label">Download</span>
+    </a>
+  );
+}
+
+/** Link to the documents that are most similar. It has no URL until the document is indexed. */
+function FindSimilar({
+  reference: { collection, path },
+  isIndexed,
+}: {
+  readonly reference: DocumentReference;
+  readonly isIndexed: boolean;
+}) {
+  const link = isIndexed ? { href: similarDocumentsUrl(collection, path) } : {};
+  return (
+    <a class="button" {...link}>
+      <span class="button-label">Find similar</span>
     </a>
   );
 }

@@ -5,6 +5,7 @@ import { Field, RadioGroup } from '../components/field.tsx';
 import { parseJson } from '../format/parse-json.ts';
 import { Icon } from '../shell/icons.tsx';
 import {
+  adaptRow,
   emptyRow,
   type FilterOperator,
   type FilterRow,
@@ -13,6 +14,8 @@ import {
   operatorsOf,
   takesList,
   toFilter,
+  type ValueType,
+  valueTypes,
 } from './filter-rows.ts';
 import { searchQuery, updateQuery } from './search-query.ts';
 
@@ -148,11 +151,6 @@ interface FilterRowFieldsProps {
 }
 
 function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsProps) {
-  const operators = operatorsOf(row.field);
-  const changeField = (field: string) => {
-    const isSupported = operatorsOf(field).some(([operator]) => operator === row.operator);
-    onChange({ ...row, field, operator: isSupported ? row.operator : '$in' });
-  };
   return (
     <li class="field">
       <input
@@ -162,31 +160,73 @@ function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsPro
         maxLength={256}
         spellcheck={false}
         value={row.field}
-        onInput={(event) => changeField(event.currentTarget.value)}
+        onInput={(event) => onChange(adaptRow({ ...row, field: event.currentTarget.value }))}
       />
       <select
         aria-label={`Operator ${number}`}
         value={row.operator}
         onChange={(event) => onChange({ ...row, operator: event.currentTarget.value as FilterOperator })}
       >
-        {operators.map(([operator, name]) => (
+        {operatorsOf(row).map(([operator, name]) => (
           <option key={operator} value={operator}>
             {name}
           </option>
         ))}
       </select>
-      <input
-        type="text"
-        aria-label={`Value ${number}`}
-        placeholder={takesList(row.operator) ? '2024, 2025' : '2024'}
-        maxLength={4_096}
-        spellcheck={false}
-        value={row.value}
-        onInput={(event) => onChange({ ...row, value: event.currentTarget.value })}
-      />
+      <select
+        aria-label={`Type ${number}`}
+        // Lists contain text only.
+        disabled={row.field.startsWith('list:')}
+        value={row.type}
+        onChange={(event) => onChange(adaptRow({ ...row, type: event.currentTarget.value as ValueType }))}
+      >
+        {valueTypes.map(([type, name]) => (
+          <option key={type} value={type}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <ValueInput row={row} number={number} onChange={(value) => onChange({ ...row, value })} />
       <button type="button" class="icon-button" aria-label={`Remove condition ${number}`} onClick={onRemove}>
         <span aria-hidden="true">×</span>
       </button>
     </li>
+  );
+}
+
+/** Values without commas, and with them for operators that take several. */
+const placeholders: Readonly<Record<ValueType, readonly [string, string]>> = {
+  text: ['2024', '2024, 2025'],
+  number: ['2024', '2024, 2025'],
+  boolean: ['', ''],
+  date: ['2026-03-31', '2026-03-31, 2026-04-30'],
+};
+
+interface ValueInputProps {
+  readonly row: FilterRow;
+  readonly number: number;
+  readonly onChange: (value: string) => void;
+}
+
+function ValueInput({ row: { type, operator, value }, number, onChange }: ValueInputProps) {
+  const label = `Value ${number}`;
+  if (type === 'boolean')
+    return (
+      <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="true">Yes</option>
+        <option value="false">No</option>
+      </select>
+    );
+  return (
+    <input
+      type="text"
+      aria-label={label}
+      inputMode={type === 'number' ? 'decimal' : 'text'}
+      placeholder={placeholders[type][takesList(operator) ? 1 : 0]}
+      maxLength={4_096}
+      spellcheck={false}
+      value={value}
+      onInput={(event) => onChange(event.currentTarget.value)}
+    />
   );
 }

@@ -48,7 +48,7 @@ export function locatePassage(passage: Passage, found: PageResponse): PassageRan
 }
 
 /** Converts an offset in code points to UTF-16 units. */
-function toUnits(text: string, codePoints: number): number {
+export function toUnits(text: string, codePoints: number): number {
   let units = 0;
   for (let left = codePoints; left > 0 && units < text.length; left -= 1)
     units += (text.codePointAt(units) as number) > 0xffff ? 2 : 1;

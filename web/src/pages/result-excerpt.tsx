@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
-import { findBestSentence } from '../../../src/core/excerpt.ts';
+import { findBestSentence, findWords, type TextSpan } from '../../../src/core/excerpt.ts';
 import { goodMatchMin } from '../../../src/core/good-match.ts';
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
 import { formatScore } from '../format/numbers.ts';
 import { HighlightedText } from './highlighted-text.tsx';
+import { toUnits } from './passage.ts';
 
 /** Parts of a result that the list and the comparison share. */
 
@@ -20,18 +21,22 @@ export function MatchStrength({ relevance }: { readonly relevance: number | null
   );
 }
 
+export type Highlights = readonly (readonly number[])[] | undefined;
+
 interface ExcerptProps {
   readonly text: string;
   readonly explain: ResultExplanation | undefined;
+  /** Ranges to mark, in code points; undefined to mark the words of `explain`. */
+  readonly highlights?: Highlights;
   /** Length before it is expanded, in UTF-16 units. */
   readonly unitsMax: number;
 }
 
 /** Text of a result. A long one starts at its best sentence until it is expanded. */
-export function Excerpt({ text, explain, unitsMax }: ExcerptProps) {
+export function Excerpt({ text, explain, highlights, unitsMax }: ExcerptProps) {
   const [isExpanded, setExpanded] = useState(false);
   const wordsOfTerms = explain?.lexical.words ?? [];
-  const words = wordsOfTerms.flat();
+  const marks = highlights === undefined ? findWords(text, wordsOfTerms.flat()) : toSpans(text, highlights);
   const isLong = text.length > unitsMax + 100;
   const best = findBestSentence(text, wordsOfTerms) ?? { start: 0, end: 0 };
   const first = isLong && !isExpanded ? best.start : 0;
@@ -40,13 +45,13 @@ export function Excerpt({ text, explain, unitsMax }: ExcerptProps) {
     <>
       <p class="excerpt">
         {first > 0 && '… '}
-        <HighlightedText text={text.slice(first, best.start)} words={words} />
+        <HighlightedText text={text} start={first} end={best.start} marks={marks} />
         {best.end > best.start && (
           <span class="best-sentence">
-            <HighlightedText text={text.slice(best.start, best.end)} words={words} />
+            <HighlightedText text={text} start={best.start} end={best.end} marks={marks} />
           </span>
         )}
-        <HighlightedText text={text.slice(best.end, last)} words={words} />
+        <HighlightedText text={text} start={best.end} end={last} marks={marks} />
         {last < text.length && '…'}
       </p>
       {isLong && (
@@ -61,4 +66,9 @@ export function Excerpt({ text, explain, unitsMax }: ExcerptProps) {
       )}
     </>
   );
+}
+
+/** Converts ranges in code points to UTF-16 units. */
+function toSpans(text: string, highlights: NonNullable<Highlights>): TextSpan[] {
+  return highlights.map(([start = 0, end = 0]) => ({ start: toUnits(text, start), end: toUnits(text, end) }));
 }

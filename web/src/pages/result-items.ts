@@ -23,6 +23,8 @@ export interface ResultItem {
   readonly image: string | null | undefined;
   readonly score: number;
   readonly explain: wire.ResultExplanation | undefined;
+  /** Ranges of the text in code points that match the query, if they were requested. */
+  readonly highlights: readonly (readonly number[])[] | undefined;
 }
 
 export function toResultItems(found: SearchReplyBody): readonly ResultItem[] {
@@ -44,6 +46,7 @@ export function toResultItems(found: SearchReplyBody): readonly ResultItem[] {
         image: null,
         score,
         explain,
+        highlights: undefined,
       }));
   }
 }
@@ -63,6 +66,7 @@ function fromSnippet(result: wire.SnippetResponse): ResultItem {
     image: undefined,
     score,
     explain,
+    highlights: result.highlights,
   };
 }
 
@@ -80,6 +84,7 @@ function fromPage(result: wire.PageRetrievalResponse): ResultItem {
     image,
     score,
     explain,
+    highlights: result.highlights,
   };
 }
 

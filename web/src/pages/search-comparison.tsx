@@ -53,7 +53,9 @@ function ComparedList({ name, reply, items, others }: ComparedListProps) {
               </a>
               <RankChange rank={rank} other={others.findIndex((each) => isSame(item, each))} />
             </div>
-            {item.text !== null && <Excerpt text={item.text} explain={item.explain} unitsMax={240} />}
+            {item.text !== null && (
+              <Excerpt text={item.text} explain={item.explain} highlights={item.highlights} unitsMax={240} />
+            )}
             <MatchStrength relevance={item.explain?.relevance ?? null} />
           </li>
         ))}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AsyncAction } from '../server/use-async-action.ts';
-import { findFilterError, repliesFor, searchQuery } from './search-query.ts';
+import { isRunnable, repliesFor, searchQuery } from './search-query.ts';
 import { fromFragment, toFragment } from './search-settings.ts';
 
 /** Time after the last change, so that typing does not change the URL with each letter. */
@@ -28,8 +28,7 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
   useEffect(() => {
     if (toRun === null || selected === null) return;
     setToRun(null);
-    const { query, filter } = searchQuery.peek();
-    if (query.trim() !== '' && findFilterError(filter) === null) submission.start();
+    if (isRunnable(searchQuery.peek())) submission.start();
   }, [toRun, selected]);
 
   const fragment = toFragment(searchQuery.value);

@@ -1,7 +1,6 @@
 import { Menu } from '../components/menu.tsx';
 import { Icon } from '../shell/icons.tsx';
-import { clearHistory, type HistoryEntry, searchHistory } from './search-history.ts';
-import { fromFragment } from './search-settings.ts';
+import { clearHistory, describeEntry, type HistoryEntry, searchHistory } from './search-history.ts';
 
 /** Menu of the queries that were run in this browser. */
 export function HistoryMenu({ onChoose }: { readonly onChoose: (entry: HistoryEntry) => void }) {
@@ -23,7 +22,7 @@ export function HistoryMenu({ onChoose }: { readonly onChoose: (entry: HistoryEn
           {entries.map((entry) => (
             <li key={`${entry.collection}\n${entry.fragment}`}>
               <button type="button" onClick={() => onChoose(entry)}>
-                <span class="menu-label cut">{fromFragment(entry.fragment).query}</span>
+                <span class="menu-label cut">{describeEntry(entry)}</span>
                 <span class="muted cut">{entry.collection}</span>
               </button>
             </li>

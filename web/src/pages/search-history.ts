@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { historyKeyPrefix } from '../browser/history-storage.ts';
 import { organizationId, session } from '../server/session.ts';
-import { fromFragment } from './search-settings.ts';
+import { fromFragment, hasSubject } from './search-settings.ts';
 
 /**
  * Queries that this user ran in the selected organization, in the storage of this browser. They are removed when no
@@ -37,6 +37,12 @@ export function searchHistory(): readonly HistoryEntry[] {
   }
 }
 
+/** The query of an entry in words. */
+export function describeEntry({ fragment }: HistoryEntry): string {
+  const { query, similarTo } = fromFragment(fragment);
+  return query.trim() === '' && similarTo !== null ? `Similar to ${similarTo.path}` : query;
+}
+
 export function recordQuery(entry: HistoryEntry): void {
   if (entry.fragment.length > fragmentUnitsMax) return;
   const others = searchHistory().filter(
@@ -69,7 +75,5 @@ function write(entries: readonly HistoryEntry[]): void {
 
 function isEntry(value: unknown): value is HistoryEntry {
   const { collection, fragment } = (value ?? {}) as Partial<HistoryEntry>;
-  return (
-    typeof collection === 'string' && typeof fragment === 'string' && fromFragment(fragment).query !== ''
-  );
+  return typeof collection === 'string' && typeof fragment === 'string' && hasSubject(fromFragment(fragment));
 }

@@ -1,12 +1,23 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { Checkbox, Field } from '../components/field.tsx';
+import { showToast } from '../components/toasts.tsx';
+import { formatCount } from '../format/numbers.ts';
+import { errorMessage } from '../server/api-call.ts';
 import { useLoad } from '../server/load.ts';
 import { listModels } from '../server/retrieval.ts';
 import { FilterFields } from './filter-builder.tsx';
 import { noReranker, searchQuery, updateQuery } from './search-query.ts';
-import { type ComparedSettings, type ResultKind, resultsMax } from './search-settings.ts';
+import { type ComparedSettings, countOptions, type ResultKind, resultsMax } from './search-settings.ts';
+
+interface QueryOptionsProps {
+  readonly filterError: string | null;
+  /** Null while unknown. */
+  readonly collection: string | null;
+}
 
 /** Settings of a query, and of the one that it is compared with. */
-export function QueryOptions({ filterError }: { readonly filterError: string | null }) {
+export function QueryOptions({ filterError, collection }: QueryOptionsProps) {
   const { kind, reranker, latency, isPrecise, compared } = searchQuery.value;
   return (
     <div class="options">
@@ -29,7 +40,35 @@ export function QueryOptions({ filterError }: { readonly filterError: string | n
           />
         </fieldset>
       )}
+      <MoreOptions collection={collection} />
     </div>
+  );
+}
+
+interface PanelProps {
+  readonly collection: string | null;
+}
+
+/** Options that most queries do not need. They are open if one is set, and their code loads when they are opened. */
+function MoreOptions({ collection }: PanelProps) {
+  const setCount = countOptions(searchQuery.value);
+  const [isOpen, setOpen] = useState(setCount > 0);
+  const [Panel, setPanel] = useState<ComponentType<PanelProps> | null>(null);
+  useEffect(() => {
+    if (!isOpen || Panel !== null) return;
+    import('./search-options-panel.tsx').then(
+      ({ SearchOptionsPanel }) => setPanel(() => SearchOptionsPanel),
+      (error: unknown) => showToast(errorMessage(error), 'bad'),
+    );
+  }, [isOpen]);
+  return (
+    <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        Options
+        {setCount > 0 && <span class="muted"> · {formatCount(setCount)} set</span>}
+      </summary>
+      {Panel !== null && <Panel collection={collection} />}
+    </details>
   );
 }
 

@@ -5,7 +5,14 @@ import { now } from '../browser/clock.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { topDocuments, topPages, topSnippets } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
-import { type ComparedSettings, defaultQuery, type ResultKind, type SearchQuery } from './search-settings.ts';
+import { findOptionsError, toOptionFields } from './search-option-fields.ts';
+import {
+  type ComparedSettings,
+  defaultQuery,
+  hasSubject,
+  type ResultKind,
+  type SearchQuery,
+} from './search-settings.ts';
 
 /** The query of the search page and its last results. Both persist while other pages are shown. */
 
@@ -33,6 +40,11 @@ export function findFilterError(filter: string): string | null {
   }
 }
 
+/** Whether the query has no error that this page can see. */
+export function isRunnable(query: SearchQuery): boolean {
+  return hasSubject(query) && findFilterError(query.filter) === null && findOptionsError(query) === null;
+}
+
 export type SearchRequestBody = (wire.TopSnippetsRequest | wire.TopPagesRequest | wire.TopDocumentsRequest) &
   Readonly<Record<string, unknown>>;
 
@@ -49,6 +61,7 @@ export function buildRequest(collection: string, input: SearchQuery): SearchRequ
     ...(kind === 'snippets' && isPrecise ? { precise_responses: true } : {}),
     ...(kind === 'pages' ? { include_content: true } : {}),
     ...(kind === 'documents' ? { include_metadata: true } : {}),
+    ...toOptionFields(kind, input),
   };
 }
 
@@ -62,6 +75,9 @@ interface SearchReplyBase {
   readonly warnings: readonly string[];
   readonly explanation: wire.QueryExplanation | undefined;
   readonly settings: ComparedSettings;
+  readonly request: SearchRequestBody;
+  readonly facets: wire.TopSnippetsResponse['facets'];
+  readonly groups: wire.TopSnippetsResponse['groups'];
 }
 
 export type SearchReplyBody = SearchReplyBase &
@@ -105,27 +121,32 @@ async function runOnce(collection: string, input: SearchQuery): Promise<SearchRe
   const found = await fetchResults(input.kind, request);
   replyCount += 1;
   const settings = { reranker, latency, isPrecise };
-  return { ...found, ...scope, settings, number: replyCount, ms: now() - startedAt };
+  return { ...found, ...scope, settings, request, number: replyCount, ms: now() - startedAt };
 }
 
-type WithoutCallFields<Each> = Each extends SearchReplyBody
-  ? Omit<Each, 'number' | 'organizationId' | 'collection' | 'settings' | 'ms'>
-  : never;
+type CallFields = 'number' | 'organizationId' | 'collection' | 'settings' | 'request' | 'ms';
+type WithoutCallFields<Each> = Each extends SearchReplyBody ? Omit<Each, CallFields> : never;
 type SearchReplyContent = WithoutCallFields<SearchReplyBody>;
 
 async function fetchResults(kind: ResultKind, request: SearchRequestBody): Promise<SearchReplyContent> {
   switch (kind) {
     case 'snippets': {
-      const { results, warnings = [], explain } = await topSnippets(request as wire.TopSnippetsRequest);
-      return { kind, results, warnings, explanation: explain };
+      const reply = await topSnippets(request as wire.TopSnippetsRequest);
+      return { kind, results: reply.results, ...commonParts(reply) };
     }
     case 'pages': {
-      const { results, warnings = [], explain } = await topPages(request as wire.TopPagesRequest);
-      return { kind, results, warnings, explanation: explain };
+      const reply = await topPages(request as wire.TopPagesRequest);
+      return { kind, results: reply.results, ...commonParts(reply) };
     }
     case 'documents': {
-      const { results, warnings = [], explain } = await topDocuments(request as wire.TopDocumentsRequest);
-      return { kind, results, warnings, explanation: explain };
+      const reply = await topDocuments(request as wire.TopDocumentsRequest);
+      return { kind, results: reply.results, ...commonParts(reply) };
     }
   }
+}
+
+type CommonParts = Pick<wire.TopSnippetsResponse, 'warnings' | 'facets' | 'groups' | 'explain'>;
+
+function commonParts({ warnings = [], facets, groups, explain }: CommonParts) {
+  return { warnings, facets, groups, explanation: explain };
 }

@@ -4,14 +4,16 @@ import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { formatMetadataValue } from '../format/metadata-value.ts';
 import { formatCount, formatCounted, formatDuration } from '../format/numbers.ts';
-import { documentUrl } from '../page-urls.ts';
+import { documentUrl, searchUrl } from '../page-urls.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
 import { type ResultItem, toResultItems } from './result-items.ts';
 import { SearchComparison } from './search-comparison.tsx';
-import type { SearchReplies, SearchReplyBody } from './search-query.ts';
+import { Facets } from './search-facets.tsx';
+import { type SearchReplies, type SearchReplyBody, searchQuery } from './search-query.ts';
+import { toFragment } from './search-settings.ts';
 
 /** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
@@ -22,10 +24,12 @@ interface SearchResultsProps {
   readonly found: SearchReplies | null;
   /** Whether another query is running. */
   readonly isStale: boolean;
+  /** Called after the filter has changed. */
+  readonly onFilter: () => void;
 }
 
 /** Results of a query, best first. */
-export function SearchResults({ found: replies, isStale }: SearchResultsProps) {
+export function SearchResults({ found: replies, isStale, onFilter }: SearchResultsProps) {
   if (replies === null)
     return (
       <EmptyState title="Search your documents">
@@ -47,6 +51,9 @@ export function SearchResults({ found: replies, isStale }: SearchResultsProps) {
           {warning}
         </p>
       ))}
+      {found.facets !== undefined && (
+        <Facets facets={found.facets} requested={found.request.facets} onFilter={onFilter} />
+      )}
       {found.results.length === 0 ? (
         <EmptyState title="No results">
           Documents that are not indexed yet cannot be found. A filter may exclude all others.
@@ -70,7 +77,7 @@ function MatchNote({ found }: { readonly found: SearchReplyBody }) {
         texts.
       </p>
     );
-  if (found.results.some(matchesWord)) return null;
+  if (found.request.query === '' || found.results.some(matchesWord)) return null;
   return <p class="note">No result contains a word of the query. These texts are the closest in meaning.</p>;
 }
 
@@ -105,9 +112,13 @@ function Results({ found }: { readonly found: SearchReplyBody }) {
   const left = found.results.length - shownCount;
   return (
     <>
-      <ol class="results">
-        <ResultItems found={found} max={shownCount} />
-      </ol>
+      {found.groups === undefined ? (
+        <ol class="results">
+          <ResultItems found={found} start={0} end={shownCount} />
+        </ol>
+      ) : (
+        <ResultGroups found={found} groups={found.groups} max={shownCount} />
+      )}
       {left > 0 && (
         <div class="row center more-results">
           <Button onClick={() => setShownCount(shownCount + pageSize)}>
@@ -119,12 +130,46 @@ function Results({ found }: { readonly found: SearchReplyBody }) {
   );
 }
 
-function ResultItems({ found, max }: { readonly found: SearchReplyBody; readonly max: number }) {
+interface ResultGroupsProps {
+  readonly found: SearchReplyBody;
+  readonly groups: NonNullable<SearchReplyBody['groups']>;
+  /** Results shown of all groups. */
+  readonly max: number;
+}
+
+/** Results with the same value of a field below a heading. */
+function ResultGroups({ found, groups, max }: ResultGroupsProps) {
+  let next = 0;
+  return groups.map(({ value, results }) => {
+    const start = next;
+    next += results;
+    if (start >= max) return null;
+    const name = value === null ? 'without a value' : String(value);
+    return (
+      <section key={start} class="result-group">
+        <h2>
+          {found.request.group_by?.field}: {name}
+        </h2>
+        <ol class="results" start={start + 1}>
+          <ResultItems found={found} start={start} end={Math.min(max, next)} />
+        </ol>
+      </section>
+    );
+  });
+}
+
+interface ResultItemsProps {
+  readonly found: SearchReplyBody;
+  readonly start: number;
+  readonly end: number;
+}
+
+function ResultItems({ found, start, end }: ResultItemsProps) {
   const highest = maxLexicalScore(found.results);
   return toResultItems(found)
-    .slice(0, max)
-    .map((item, rank) => (
-      <Result key={item.key} collection={found.collection} item={item} highest={highest} rank={rank} />
+    .slice(start, end)
+    .map((item, i) => (
+      <Result key={item.key} collection={found.collection} item={item} highest={highest} rank={start + i} />
     ));
 }
 
@@ -155,7 +200,7 @@ function Result({ collection, item, highest, rank }: ResultProps) {
           {text === null ? (
             <MetadataList metadata={item.metadata} />
           ) : (
-            <Excerpt text={text} explain={explain} unitsMax={excerptUnits} />
+            <Excerpt text={text} explain={explain} highlights={item.highlights} unitsMax={excerptUnits} />
           )}
         </div>
         {page !== null && rank < thumbnailsMax && (
@@ -169,21 +214,30 @@ function Result({ collection, item, highest, rank }: ResultProps) {
           />
         )}
       </div>
-      {explain !== undefined && (
-        <button
-          type="button"
-          class="text-button"
-          aria-expanded={isExplained}
-          onClick={() => setExplained(!isExplained)}
-        >
-          {isExplained ? 'Hide score details' : 'Show score details'}
-        </button>
-      )}
+      <div class="row result-actions">
+        {explain !== undefined && (
+          <button
+            type="button"
+            class="text-button"
+            aria-expanded={isExplained}
+            onClick={() => setExplained(!isExplained)}
+          >
+            {isExplained ? 'Hide score details' : 'Show score details'}
+          </button>
+        )}
+        <a href={similarUrl(collection, item)}>Find similar</a>
+      </div>
       {isExplained && explain !== undefined && (
         <Explanation score={item.score} explain={explain} highest={highest} />
       )}
     </li>
   );
+}
+
+/** The same search with the result as its subject. A page has no position in its document, which is used instead. */
+function similarUrl(collection: string, { path, span }: ResultItem): string {
+  const similarTo = { path, start: span?.start ?? null };
+  return searchUrl(collection) + toFragment({ ...searchQuery.value, query: '', similarTo });
 }
 
 function pageLabel({ page, end }: Pick<ResultItem, 'page' | 'end'>): string {

@@ -18,9 +18,16 @@ import { useQueryInUrl } from './search-fragment.ts';
 import { type HistoryEntry, recordQuery } from './search-history.ts';
 import { HistoryMenu } from './search-history-menu.tsx';
 import { QueryOptions } from './search-options.tsx';
-import { findFilterError, repliesFor, runQuery, searchQuery, updateQuery } from './search-query.ts';
+import {
+  findFilterError,
+  isRunnable,
+  repliesFor,
+  runQuery,
+  searchQuery,
+  updateQuery,
+} from './search-query.ts';
 import { SearchResults } from './search-results.tsx';
-import { resultsMax, toFragment } from './search-settings.ts';
+import { resultsMax, type SimilarSource, toFragment } from './search-settings.ts';
 
 /** Search page: run queries and see how each result was found. */
 export function SearchPage() {
@@ -84,7 +91,7 @@ export function SearchPage() {
           {submission.isBusy && found === null ? (
             <SkeletonRows rows={4} />
           ) : (
-            <SearchResults found={found} isStale={submission.isBusy} />
+            <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />
           )}
         </section>
       </div>
@@ -158,9 +165,9 @@ interface FormProps {
 }
 
 function Form({ submission, field, collections, selected, onChoose }: FormProps) {
-  const { query, kind } = searchQuery.value;
+  const { query, kind, similarTo } = searchQuery.value;
   const filterError = findFilterError(searchQuery.value.filter);
-  const isReady = query.trim() !== '' && filterError === null;
+  const isReady = isRunnable(searchQuery.value);
   const isPending = useRef(false);
   const start = () => {
     if (!isReady) return;
@@ -179,6 +186,7 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
         start();
       }}
     >
+      {similarTo !== null && <SimilarNote source={similarTo} />}
       <Field label="Query">
         {(controlProps) => (
           <textarea
@@ -186,7 +194,9 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
             ref={field}
             rows={3}
             maxLength={8_192}
-            placeholder="How long do refunds take?"
+            placeholder={
+              similarTo === null ? 'How long do refunds take?' : 'Optional: words that count as well'
+            }
             value={query}
             onInput={(event) => updateQuery({ query: event.currentTarget.value })}
             onKeyDown={(event) => {
@@ -213,7 +223,27 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
         {' '}
         Search{' '}
       </Button>
-      <QueryOptions filterError={filterError} />
+      <QueryOptions filterError={filterError} collection={selected} />
     </form>
+  );
+}
+
+/** The document whose similar content is searched. */
+function SimilarNote({ source: { path, start } }: { readonly source: SimilarSource }) {
+  return (
+    <div class="similar-note">
+      <span>
+        Similar to {start === null ? '' : 'a part of '}
+        <strong>{path}</strong>
+      </span>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Search by query instead"
+        onClick={() => updateQuery({ similarTo: null })}
+      >
+        <span aria-hidden="true">×</span>
+      </button>
+    </div>
   );
 }

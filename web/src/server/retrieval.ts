@@ -84,6 +84,18 @@ export function updateCollection(
   return post('/collections/update-collection', { collection_name: collection, query_defaults: defaults });
 }
 
+/** Replaces all synonyms of a collection. */
+export function updateSynonyms(collection: string, synonyms: string[][]): Promise<DefaultResponse> {
+  return post('/collections/update-collection', { collection_name: collection, synonyms });
+}
+
+export function getCollectionInfo(
+  collection: string,
+  signal?: Abort,
+): Promise<collections.GetCollectionInfoResponse> {
+  return post('/collections/get-collection-info', { collection_name: collection }, signal);
+}
+
 export function listDocuments(
   request: documentList.GetDocumentInfoListRequest,
   signal?: Abort,
