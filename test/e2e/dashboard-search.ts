@@ -3,6 +3,7 @@ import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
 import { openSearchPage, signInAgain, signInAsOperator } from './dashboard-actions.ts';
+import { useSearchOptions } from './dashboard-search-options.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 import { TestServer } from './server.ts';
 
@@ -14,7 +15,7 @@ export async function searchScenario(t: Test, browser: Browser): Promise<void> {
     await api.call('collections/add-collection', { collection_name });
   for (const year of ['2023', '2024', '2025'])
     await api.add('shop', `rules/${year}.txt`, `Refunds of ${year} are paid within fourteen days.`, {
-      metadata: { year, 'list:tags': ['money', year] },
+      metadata: { year, 'list:tags': ['money', year], final: year === '2025' },
     });
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
@@ -25,6 +26,7 @@ export async function searchScenario(t: Test, browser: Browser): Promise<void> {
   await compareSettings(t, page);
   await inspectInAllThemes(t, page, 'search-comparison');
   await repeatQuery(t, page);
+  await useSearchOptions(t, page, server);
   await endHistory(t, page, server);
   t.same(problems, []);
 }

@@ -1,11 +1,11 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { Button } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { LoadError } from '../components/error-message.tsx';
+import { lazyPart } from '../components/lazy-part.tsx';
 import { Menu } from '../components/menu.tsx';
 import { Page } from '../components/page.tsx';
 import { LoadingText, SkeletonRows } from '../components/skeleton.tsx';
@@ -13,11 +13,15 @@ import { Table } from '../components/table.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount, formatPercent } from '../format/numbers.ts';
 import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
-import { errorMessage } from '../server/api-call.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getCollectionStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
 import { NewCollection } from './new-collection.tsx';
+import { openSynonyms, SynonymsOverlay } from './synonyms-overlay.tsx';
+
+const CollectionSettings = lazyPart<{ readonly name: string; readonly onClose: () => void }>(() =>
+  import('./collection-settings.tsx').then((module) => module.CollectionSettings),
+);
 
 /** Concurrent status requests, and maximum number of collections that are polled. */
 const concurrentRequests = 4;
@@ -70,8 +74,9 @@ export function Collections() {
       {dialog === 'new' && (
         <NewCollection onClose={() => setDialog(null)} onCreated={(name) => done(`${name} was created.`)} />
       )}
+      <SynonymsOverlay />
       {dialog !== null && dialog !== 'new' && 'settings' in dialog && (
-        <LazySettings name={dialog.settings} onClose={() => setDialog(null)} />
+        <CollectionSettings name={dialog.settings} onClose={() => setDialog(null)} />
       )}
       {dialog !== null && dialog !== 'new' && 'deleting' in dialog && (
         <ConfirmDialog
@@ -89,23 +94,6 @@ export function Collections() {
       )}
     </Page>
   );
-}
-
-type SettingsProps = { readonly name: string; readonly onClose: () => void };
-
-/** The code of the dialog loads at first use. */
-function LazySettings(props: SettingsProps) {
-  const [Dialog, setDialog] = useState<ComponentType<SettingsProps> | null>(null);
-  useEffect(() => {
-    import('./collection-settings.tsx').then(
-      ({ CollectionSettings }) => setDialog(() => CollectionSettings),
-      (error: unknown) => {
-        showToast(errorMessage(error), 'bad');
-        props.onClose();
-      },
-    );
-  }, []);
-  return Dialog === null ? null : <Dialog {...props} />;
 }
 
 interface CollectionTableProps {
@@ -213,6 +201,11 @@ function CollectionMenu({
         <li>
           <button type="button" onClick={() => onSettings(name)}>
             Details and settings…
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => openSynonyms(name)}>
+            Synonyms…
           </button>
         </li>
         <li class="apart">

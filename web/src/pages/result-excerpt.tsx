@@ -21,7 +21,7 @@ export function MatchStrength({ relevance }: { readonly relevance: number | null
   );
 }
 
-export type Highlights = readonly (readonly number[])[] | undefined;
+type Highlights = readonly (readonly number[])[] | undefined;
 
 interface ExcerptProps {
   readonly text: string;

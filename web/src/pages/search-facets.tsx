@@ -1,3 +1,4 @@
+import { computed } from '@preact/signals';
 import type { FacetResponse } from '../../../src/schemas/facets.ts';
 import type { TopSnippetsRequest } from '../../../src/schemas/queries.ts';
 import { formatCount } from '../format/numbers.ts';
@@ -19,70 +20,83 @@ interface FacetsProps {
   readonly onFilter: () => void;
 }
 
+/** A value or a range of a facet. */
+interface FacetOption {
+  readonly key: string;
+  readonly label: string;
+  readonly count: number;
+  /** Conditions of the documents that are counted. */
+  readonly conditions: readonly object[];
+}
+
+/** Does not change while other parts of the query are typed. */
+const filterText = computed(() => searchQuery.value.filter);
+
 /** Counts of documents by metadata. Each value adds a condition to the filter of the query, or removes it. */
 export function Facets({ facets, requested, onFilter }: FacetsProps) {
+  const text = filterText.value;
+  const { value: filter } = parseJson(text === '' ? 'null' : text);
+  // A filter with an error would be lost.
+  const isBroken = findFilterError(text) !== null;
+  const toggle = (conditions: readonly object[]) => {
+    const next = toggleConditions(filter, conditions);
+    updateQuery({ filter: next === null ? '' : JSON.stringify(next) });
+    onFilter();
+  };
   return (
     <div class="facets">
-      {facets.map(({ field, values, num_values: valueCount, ranges }) => (
-        <fieldset key={field}>
-          <legend>{field}</legend>
-          {values?.map(({ value, count }) => (
-            <FacetButton
-              key={`${typeof value} ${value}`}
-              label={String(value)}
-              count={count}
-              conditions={valueConditions(field, value)}
-              onFilter={onFilter}
-            />
+      {facets.map((facet, i) => (
+        <fieldset key={`${facet.field} ${i}`}>
+          <legend>{facet.field}</legend>
+          {toOptions(facet, requested).map(({ key, label, count, conditions }) => (
+            <button
+              key={key}
+              type="button"
+              class="facet-value"
+              aria-pressed={hasConditions(filter, conditions)}
+              disabled={isBroken}
+              onClick={() => toggle(conditions)}
+            >
+              {label} <span class="number">{formatCount(count)}</span>
+            </button>
           ))}
-          {ranges?.map(({ count }, i) => {
-            const range = rangesOf(requested, field)[i] ?? {};
-            return (
-              <FacetButton
-                key={i}
-                label={rangeLabel(range)}
-                count={count}
-                conditions={rangeConditions(field, range)}
-                onFilter={onFilter}
-              />
-            );
-          })}
-          {values?.length === 0 && <span class="muted">No values</span>}
-          {values !== undefined && valueCount !== undefined && valueCount > values.length && (
-            <span class="muted">and {formatCount(valueCount - values.length)} more</span>
-          )}
+          <OtherValues facet={facet} />
         </fieldset>
       ))}
     </div>
   );
 }
 
-interface FacetButtonProps {
-  readonly label: string;
-  readonly count: number;
-  readonly conditions: readonly object[];
-  readonly onFilter: () => void;
+function toOptions(
+  { field, values = [], ranges = [] }: FacetResponse,
+  requested: FacetsProps['requested'],
+): readonly FacetOption[] {
+  const requestedRanges = rangesOf(requested, field);
+  return [
+    ...values.map(({ value, count }) => ({
+      key: `${typeof value} ${value}`,
+      label: String(value),
+      count,
+      conditions: valueConditions(field, value),
+    })),
+    ...ranges.map(({ count }, i) => {
+      const range = requestedRanges[i] ?? {};
+      return {
+        key: `range ${i}`,
+        label: rangeLabel(range),
+        count,
+        conditions: rangeConditions(field, range),
+      };
+    }),
+  ];
 }
 
-function FacetButton({ label, count, conditions, onFilter }: FacetButtonProps) {
-  const { filter } = searchQuery.value;
-  const { value } = parseJson(filter === '' ? 'null' : filter);
-  return (
-    <button
-      type="button"
-      class="facet-value"
-      aria-pressed={hasConditions(value, conditions)}
-      // A filter with an error would be lost.
-      disabled={findFilterError(filter) !== null}
-      onClick={() => {
-        const next = toggleConditions(value, conditions);
-        updateQuery({ filter: next === null ? '' : JSON.stringify(next) });
-        onFilter();
-      }}
-    >
-      {label} <span class="number">{formatCount(count)}</span>
-    </button>
-  );
+/** Number of the values that are not listed. */
+function OtherValues({ facet: { values, num_values: all = 0 } }: { readonly facet: FacetResponse }) {
+  if (values === undefined) return null;
+  if (values.length === 0) return <span class="muted">No values</span>;
+  const others = all - values.length;
+  return others > 0 ? <span class="muted">and {formatCount(others)} more</span> : null;
 }
 
 function rangeLabel({ from = null, to = null }: FacetRange): string {

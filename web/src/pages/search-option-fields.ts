@@ -11,7 +11,7 @@ type OptionFields = Pick<
 export function toOptionFields(kind: ResultKind, options: SearchOptions): OptionFields {
   const { boostField, halfLife, boostWeight, groupField, groupSize, similarTo } = options;
   const sort = options.sort.filter(({ field }) => field.trim() !== '');
-  const facets = parseFacetFields(options.facets);
+  const { fields: facets } = parseFacetFields(options.facets);
   return {
     ...(similarTo === null
       ? {}
@@ -56,27 +56,25 @@ export function canDiversify({ sort, groupField }: Pick<SearchOptions, 'sort' | 
 
 /** Returns the error in the options, or null. The server checks the rest. */
 export function findOptionsError({ facets }: Pick<SearchOptions, 'facets'>): string | null {
-  try {
-    parseFacetFields(facets);
-    return null;
-  } catch (error) {
-    return `This is not valid JSON. ${error instanceof Error ? error.message : String(error)}`;
-  }
+  const { error } = parseFacetFields(facets);
+  return error === null ? null : `This is not valid JSON. ${error}`;
 }
 
 type FacetFields = NonNullable<wire.TopSnippetsRequest['facets']>;
 
-/** Reads names separated by commas, or JSON. Errors: SyntaxError for invalid JSON. */
-function parseFacetFields(text: string): FacetFields {
+/** Reads names separated by commas, or JSON. With an error, there are no fields. */
+function parseFacetFields(text: string): { readonly fields: FacetFields; readonly error: string | null } {
   const trimmed = text.trim();
   if (/^[[{]/.test(trimmed)) {
-    const value: unknown = JSON.parse(trimmed);
-    return (Array.isArray(value) ? value : [value]) as FacetFields;
+    try {
+      const value: unknown = JSON.parse(trimmed);
+      return { fields: (Array.isArray(value) ? value : [value]) as FacetFields, error: null };
+    } catch (error) {
+      return { fields: [], error: error instanceof Error ? error.message : String(error) };
+    }
   }
-  return trimmed
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  const names = trimmed.split(',').map((name) => name.trim());
+  return { fields: names.filter((name) => name !== ''), error: null };
 }
 
 /** Returns the conditions for documents with a value of a facet. */

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { Checkbox, Field } from '../components/field.tsx';
 import { formatCounted } from '../format/numbers.ts';
@@ -7,10 +6,11 @@ import { getCollectionInfo, listDocuments } from '../server/retrieval.ts';
 import { canDiversify, findOptionsError } from './search-option-fields.ts';
 import { searchQuery, updateQuery } from './search-query.ts';
 import { clampGroupSize, groupSizeMax, type SortLevel, sortLevelsMax } from './search-settings.ts';
-import { SynonymsDialog } from './synonyms-dialog.tsx';
+import { synonymChanges } from './synonym-changes.ts';
+import { openSynonyms } from './synonyms-overlay.tsx';
 
 /** Id of the list of metadata fields that the inputs of this page suggest. */
-export const fieldListId = 'metadata-fields';
+const fieldListId = 'metadata-fields';
 /** Documents from which fields are suggested. */
 const sampledDocuments = 100;
 
@@ -62,13 +62,13 @@ function FacetsField() {
   );
 }
 
-/** One more level than there are, up to the maximum. A level whose field is emptied is removed. */
+/** One more level than there are, up to the maximum. An empty level between others stays while it is edited. */
 function SortFields() {
   const { sort } = searchQuery.value;
   const levels = [...sort, { field: '', isDescending: false }].slice(0, sortLevelsMax);
   const replace = (position: number, level: SortLevel) => {
     const next = levels.map((each, i) => (i === position ? level : each));
-    updateQuery({ sort: next.filter(({ field }) => field !== '') });
+    updateQuery({ sort: next.slice(0, next.findLastIndex(({ field }) => field !== '') + 1) });
   };
   return (
     <fieldset class="sort-fields">
@@ -241,29 +241,20 @@ function ShareField({ label, hint = '0 to 1', isDisabled = false, value, onChang
 function Synonyms({ collection }: { readonly collection: string }) {
   const info = useLoad(
     async (abort) => (await getCollectionInfo(collection, abort)).collection,
-    [collection],
+    [collection, synonymChanges.value],
   );
-  const [isOpen, setOpen] = useState(false);
-  const lists = info.data?.synonyms ?? [];
+  const count = info.data?.synonyms?.length ?? 0;
   return (
     <div class="row between">
       <span>
         Synonyms{' '}
-        <span class="muted">
-          {info.data === undefined ? '' : lists.length === 0 ? 'none' : formatCounted(lists.length, 'list')}
-        </span>
+        {info.data !== undefined && (
+          <span class="muted">{count === 0 ? 'none' : formatCounted(count, 'list')}</span>
+        )}
       </span>
-      <Button class="small" disabled={info.data === undefined} onClick={() => setOpen(true)}>
+      <Button class="small" onClick={() => openSynonyms(collection)}>
         Edit synonyms
       </Button>
-      {isOpen && (
-        <SynonymsDialog
-          collection={collection}
-          saved={lists}
-          onClose={() => setOpen(false)}
-          onSaved={info.reload}
-        />
-      )}
     </div>
   );
 }

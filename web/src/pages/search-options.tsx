@@ -1,9 +1,7 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Checkbox, Field } from '../components/field.tsx';
-import { showToast } from '../components/toasts.tsx';
+import { lazyPart } from '../components/lazy-part.tsx';
 import { formatCount } from '../format/numbers.ts';
-import { errorMessage } from '../server/api-call.ts';
 import { useLoad } from '../server/load.ts';
 import { listModels } from '../server/retrieval.ts';
 import { FilterFields } from './filter-builder.tsx';
@@ -49,25 +47,21 @@ interface PanelProps {
   readonly collection: string | null;
 }
 
-/** Options that most queries do not need. They are open if one is set, and their code loads when they are opened. */
+const Panel = lazyPart<PanelProps>(() =>
+  import('./search-options-panel.tsx').then(({ SearchOptionsPanel }) => SearchOptionsPanel),
+);
+
+/** Options that most queries do not need. They are open if one is set. */
 function MoreOptions({ collection }: PanelProps) {
   const setCount = countOptions(searchQuery.value);
   const [isOpen, setOpen] = useState(setCount > 0);
-  const [Panel, setPanel] = useState<ComponentType<PanelProps> | null>(null);
-  useEffect(() => {
-    if (!isOpen || Panel !== null) return;
-    import('./search-options-panel.tsx').then(
-      ({ SearchOptionsPanel }) => setPanel(() => SearchOptionsPanel),
-      (error: unknown) => showToast(errorMessage(error), 'bad'),
-    );
-  }, [isOpen]);
   return (
     <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         Options
         {setCount > 0 && <span class="muted"> · {formatCount(setCount)} set</span>}
       </summary>
-      {Panel !== null && <Panel collection={collection} />}
+      {isOpen && <Panel collection={collection} />}
     </details>
   );
 }

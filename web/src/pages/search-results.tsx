@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { lazyPart } from '../components/lazy-part.tsx';
 import { formatMetadataValue } from '../format/metadata-value.ts';
 import { formatCount, formatCounted, formatDuration } from '../format/numbers.ts';
 import { documentUrl, searchUrl } from '../page-urls.ts';
@@ -10,10 +11,13 @@ import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
 import { type ResultItem, toResultItems } from './result-items.ts';
-import { SearchComparison } from './search-comparison.tsx';
 import { Facets } from './search-facets.tsx';
 import { type SearchReplies, type SearchReplyBody, searchQuery } from './search-query.ts';
 import { toFragment } from './search-settings.ts';
+
+const SearchComparison = lazyPart<Record<'first' | 'second', SearchReplyBody>>(() =>
+  import('./search-comparison.tsx').then((module) => module.SearchComparison),
+);
 
 /** Maximum number of results with a page thumbnail. */
 const thumbnailsMax = 20;
@@ -21,7 +25,7 @@ const thumbnailsMax = 20;
 const pageSize = 50;
 
 interface SearchResultsProps {
-  readonly found: SearchReplies | null;
+  readonly found: SearchReplies;
   /** Whether another query is running. */
   readonly isStale: boolean;
   /** Called after the filter has changed. */
@@ -30,12 +34,6 @@ interface SearchResultsProps {
 
 /** Results of a query, best first. */
 export function SearchResults({ found: replies, isStale, onFilter }: SearchResultsProps) {
-  if (replies === null)
-    return (
-      <EmptyState title="Search your documents">
-        Enter a question or keywords. Each result opens at its best sentence, with page and score.
-      </EmptyState>
-    );
   const { first: found, second } = replies;
   if (second !== null)
     return (
@@ -234,10 +232,10 @@ function Result({ collection, item, highest, rank }: ResultProps) {
   );
 }
 
-/** The same search with the result as its subject. A page has no position in its document, which is used instead. */
+/** The current search with the result as its subject. A page has no position in its document, which is used instead. */
 function similarUrl(collection: string, { path, span }: ResultItem): string {
   const similarTo = { path, start: span?.start ?? null };
-  return searchUrl(collection) + toFragment({ ...searchQuery.value, query: '', similarTo });
+  return searchUrl(collection) + toFragment({ ...searchQuery.peek(), query: '', similarTo });
 }
 
 function pageLabel({ page, end }: Pick<ResultItem, 'page' | 'end'>): string {

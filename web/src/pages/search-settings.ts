@@ -82,7 +82,8 @@ export const groupSizeMax = 10;
 /** Number of options of the panel that are used. */
 export function countOptions(options: SearchOptions): number {
   const { sort, boostField, facets, groupField, diversity, hasHighlights } = options;
-  return [sort.length, boostField, facets, groupField, diversity, hasHighlights].filter(Boolean).length;
+  const isSorted = sort.some(({ field }) => field !== '');
+  return [isSorted, boostField, facets, groupField, diversity, hasHighlights].filter(Boolean).length;
 }
 
 /** Whether there is something to search for. */
@@ -140,7 +141,7 @@ function getSettings(parameters: URLSearchParams, prefix: string): ComparedSetti
 function setOptions(parameters: URLSearchParams, options: SearchOptions): void {
   const { sort, boostField, halfLife, boostWeight, facets, groupField, groupSize, similarTo } = options;
   // An ascending level has a sign only if its name starts with one.
-  for (const { field, isDescending } of sort)
+  for (const { field, isDescending } of sort.filter((level) => level.field !== ''))
     parameters.append('sort', (isDescending ? '-' : /^[+-]/.test(field) ? '+' : '') + field);
   if (boostField !== '') {
     parameters.set('boost', boostField);

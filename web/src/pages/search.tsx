@@ -7,11 +7,11 @@ import { Button, LinkButton } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
+import { lazyPart } from '../components/lazy-part.tsx';
 import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
-import { CodeDialog } from './code-dialog.tsx';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
 import { useQueryInUrl } from './search-fragment.ts';
@@ -26,8 +26,16 @@ import {
   searchQuery,
   updateQuery,
 } from './search-query.ts';
-import { SearchResults } from './search-results.tsx';
 import { resultsMax, type SimilarSource, toFragment } from './search-settings.ts';
+import { SynonymsOverlay } from './synonyms-overlay.tsx';
+
+const CodeDialog = lazyPart<{ readonly collection: string; readonly onClose: () => void }>(() =>
+  import('./code-dialog.tsx').then((module) => module.CodeDialog),
+);
+
+/** The first results load this code together with the reply. */
+const loadResults = () => import('./search-results.tsx').then((module) => module.SearchResults);
+const SearchResults = lazyPart(loadResults);
 
 /** Search page: run queries and see how each result was found. */
 export function SearchPage() {
@@ -38,6 +46,8 @@ export function SearchPage() {
   const submission = useAsyncAction(async () => {
     if (selected === null) return;
     const fragment = toFragment(searchQuery.peek());
+    // `SearchResults` reports a failure.
+    loadResults().catch(() => undefined);
     await runQuery(selected);
     recordQuery({ collection: selected, fragment });
     // On narrow screens the results are below the form and would go unnoticed.
@@ -88,14 +98,19 @@ export function SearchPage() {
         <section ref={resultsSection} class="results-pane" aria-label="Results" aria-busy={submission.isBusy}>
           <ErrorMessage error={submission.error} />
           <IndexingNotice inProgress={inProgress} />
-          {submission.isBusy && found === null ? (
+          {found !== null ? (
+            <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />
+          ) : submission.isBusy ? (
             <SkeletonRows rows={4} />
           ) : (
-            <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />
+            <EmptyState title="Search your documents">
+              Enter a question or keywords. Each result opens at its best sentence, with page and score.
+            </EmptyState>
           )}
         </section>
       </div>
       {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
+      <SynonymsOverlay />
     </Page>
   );
 }
