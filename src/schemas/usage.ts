@@ -34,6 +34,12 @@ export const UsageRequest = Component('UsageRequest', 'A time range.', {
       description: 'Only these collections; absent or null means all. Ignored for models.',
     }),
   ),
+  include_times: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'For queries: include the percentiles and the histogram of their times.',
+    }),
+  ),
 });
 export type UsageRequest = Static<typeof UsageRequest>;
 
@@ -64,6 +70,26 @@ export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documen
 export type DocumentUsageResponse = Static<typeof DocumentUsageResponse>;
 export const DocumentUsageList = Type.Array(DocumentUsageResponse);
 
+export const QueryTimes = Component('QueryTimes', 'Times of the queries of one row.', {
+  count: Count('Queries whose time is in the histogram; queries of earlier versions are only in the sums.'),
+  p50_ms: Type.Number({ description: 'Half of the queries took at most this time, in milliseconds.' }),
+  p95_ms: Type.Number({ description: '95 % of the queries took at most this time.' }),
+  p99_ms: Type.Number({ description: '99 % of the queries took at most this time.' }),
+  histogram: Type.Array(
+    Type.Object({
+      le_ms: Nullable(Type.Number(), {
+        description: 'Upper bound of the times in milliseconds, inclusive; null for no bound.',
+      }),
+      count: Count('Queries above the previous bound and up to this one.'),
+    }),
+    {
+      description:
+        'Buckets with queries, ascending. The bounds are the same in all rows, so that rows can be added. A bound is 26 % above the one before it; percentiles are interpolated within a bucket.',
+    },
+  ),
+});
+export type QueryTimes = Static<typeof QueryTimes>;
+
 export const QueryUsageResponse = Component('QueryUsageResponse', 'Queries of one row.', {
   ...windowFields,
   collection_id: Uuid('The collection.'),
@@ -74,6 +100,7 @@ export const QueryUsageResponse = Component('QueryUsageResponse', 'Queries of on
   total_query_tokens: Count('Tokens of the queries.'),
   total_results_returned: Count('Results.'),
   total_time_taken_ms: totalTime,
+  times: Type.Optional(QueryTimes),
 });
 export type QueryUsageResponse = Static<typeof QueryUsageResponse>;
 export const QueryUsageList = Type.Array(QueryUsageResponse);

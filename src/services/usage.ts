@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { durationBoundsMs, durationPercentile } from '../core/duration-histogram.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type {
   DocumentEventEnum,
@@ -6,6 +7,7 @@ import type {
   EmbedUsageResponse,
   ModelsUsageCountersResponse,
   QueryEnum,
+  QueryTimes,
   QueryUsageResponse,
   RerankUsageResponse,
   UsageCountersResponse,
@@ -15,17 +17,14 @@ import type {
 import type { Collections } from '../storage/collections.ts';
 import { namedCounters, type UsageLedger, type WindowTotals } from '../usage/ledger.ts';
 import type { UsageMeter } from '../usage/meter.ts';
-import type { UsageCounters, UsageKind } from '../usage/usage-events.ts';
+import { queryTimesOf, type UsageCounters, type UsageKind } from '../usage/usage-events.ts';
 import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { listVisibleCollections } from './collections.ts';
 
 type UsageCall = ServiceCall<OrganizationPrincipal>;
 
-interface NamedRow<Kind extends UsageKind> {
-  readonly windowStart: number;
-  readonly subjectId: string;
-  readonly category: string;
+interface NamedRow<Kind extends UsageKind> extends WindowTotals {
   readonly counters: UsageCounters<Kind>;
 }
 
@@ -100,6 +99,7 @@ export class UsageService {
       collection_id: row.subjectId,
       query_type: row.category as QueryEnum,
       ...row.counters,
+      ...(request.include_times === true ? summarizeTimes(row.amounts) : {}),
     }));
   }
 
@@ -212,12 +212,24 @@ export class UsageService {
 }
 
 function toNamedRows<Kind extends UsageKind>(kind: Kind, totals: readonly WindowTotals[]): NamedRow<Kind>[] {
-  return totals.map(({ windowStart, subjectId, category, amounts }) => ({
-    windowStart,
-    subjectId,
-    category,
-    counters: namedCounters(kind, amounts),
-  }));
+  return totals.map((row) => ({ ...row, counters: namedCounters(kind, row.amounts) }));
+}
+
+/** Returns the field `times` of a row of queries; nothing if it has no recorded times. */
+function summarizeTimes(amounts: readonly number[]): { times?: QueryTimes } {
+  const counts = queryTimesOf(amounts);
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => durationPercentile(counts, share));
+  if (p50 == null || p95 == null || p99 == null) return {};
+  const buckets = counts.map((count, i) => ({ le_ms: durationBoundsMs[i] ?? null, count }));
+  return {
+    times: {
+      count: counts.reduce((sum, count) => sum + count, 0),
+      p50_ms: p50,
+      p95_ms: p95,
+      p99_ms: p99,
+      histogram: buckets.filter(({ count }) => count > 0),
+    },
+  };
 }
 
 function isExplicit(row: { readonly category: string }): boolean {

@@ -27,7 +27,7 @@ export interface WindowTotals {
   readonly subjectId: string;
   /** Event or query type; for models, whether the model was called explicitly. */
   readonly category: string;
-  /** In the order of `counterNames`. */
+  /** In the order of `counterNames`; see `amountsOf`. */
   readonly amounts: readonly number[];
 }
 

@@ -3,7 +3,7 @@ import { tables, text, u8, u32, uuid } from '../storage/keys.ts';
 import { readCounters, type Store, type WriteOperation } from '../storage/store.ts';
 import { bytesCodec, Table } from '../storage/table.ts';
 import { type PeriodLength, periodAt, periodLengths } from './periods.ts';
-import { counterNames, type UsageIncrement, type UsageKind, usageKinds } from './usage-events.ts';
+import { amountsOf, type UsageIncrement, type UsageKind, usageKinds } from './usage-events.ts';
 
 /**
  * Usage on disk: organization, kind, length of the period, number of the period, subject -> absolute totals.
@@ -17,7 +17,7 @@ const rows = new Table<
 export interface UsageRow {
   readonly period: number;
   readonly subject: string;
-  /** In the order of `counterNames`. */
+  /** In the order of `counterNames`; see `amountsOf`. */
   readonly amounts: readonly number[];
 }
 
@@ -52,7 +52,7 @@ export async function* readRows(store: Store, range: UsageRowRange): AsyncGenera
   const length = periodLengths.indexOf(range.length);
   const gte = rows.keyOf(range.organizationId, kind, length, range.from);
   const lt = rows.keyOf(range.organizationId, kind, length, range.to);
-  const width = counterNames[range.kind].length;
+  const width = amountsOf(range.kind);
   for await (const entry of rows.range(store, [range.organizationId, kind, length], { gte, lt })) {
     const [, , , period, subject] = entry.key;
     yield { period, subject, amounts: readCounters(entry.value, width) };

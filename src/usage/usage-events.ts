@@ -1,3 +1,4 @@
+import { durationBucketOf, durationBuckets } from '../core/duration-histogram.ts';
 import type { DocumentEventEnum, QueryEnum } from '../schemas/usage.ts';
 
 /*
@@ -86,6 +87,17 @@ export const counterNames = {
   ],
 } as const satisfies Readonly<Record<UsageKind, readonly string[]>>;
 
+/** Number of stored amounts of a row: its counters, followed for queries by a histogram of their times. */
+export function amountsOf(kind: UsageKind): number {
+  return counterNames[kind].length + (kind === 'queries' ? durationBuckets : 0);
+}
+
+/** Returns the histogram of the times of a row of queries. Rows of earlier versions have none. */
+export function queryTimesOf(amounts: readonly number[]): number[] {
+  const first = counterNames.queries.length;
+  return Array.from({ length: durationBuckets }, (_, bucket) => amounts[first + bucket] ?? 0);
+}
+
 export type CounterName<Kind extends UsageKind> = (typeof counterNames)[Kind][number];
 export type UsageCounters<Kind extends UsageKind> = Readonly<Record<CounterName<Kind>, number>>;
 
@@ -97,7 +109,7 @@ export interface UsageIncrement {
   readonly subjectId: string;
   /** Event or query type; for models, whether the model was called explicitly. */
   readonly category: string;
-  /** In the order of `counterNames`. */
+  /** In the order of `counterNames`; see `amountsOf`. */
   readonly amounts: readonly number[];
 }
 
@@ -127,7 +139,7 @@ export function parseOutsideCollections(
 }
 
 export function toQueryIncrement(event: QueryUsageEvent): UsageIncrement {
-  return createIncrement('queries', event.organizationId, event.collectionId, event.type, {
+  const increment = createIncrement('queries', event.organizationId, event.collectionId, event.type, {
     event_count: 1,
     total_query_bytes: event.queryBytes,
     total_queried_bytes: event.queriedBytes,
@@ -135,6 +147,9 @@ export function toQueryIncrement(event: QueryUsageEvent): UsageIncrement {
     total_results_returned: event.results,
     total_time_taken_ms: event.timeTakenMs,
   });
+  const times = new Array<number>(durationBuckets).fill(0);
+  times[durationBucketOf(event.timeTakenMs)] = 1;
+  return { ...increment, amounts: [...increment.amounts, ...times] };
 }
 
 export function toEmbedIncrement(event: EmbedUsageEvent): UsageIncrement {

@@ -72,5 +72,11 @@ export async function firstRunScenario(t: Test, browser: Browser): Promise<void>
     await page.getByRole('table').first().waitFor({ state: 'attached' });
     t.equal(await blankHeight(page), 0, `${name} has no blank space`);
   }
+  // The percentiles of the queries above.
+  await page
+    .locator('.statistics dd')
+    .getByText(/^\d[\d,.]* ms$/)
+    .nth(2)
+    .waitFor();
   t.same(problems, []);
 }

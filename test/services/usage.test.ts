@@ -8,7 +8,8 @@ import { type Collection, Collections } from '../../src/storage/collections.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import { UsageLedger } from '../../src/usage/ledger.ts';
 import { UsageMeter } from '../../src/usage/meter.ts';
-import type { DocumentUsageEvent } from '../../src/usage/usage-events.ts';
+import { countOperations } from '../../src/usage/rows.ts';
+import { counterNames, type DocumentUsageEvent, toQueryIncrement } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import t from '../support/tap.ts';
@@ -141,6 +142,42 @@ t.test('queries: one row per window, collection and type', async (t) => {
       total_time_taken_ms: 2.5,
     },
   ]);
+});
+
+t.test('queries: the percentiles and the histogram of their times, on request', async (t) => {
+  const { store, meter, usage, today } = await build();
+  const query = {
+    organizationId: mine,
+    collectionId: handbook,
+    queryTokens: 1,
+    queryBytes: 1,
+    queriedBytes: 1,
+  };
+  for (let i = 0; i < 100; i += 1)
+    meter.recordQuery({ ...query, type: 'fine', results: 1, timeTakenMs: i < 96 ? 8 : 100_000 });
+  const [row] = await usage.queries(callOf(mine), today({ include_times: true }));
+  t.match(row, {
+    event_count: 100,
+    times: {
+      count: 100,
+      p99_ms: 65_540,
+      histogram: [
+        { le_ms: 8, count: 96 },
+        { le_ms: null, count: 4 },
+      ],
+    },
+  });
+  t.ok(row!.times!.p50_ms > 6.3 && row!.times!.p50_ms < row!.times!.p95_ms && row!.times!.p95_ms <= 8);
+
+  // Rows of earlier versions have the counters only.
+  const old = { ...toQueryIncrement({ ...query, type: 'coarse', results: 1, timeTakenMs: 5 }) };
+  const counters = { ...old, amounts: old.amounts.slice(0, counterNames.queries.length) };
+  await store.write(countOperations(counters, Date.UTC(2026, 9, 31, 12)));
+  const rows = await usage.queries(callOf(mine), today({ include_times: true }));
+  t.match(
+    rows.find(({ query_type: type }) => type === 'coarse'),
+    { event_count: 1, times: undefined },
+  );
 });
 
 t.test('models: one row per window, model, and whether it was called directly', async (t) => {

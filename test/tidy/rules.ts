@@ -70,6 +70,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:core',
     'type:schemas',
     'type:config',
+    'core/duration-histogram',
     'core/excerpt',
     'core/good-match',
     'core/text-blocks',

@@ -40,7 +40,8 @@ export const usageRoutes: readonly Route[] = [
     scope: 'collection',
     path: '/usage/queries',
     summary: 'Query usage over time',
-    description: 'Returns one row per time window, collection and query type.',
+    description:
+      'Returns one row per time window, collection and query type; with `include_times`, also the percentiles of their times.',
     request: usage.UsageRequest,
     reply: usage.QueryUsageList,
     example: usageExample,

@@ -1,3 +1,4 @@
+import { durationPercentile } from '../../../src/core/duration-histogram.ts';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { now } from '../browser/clock.ts';
 import { BarChart } from '../components/bar-chart.tsx';
@@ -12,6 +13,7 @@ import { getOrganizationInfo } from '../server/account.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
 import { isBillingEnabled } from '../server/session.ts';
+import { queryTimesOf } from '../server/usage.ts';
 import { stageLabel } from './document-states.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { type ChartSpan, toBars, toSeconds } from './overview-bars.ts';
@@ -202,15 +204,17 @@ function Indexing() {
 }
 
 function Queries() {
-  const usage = useLoad((abort) => queryUsage(toUsageRequest(hour), abort), []);
+  const load = (abort: AbortSignal) => queryUsage({ ...toUsageRequest(hour), include_times: true }, abort);
+  const usage = useLoad(load, []);
   usePoll(async (abort) => {
-    usage.replace(await queryUsage(toUsageRequest(hour), abort));
+    usage.replace(await load(abort));
     return 'idle';
   }, []);
   const rows = usage.data;
   const bars = rows && toBars(rows, hour, (row) => row.event_count);
   const all = bars?.reduce((sum, { value }) => sum + value, 0);
   const totalMs = rows?.reduce((sum, row) => sum + row.total_time_taken_ms, 0);
+  const p95 = rows === undefined ? null : durationPercentile(queryTimesOf(rows), 0.95);
   return (
     <Card title="Queries in the last 24 hours">
       <ErrorMessage error={usage.error} />
@@ -222,6 +226,11 @@ function Queries() {
             <a href="/app/usage">{formatCount(all)}</a>{' '}
             <span class="muted">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
             {all === 0 ? '–' : formatDuration(totalMs / all)}
+            {p95 !== null && (
+              <>
+                <span class="muted">· p95</span> {formatDuration(p95)}
+              </>
+            )}
           </>
         )}
       </p>

@@ -1,3 +1,4 @@
+import { durationBoundsMs, durationBuckets } from '../../../src/core/duration-histogram.ts';
 import type * as usage from '../../../src/schemas/usage.ts';
 import { callApi } from './api-call.ts';
 import { documentUsage, queryUsage } from './retrieval.ts';
@@ -24,6 +25,8 @@ export interface UsageStep {
   readonly queries: number;
   /** Average duration of a query in milliseconds; 0 without queries. */
   readonly queryMs: number;
+  /** Number of queries per bucket of `durationBoundsMs`. */
+  readonly queryTimes: readonly number[];
   readonly added: number;
   readonly indexed: number;
   readonly pages: number;
@@ -56,7 +59,10 @@ export async function usageSteps(
     aggregation_window: window,
     collection_names: collection === null ? null : [collection],
   };
-  const [queries, documents] = await Promise.all([queryUsage(request, abort), documentUsage(request, abort)]);
+  const [queries, documents] = await Promise.all([
+    queryUsage({ ...request, include_times: true }, abort),
+    documentUsage(request, abort),
+  ]);
   const [queriesByStart, documentsByStart] = [byStart(queries), byStart(documents)];
   const steps = Array.from({ length: 2 * count }, (_, i) => {
     const start = request.start_time + i * step;
@@ -88,11 +94,25 @@ function stepOf(
     start,
     queries: queryCount,
     queryMs: queryCount === 0 ? 0 : totalMs / queryCount,
+    queryTimes: queryTimesOf(queries),
     added: sum(eventRows('added'), ({ event_count }) => event_count),
     indexed: sum(eventRows('indexed'), ({ event_count }) => event_count),
     pages: sum(eventRows('parsed'), ({ total_pages }) => total_pages),
     bytes: sum(eventRows('added'), ({ total_file_size_bytes }) => total_file_size_bytes),
   };
+}
+
+/** Returns the number of queries per bucket of `durationBoundsMs`, for rows requested with `include_times`. */
+export function queryTimesOf(rows: readonly usage.QueryUsageResponse[]): readonly number[] {
+  const counts = new Array<number>(durationBuckets).fill(0);
+  for (const { le_ms: bound, count } of rows.flatMap(({ times }) => times?.histogram ?? []))
+    counts[bound === null ? durationBuckets - 1 : durationBoundsMs.indexOf(bound)]! += count;
+  return counts;
+}
+
+/** Adds histograms of query times. */
+export function addTimes(all: readonly (readonly number[])[]): readonly number[] {
+  return Array.from({ length: durationBuckets }, (_, i) => sum(all, (counts) => counts[i] ?? 0));
 }
 
 export function sum<Row>(rows: readonly Row[], getValue: (row: Row) => number): number {

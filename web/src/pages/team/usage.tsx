@@ -1,4 +1,6 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { durationPercentile } from '../../../../src/core/duration-histogram.ts';
 import type { UsageMetric } from '../../../../src/schemas/usage.ts';
 import { now } from '../../browser/clock.ts';
 import { BarChart } from '../../components/bar-chart.tsx';
@@ -13,6 +15,7 @@ import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
 import {
+  addTimes,
   type OrganizationUsageCounters,
   sum,
   type UsagePeriod,
@@ -43,9 +46,8 @@ const sumChart = (
   format: UsageChart['format'] = formatCount,
 ): UsageChart => ({ title, getValue, format, summary: total(getValue) });
 
-const charts: readonly UsageChart[] = [
-  sumChart('Queries', ({ queries }) => queries),
-  { title: 'Query time', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
+const queriesChart = sumChart('Queries', ({ queries }) => queries);
+const documentCharts: readonly UsageChart[] = [
   sumChart('Documents added', ({ added }) => added),
   sumChart('Pages parsed', ({ pages }) => pages),
   sumChart('Bytes added', ({ bytes }) => bytes, formatBytes),
@@ -56,6 +58,31 @@ function meanTime(steps: readonly UsageStep[]): number {
   const queries = sum(steps, (step) => step.queries);
   return queries === 0 ? 0 : sum(steps, (step) => step.queryMs * step.queries) / queries;
 }
+
+const percentiles = [
+  ['p50', 0.5],
+  ['p95', 0.95],
+  ['p99', 0.99],
+] as const;
+
+/** Duration in milliseconds that a share of the queries does not exceed; 0 without queries. */
+function percentileChart(share: number): UsageChart {
+  return {
+    title: 'Query time',
+    getValue: ({ queryTimes }) => durationPercentile(queryTimes, share) ?? 0,
+    format: formatDuration,
+    summary: (steps) => durationPercentile(addTimes(steps.map(({ queryTimes }) => queryTimes)), share) ?? 0,
+  };
+}
+
+/** Charts of the time of queries, by the name of the statistic. */
+const queryTimeCharts: readonly (readonly [name: string, chart: UsageChart])[] = [
+  [
+    'Average',
+    { title: 'Query time', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
+  ],
+  ...percentiles.map(([name, share]) => [name, percentileChart(share)] as const),
+];
 
 /** Page of the organization's usage, over time and in total. */
 export function UsagePage() {
@@ -97,7 +124,9 @@ export function UsagePage() {
         <LoadError error={steps.error} onRetry={steps.reload} />
       ) : (
         <div class="charts">
-          {charts.map((chart) => (
+          <ChartCard chart={queriesChart} period={period} steps={steps.data} />
+          <QueryTimeCard period={period} steps={steps.data} />
+          {documentCharts.map((chart) => (
             <ChartCard key={chart.title} chart={chart} period={period} steps={steps.data} />
           ))}
         </div>
@@ -119,9 +148,45 @@ interface ChartCardProps {
   readonly chart: UsageChart;
   readonly period: UsagePeriod;
   readonly steps: UsageSteps | undefined;
+  readonly children?: ComponentChildren;
 }
 
-function ChartCard({ chart: { title, getValue, format, summary }, period, steps }: ChartCardProps) {
+/** The time of queries: one statistic as a chart, and the percentiles of the whole period. */
+function QueryTimeCard({ period, steps }: Omit<ChartCardProps, 'chart' | 'children'>) {
+  const [statistic, setStatistic] = useState('p95');
+  const chart = queryTimeCharts.find(([name]) => name === statistic)?.[1] ?? percentileChart(0.95);
+  const times = steps && addTimes(steps.current.map(({ queryTimes }) => queryTimes));
+  return (
+    <ChartCard chart={chart} period={period} steps={steps}>
+      <div class="statistics">
+        <RadioGroup
+          legend="Statistic"
+          name="statistic"
+          value={statistic}
+          options={queryTimeCharts.map(([name]) => [name, name] as const)}
+          onChange={setStatistic}
+        />
+        <dl class="number">
+          {percentiles.map(([name, share]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <LoadingText value={times && percentileLabel(times, share)} width="6ch" />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </ChartCard>
+  );
+}
+
+function percentileLabel(times: readonly number[], share: number): string {
+  const ms = durationPercentile(times, share);
+  return ms === null ? '–' : formatDuration(ms);
+}
+
+function ChartCard({ chart: { title, getValue, format, summary }, period, steps, children }: ChartCardProps) {
   const bars = steps?.current.map((step) => ({
     label: stepLabel(period, step.start),
     value: getValue(step),
@@ -138,6 +203,7 @@ function ChartCard({ chart: { title, getValue, format, summary }, period, steps 
       <p class="change muted number">
         {steps && changeLabel(period, { before: summary(steps.previous), after: summary(steps.current) })}
       </p>
+      {children}
       <BarChart
         title={title}
         step={period === 'day' ? 'Hour' : 'Day'}
