@@ -4,8 +4,8 @@ import type { TopSnippetsRequest } from '../../../src/schemas/queries.ts';
 import { formatCount } from '../format/numbers.ts';
 import { parseJson } from '../format/parse-json.ts';
 import {
-  type FacetRange,
   hasConditions,
+  type RequestedRange,
   rangeConditions,
   rangesOf,
   toggleConditions,
@@ -99,8 +99,8 @@ function OtherValues({ facet: { values, num_values: all = 0 } }: { readonly face
   return others > 0 ? <span class="muted">and {formatCount(others)} more</span> : null;
 }
 
-function rangeLabel({ from = null, to = null }: FacetRange): string {
-  const text = (bound: NonNullable<FacetRange['from']>) =>
+function rangeLabel({ from = null, to = null }: RequestedRange): string {
+  const text = (bound: NonNullable<RequestedRange['from']>) =>
     String(typeof bound === 'object' ? bound.$date : bound);
   if (from === null) return to === null ? '' : `below ${text(to)}`;
   return to === null ? `from ${text(from)}` : `${text(from)} to below ${text(to)}`;

@@ -85,14 +85,17 @@ export function valueConditions(field: string, value: string | number | boolean)
 /** A bound of a range of a facet, as the request writes it. */
 type FacetBound = string | number | { readonly $date: string };
 
-export interface FacetRange {
+export interface RequestedRange {
   readonly from?: FacetBound | null;
   /** Exclusive. */
   readonly to?: FacetBound | null;
 }
 
 /** Returns the conditions for documents in a range of a facet, one per bound, as the filter builder writes them. */
-export function rangeConditions(field: string, { from = null, to = null }: FacetRange): readonly object[] {
+export function rangeConditions(
+  field: string,
+  { from = null, to = null }: RequestedRange,
+): readonly object[] {
   return [
     ...(from === null ? [] : [{ [field]: { $gte: from } }]),
     ...(to === null ? [] : [{ [field]: { $lt: to } }]),
@@ -100,10 +103,11 @@ export function rangeConditions(field: string, { from = null, to = null }: Facet
 }
 
 /** Ranges of a field in the facets of a request; empty if it has none. */
-export function rangesOf(facets: OptionFields['facets'], field: string): readonly FacetRange[] {
+export function rangesOf(facets: OptionFields['facets'], field: string): readonly RequestedRange[] {
   for (const facet of facets ?? []) {
     const options = typeof facet === 'string' ? undefined : facet[field];
-    if (options !== undefined) return (options as { readonly ranges?: readonly FacetRange[] }).ranges ?? [];
+    if (options !== undefined)
+      return (options as { readonly ranges?: readonly RequestedRange[] }).ranges ?? [];
   }
   return [];
 }

@@ -5,7 +5,7 @@ import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, listDocuments } from '../server/retrieval.ts';
 import { canDiversify, findOptionsError } from './search-option-fields.ts';
 import { searchQuery, updateQuery } from './search-query.ts';
-import { clampGroupSize, groupSizeMax, type SortLevel, sortLevelsMax } from './search-settings.ts';
+import { clampGroupSize, groupSizeMax, type SortChoice, sortLevelsMax } from './search-settings.ts';
 import { synonymChanges } from './synonym-changes.ts';
 import { openSynonyms } from './synonyms-overlay.tsx';
 
@@ -66,7 +66,7 @@ function FacetsField() {
 function SortFields() {
   const { sort } = searchQuery.value;
   const levels = [...sort, { field: '', isDescending: false }].slice(0, sortLevelsMax);
-  const replace = (position: number, level: SortLevel) => {
+  const replace = (position: number, level: SortChoice) => {
     const next = levels.map((each, i) => (i === position ? level : each));
     updateQuery({ sort: next.slice(0, next.findLastIndex(({ field }) => field !== '') + 1) });
   };

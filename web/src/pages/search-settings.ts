@@ -11,14 +11,14 @@ export interface ComparedSettings {
 }
 
 /** One level of the order of the results by metadata. */
-export interface SortLevel {
+export interface SortChoice {
   readonly field: string;
   readonly isDescending: boolean;
 }
 
 /** Options that most queries do not need. An empty field of metadata means that the option is not used. */
 export interface SearchOptions {
-  readonly sort: readonly SortLevel[];
+  readonly sort: readonly SortChoice[];
   readonly boostField: string;
   /** A number with a unit: `30d`. */
   readonly halfLife: string;
@@ -32,11 +32,11 @@ export interface SearchOptions {
   /** 0 to 1. */
   readonly diversity: number;
   readonly hasHighlights: boolean;
-  readonly similarTo: SimilarSource | null;
+  readonly similarTo: SimilarSubject | null;
 }
 
 /** Document whose similar content is searched, or the snippet of it at a position in code points. */
-export interface SimilarSource {
+export interface SimilarSubject {
   readonly path: string;
   readonly start: number | null;
 }

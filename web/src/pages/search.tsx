@@ -23,10 +23,11 @@ import {
   isRunnable,
   repliesFor,
   runQuery,
+  type SearchReplies,
   searchQuery,
   updateQuery,
 } from './search-query.ts';
-import { resultsMax, type SimilarSource, toFragment } from './search-settings.ts';
+import { resultsMax, type SimilarSubject, toFragment } from './search-settings.ts';
 import { SynonymsOverlay } from './synonyms-overlay.tsx';
 
 const CodeDialog = lazyPart<{ readonly collection: string; readonly onClose: () => void }>(() =>
@@ -98,20 +99,28 @@ export function SearchPage() {
         <section ref={resultsSection} class="results-pane" aria-label="Results" aria-busy={submission.isBusy}>
           <ErrorMessage error={submission.error} />
           <IndexingNotice inProgress={inProgress} />
-          {found !== null ? (
-            <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />
-          ) : submission.isBusy ? (
-            <SkeletonRows rows={4} />
-          ) : (
-            <EmptyState title="Search your documents">
-              Enter a question or keywords. Each result opens at its best sentence, with page and score.
-            </EmptyState>
-          )}
+          <ResultsPane found={found} submission={submission} />
         </section>
       </div>
       {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
       <SynonymsOverlay />
     </Page>
+  );
+}
+
+interface ResultsPaneProps {
+  readonly found: SearchReplies | null;
+  readonly submission: AsyncAction;
+}
+
+function ResultsPane({ found, submission }: ResultsPaneProps) {
+  if (found !== null)
+    return <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />;
+  if (submission.isBusy) return <SkeletonRows rows={4} />;
+  return (
+    <EmptyState title="Search your documents">
+      Enter a question or keywords. Each result opens at its best sentence, with page and score.
+    </EmptyState>
   );
 }
 
@@ -244,7 +253,7 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
 }
 
 /** The document whose similar content is searched. */
-function SimilarNote({ source: { path, start } }: { readonly source: SimilarSource }) {
+function SimilarNote({ source: { path, start } }: { readonly source: SimilarSubject }) {
   return (
     <div class="similar-note">
       <span>
