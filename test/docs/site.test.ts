@@ -14,6 +14,10 @@ interface OpenApiOperation {
   readonly operationId?: string;
   readonly tags?: readonly string[];
   readonly servers?: unknown;
+  readonly security?: readonly unknown[];
+  readonly requestBody?: {
+    readonly content?: Readonly<Record<string, { readonly example?: unknown }>>;
+  };
   readonly responses?: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
   >;
@@ -128,6 +132,28 @@ async function checkOperations(t: Test, { get, pages }: Site): Promise<void> {
   }
 }
 
+/** "Try it" leads to the console of the dashboard, which knows each of its operations from the OpenAPI documents. */
+async function checkTryLinks(t: Test, { get, pages }: Site): Promise<void> {
+  const published = new Set<string>();
+  for (const source of ['/openapi.json', '/api/openapi.json']) {
+    const { paths } = (await (await get(source)).json()) as OpenApiDocument;
+    for (const [path, { post }] of Object.entries(paths)) {
+      const example = post?.requestBody?.content?.['application/json']?.example;
+      if (example === undefined || post?.security?.length === 0 || path.includes('{')) continue;
+      if (post?.operationId !== 'mcp') published.add(post?.operationId?.replaceAll('_', '-') ?? '');
+    }
+  }
+  const sections = [...pages.values()].flatMap((html) => html.split('<section id="').slice(1));
+  const linked = sections.flatMap((section) => {
+    const operation = / href="\/app\/console\?operation=([^"]+)">Try it</.exec(section)?.[1];
+    if (operation === undefined) return [];
+    t.ok(section.startsWith(`${operation}"`), operation);
+    return [operation];
+  });
+  t.same(linked.sort(), [...published].sort());
+  t.ok(linked.length > 80, `${linked.length} operations can be tried`);
+}
+
 async function checkSearch(t: Test, { get }: Site): Promise<void> {
   for (const word of ['backup', 'Backups']) {
     const html = await (await get(`/docs/search?q=${word}`)).text();
@@ -208,6 +234,9 @@ t.test('the documentation of a server', async (t) => {
   await t.test('every link and anchor resolves, and anchors are unique', (t) => checkLinks(t, site));
   await t.test('every published operation has a section with three examples', (t) =>
     checkOperations(t, site),
+  );
+  await t.test('operations with a body of JSON lead to the console of the dashboard', (t) =>
+    checkTryLinks(t, site),
   );
   await t.test('the search finds pages by their words, in any form', (t) => checkSearch(t, site));
   await t.test('other paths get 404', (t) => checkUnknownPaths(t, site));

@@ -53,6 +53,11 @@ const compareModels = async (page: Page) => {
   await page.waitForLoadState('networkidle');
 };
 
+const sendRequest = async (page: Page) => {
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await page.getByText('Status 200').waitFor();
+};
+
 const openWebhook = async (page: Page) => {
   await page.getByRole('table', { name: 'Webhooks' }).getByRole('link').first().click();
   await page.getByRole('table', { name: 'Deliveries' }).waitFor();
@@ -71,6 +76,7 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'sources', path: 'sources' },
   { name: 'source', path: 'source?name=files' },
   { name: 'models', path: 'models', prepare: compareModels },
+  { name: 'console', path: 'console?operation=get-collection-list', prepare: sendRequest },
   { name: 'keys', path: 'keys' },
   { name: 'key-new', path: 'keys', prepare: button('Create key') },
   { name: 'webhooks', path: 'webhooks' },

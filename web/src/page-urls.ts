@@ -54,6 +54,11 @@ export function similarDocumentsUrl(collection: string, path: string): string {
   return `${searchUrl(collection)}#${new URLSearchParams({ type: 'documents', similar: path })}`;
 }
 
+/** Page that sends requests to an operation of the API. */
+export function consoleUrl(operation: string): string {
+  return pageUrl('console', { operation });
+}
+
 export function sourceUrl(name: string): string {
   return pageUrl('source', { name });
 }

@@ -116,6 +116,10 @@ export const routes: readonly DashboardRoute[] = [
     component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
   },
   {
+    path: '/app/console',
+    component: lazyPage(() => import('./pages/api-console.tsx').then(({ ApiConsolePage }) => ApiConsolePage)),
+  },
+  {
     path: '/app/keys',
     navigation: { name: 'API keys', icon: 'keys', group: 'Organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),

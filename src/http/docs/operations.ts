@@ -69,9 +69,14 @@ function renderBodies(route: Route): string[] {
   ];
 }
 
-/** Queries run on the search page of the dashboard, with the session of the visitor. */
+/**
+ * Link to the console of the dashboard, which sends the example with the session of the visitor. These pages have no
+ * scripts. The console offers the same operations (`web/src/server/api-console.ts`).
+ */
 function renderTry(route: Route): string {
-  return route.tag === 'queries' ? '<p><a href="/app/search">Try it in the dashboard</a></p>' : '';
+  const hasJson = route.kind === 'json' || (route.kind === 'account' && route.inputSource === 'json');
+  if (!hasJson || route.method !== 'POST' || route.access === 'none' || route.path.includes(':')) return '';
+  return `<p><a href="/app/console?operation=${route.operation}">Try it</a></p>`;
 }
 
 function renderDetails(summary: string, html: string, isOpen: boolean): string {

@@ -80,8 +80,38 @@ export async function callApi<Reply>(
 }
 
 async function callOnce<Reply>(path: string, request: unknown, options: ApiCallOptions): Promise<Reply> {
-  const { signal: abort, organizationId } = options;
-  const response = await mapNetworkErrors(
+  return parseReply<Reply>(await sendJson(path, JSON.stringify(request), options));
+}
+
+/** Reads a public document. Errors: as `callApi`. */
+export async function getJson<Reply>(path: string, signal: AbortSignal): Promise<Reply> {
+  return parseReply<Reply>(await receive(fetch(path, { signal })));
+}
+
+function parseReply<Reply>({ status, isOk, text, headers }: JsonReply): Reply {
+  if (!isOk) throw toApiError(status, text, (name) => headers.get(name));
+  try {
+    return JSON.parse(text) as Reply;
+  } catch {
+    throw new ApiError(unexpectedReplyMessage, { status });
+  }
+}
+
+export interface JsonReply {
+  readonly status: number;
+  /** Whether the status is one of success. */
+  readonly isOk: boolean;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+/** Sends JSON with the session cookie and returns the reply, also one of an error. Errors: `ApiError` without a reply. */
+export function sendJson(
+  path: string,
+  body: string,
+  { signal: abort, organizationId }: Omit<ApiCallOptions, 'as'> = {},
+): Promise<JsonReply> {
+  return receive(
     fetch(path, {
       method: 'POST',
       credentials: 'same-origin',
@@ -90,17 +120,16 @@ async function callOnce<Reply>(path: string, request: unknown, options: ApiCallO
         accept: 'application/json',
         ...(organizationId === undefined ? {} : { 'x-quarry-organization': organizationId }),
       },
-      body: JSON.stringify(request),
+      body,
       ...(abort === undefined ? {} : { signal: abort }),
     }),
   );
-  const text = await mapNetworkErrors(response.text());
-  if (!response.ok) throw toApiError(response.status, text, (name) => response.headers.get(name));
-  try {
-    return JSON.parse(text) as Reply;
-  } catch {
-    throw new ApiError(unexpectedReplyMessage, { status: response.status });
-  }
+}
+
+async function receive(request: Promise<Response>): Promise<JsonReply> {
+  const response = await mapNetworkErrors(request);
+  const { status, ok, headers } = response;
+  return { status, isOk: ok, text: await mapNetworkErrors(response.text()), headers };
 }
 
 async function mapNetworkErrors<T>(request: Promise<T>): Promise<T> {

@@ -55,6 +55,7 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
       }),
     ),
     open('Actions', 'Upload documents', { icon: 'upload', to: '/app/upload' }),
+    open('Actions', 'API console', { icon: 'documents', to: '/app/console' }),
     open('Actions', 'Create or join an organization', { icon: 'plus', to: '/app/organizations' }),
     ...(hasRole('ADMIN') ? [open('Actions', 'Create API key', { icon: 'keys', to: '/app/keys' })] : []),
     ...actions(),

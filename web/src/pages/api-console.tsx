@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { Button } from '../components/button.tsx';
+import { Chip } from '../components/chip.tsx';
+import { CodeArea } from '../components/code-area.tsx';
+import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { Card, Page } from '../components/page.tsx';
+import { SkeletonRows } from '../components/skeleton.tsx';
+import { formatCount, formatDuration } from '../format/numbers.ts';
+import { parseJson } from '../format/parse-json.ts';
+import { consoleUrl } from '../page-urls.ts';
+import {
+  type ApiOperation,
+  type ConsoleReply,
+  listApiOperations,
+  tryOperation,
+} from '../server/api-console.ts';
+import { useLoad } from '../server/load.ts';
+import { organization } from '../server/session.ts';
+import { useAsyncAction } from '../server/use-async-action.ts';
+
+/** Lines of the field of the body. */
+const bodyLines = { min: 3, max: 20 } as const;
+/** Longer replies are cut, because the browser would render them slowly. */
+const shownUnitsMax = 100_000;
+
+/** Page that sends requests to the API with the session of the user. The documentation links to it. */
+export function ApiConsolePage() {
+  const { query, route } = useLocation();
+  const operations = useLoad(listApiOperations, []);
+  const all = operations.data ?? [];
+  const selected = all.find(({ id }) => id === query.operation) ?? all[0];
+  return (
+    <Page
+      title="API console"
+      subtitle={`Requests run with your session in ${organization.value?.name}, and may change its data.`}
+    >
+      {operations.error !== null && operations.data === undefined ? (
+        <LoadError error={operations.error} onRetry={operations.reload} />
+      ) : selected === undefined ? (
+        <SkeletonRows rows={8} />
+      ) : (
+        <div class="stack">
+          <Card>
+            <OperationField
+              operations={all}
+              selected={selected}
+              onChoose={(id) => route(consoleUrl(id), true)}
+            />
+            <OperationForm key={selected.id} operation={selected} />
+          </Card>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+interface OperationFieldProps {
+  readonly operations: readonly ApiOperation[];
+  readonly selected: ApiOperation;
+  readonly onChoose: (id: string) => void;
+}
+
+function OperationField({ operations, selected, onChoose }: OperationFieldProps) {
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
+  return (
+    <Field label="Operation">
+      {(control) => (
+        <select {...control} value={selected.id} onChange={(event) => onChoose(event.currentTarget.value)}>
+          {tags.map((tag) => (
+            <optgroup key={tag} label={tag}>
+              {operations
+                .filter((each) => each.tag === tag)
+                .map(({ id, path, summary }) => (
+                  <option key={id} value={id}>
+                    {summary} ({path})
+                  </option>
+                ))}
+            </optgroup>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function OperationForm({
+  operation: { id, tag, path, description, example },
+}: {
+  readonly operation: ApiOperation;
+}) {
+  const [body, setBody] = useState(example);
+  const [reply, setReply] = useState<ConsoleReply | null>(null);
+  const { error } = parseJson(body);
+  const submission = useAsyncAction(async () => setReply(await tryOperation(path, body)));
+  const lines = body.split('\n').length;
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (error === null) submission.start();
+      }}
+    >
+      <p>
+        <code>POST {path}</code>
+      </p>
+      <p class="muted">
+        {toProse(description)} <a href={`/docs/api/${tag}#${id}`}>Documentation</a>
+      </p>
+      <Field label="Request body" error={error}>
+        {(control) => (
+          <CodeArea
+            control={control}
+            rows={Math.max(bodyLines.min, Math.min(bodyLines.max, lines + 1))}
+            value={body}
+            onChange={setBody}
+          />
+        )}
+      </Field>
+      <div class="row">
+        <Button type="submit" tone="primary" busy={submission.isBusy} disabled={error !== null}>
+          Send request
+        </Button>
+        {body !== example && <Button onClick={() => setBody(example)}>Restore example</Button>}
+      </div>
+      <ErrorMessage error={submission.error} />
+      {reply !== null && <Reply reply={reply} />}
+    </form>
+  );
+}
+
+/** Text between backticks is code. */
+function toProse(text: string) {
+  return text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+}
+
+function Reply({ reply: { status, isOk, text, ms, headers } }: { readonly reply: ConsoleReply }) {
+  const formatted = formatJson(text);
+  const requestId = headers.get('x-request-id');
+  return (
+    <section class="stack" aria-label="Reply">
+      <p class="row" role="status">
+        <Chip tone={isOk ? 'good' : 'bad'}>{`Status ${status}`}</Chip>
+        <span class="muted number">{formatDuration(ms)}</span>
+        {requestId !== null && (
+          <span class="muted">
+            Request ID: <code>{requestId}</code>
+          </span>
+        )}
+      </p>
+      <pre class="code" tabIndex={0}>
+        {formatted.slice(0, shownUnitsMax)}
+      </pre>
+      {formatted.length > shownUnitsMax && (
+        <p class="hint">The first {formatCount(shownUnitsMax)} characters are shown.</p>
+      )}
+    </section>
+  );
+}
+
+/** JSON with indentation; other text unchanged. */
+function formatJson(text: string): string {
+  const { value, error } = parseJson(text);
+  return error === null ? JSON.stringify(value, null, 2) : text;
+}
