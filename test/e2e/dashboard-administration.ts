@@ -1,10 +1,18 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
-import type { TestServer } from './server.ts';
+import { adminKey, type TestServer } from './server.ts';
+
+interface AdministeredServer {
+  readonly server: TestServer;
+  /** Folder of its backups. */
+  readonly backupTarget: string;
+}
 
 /** Opens each section of the administration page and uses it. The administrator is signed in. */
-export async function useSections(t: Test, page: Page, server: TestServer): Promise<void> {
+export async function useSections(t: Test, page: Page, administered: AdministeredServer): Promise<void> {
+  const { server } = administered;
   await openSection(page, 'Health');
   const checks = page.getByRole('table', { name: 'Checks' });
   await checks.getByText(server.data).first().waitFor();
@@ -21,7 +29,39 @@ export async function useSections(t: Test, page: Page, server: TestServer): Prom
   await page.getByLabel('Search users').fill('unknown@example.com');
   await page.getByText('No matching users.').waitFor();
   await useLog(t, page, server);
+  await readBackups(t, page, administered);
   await openSection(page, 'Organizations');
+}
+
+/** The section shows the first scheduled backup, and the reason of a failed one without a reload. */
+async function readBackups(
+  t: Test,
+  page: Page,
+  { server, backupTarget: target }: AdministeredServer,
+): Promise<void> {
+  await openSection(page, 'Backups');
+  const facts = page.locator('dl.figures > div');
+  const fact = (name: string) => facts.filter({ has: page.getByText(name, { exact: true }) });
+  await fact('Target').getByText(target, { exact: true }).waitFor();
+  await fact('Last backup').locator('time').waitFor();
+  await fact('Size')
+    .getByText(/\d (kB|MB)$/)
+    .waitFor();
+  await fact('Next backup').locator('time').waitFor();
+  await fact('Can be restored').getByText(/ to [A-Z]/).waitFor();
+  await fact('Last verified restore').getByText('None yet').waitFor();
+
+  renameSync(target, `${target}-away`);
+  writeFileSync(target, 'A file where the folder was.');
+  const started = await fetch(`${server.url}/v1/admin/create-backup`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  t.equal(started.status, 200);
+  await page.getByRole('alert').getByText('The last backup failed: ').waitFor();
+  rmSync(target);
+  renameSync(`${target}-away`, target);
 }
 
 /** The list shows a new line without a reload; filters apply to old and new lines. */
@@ -49,4 +89,26 @@ async function openSection(page: Page, name: string): Promise<void> {
   const link = page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name });
   await link.click();
   await page.locator('.tabs [aria-current]', { hasText: name }).waitFor();
+}
+
+/** Runs operations from the documentation with the session of the browser. Error replies are shown, too. */
+export async function tryOperations(t: Test, page: Page, server: TestServer): Promise<void> {
+  await page.goto(`${server.url}/docs/api/collections`);
+  await page.locator('#get-collection-list').getByRole('link', { name: 'Try it' }).click();
+  await page.getByRole('heading', { name: 'API console' }).waitFor();
+  const reply = page.getByRole('region', { name: 'Reply' });
+  const send = async (status: number) => {
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await reply.getByText(`Status ${status}`).waitFor();
+    return JSON.parse((await reply.locator('pre').textContent()) ?? '');
+  };
+  t.same((await send(200)).collection_names, ['log']);
+  await page.getByLabel('Operation').selectOption('add-collection');
+  await page.waitForURL('**/app/console?operation=add-collection');
+  await page.getByLabel('Request body').fill('{"collection_name": ');
+  t.ok(await page.getByRole('button', { name: 'Send request' }).isDisabled());
+  await page.getByLabel('Request body').fill('{"collection_name": "log"}');
+  t.match((await send(409)).detail, 'already exists');
+  await page.getByLabel('Operation').selectOption('get-backup-status');
+  t.match(await send(200), { running: null });
 }

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
+import { createFolder } from './backup-commands.ts';
 import { openPage } from './browser.ts';
 import { signInAsOperator } from './dashboard-actions.ts';
-import { useSections } from './dashboard-administration.ts';
+import { tryOperations, useSections } from './dashboard-administration.ts';
 import { administratorPasswordHash, password } from './dashboard-pages.ts';
 import { inspectInAllThemes } from './dashboard-themes.ts';
 import { freePort } from './free-port.ts';
@@ -51,7 +53,11 @@ export async function providerScenario(t: Test, browser: Browser): Promise<void>
 
 /** Signs in with the password alone, beside a user's own session, and signs out. */
 export async function administratorScenario(t: Test, browser: Browser): Promise<void> {
-  const server = await TestServer.start(t, { ADMIN_PASSWORD_HASH: administratorPasswordHash() });
+  const backupTarget = join(createFolder(t), 'target');
+  const server = await TestServer.start(t, {
+    ADMIN_PASSWORD_HASH: administratorPasswordHash(),
+    BACKUP_TARGET: backupTarget,
+  });
   const { page, problems } = await openPage(t, browser);
   const signIn = async (text: string) => {
     await page.getByLabel('Administrator password').fill(text);
@@ -70,7 +76,7 @@ export async function administratorScenario(t: Test, browser: Browser): Promise<
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.waitFor({ state: 'detached' });
   await organizations.getByText('Teams').waitFor();
-  await useSections(t, page, server);
+  await useSections(t, page, { server, backupTarget });
   await inspectInAllThemes(t, page, 'administrator-alone');
   await page.getByRole('link', { name: 'Go to dashboard' }).click();
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
@@ -81,6 +87,8 @@ export async function administratorScenario(t: Test, browser: Browser): Promise<
   await organizations.waitFor();
   t.equal(await entry.getAttribute('aria-current'), 'page');
   await inspectInAllThemes(t, page, 'administrator');
+  await tryOperations(t, page, server);
+  await page.goto(`${server.url}/app/admin`);
   await page.getByRole('button', { name: 'Sign out as administrator' }).click();
   await page.getByLabel('Administrator password').waitFor();
   await entry.waitFor({ state: 'detached' });

@@ -15,8 +15,8 @@ import { administratorSecondFactor } from '../../server/second-factor.ts';
 import { session } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { AdministratorForm } from '../administrator-form.tsx';
-import { BackupsCard } from '../team/backups-card.tsx';
 import { SecondFactorCard } from '../team/second-factor-card.tsx';
+import { Backups } from './backups.tsx';
 import { Health } from './health.tsx';
 import { Log } from './log.tsx';
 import { Organizations } from './organizations.tsx';
@@ -39,7 +39,7 @@ const sections: readonly [Section, ...Section[]] = [
   { id: 'organizations', name: 'Organizations', component: Organizations },
   { id: 'people', name: 'People', component: People },
   { id: 'health', name: 'Health', component: Health },
-  { id: 'backups', name: 'Backups', component: BackupsCard },
+  { id: 'backups', name: 'Backups', component: Backups },
   { id: 'settings', name: 'Settings', component: ServerSettings },
   { id: 'log', name: 'Log', component: Log },
   {

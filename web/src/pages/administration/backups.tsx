@@ -8,11 +8,23 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { formatBytes } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { adminGetBackupStatus } from '../../server/administration.ts';
-import { useLoad } from '../../server/load.ts';
+import { usePoll } from '../../server/load.ts';
+import type { SectionProps } from './administration.tsx';
+import { useAdministratorLoad } from './use-administrator-load.ts';
 
-/** State of backups, for the administrator. */
-export function BackupsCard() {
-  const status = useLoad(adminGetBackupStatus, []);
+/** State of the backups of the server. */
+export function Backups({ onDenied }: SectionProps) {
+  const status = useAdministratorLoad(adminGetBackupStatus, [], onDenied);
+  const hasTarget = status.data !== undefined && status.data.target !== null;
+  usePoll(
+    async (abort) => {
+      if (!hasTarget) return 'idle';
+      const found = await adminGetBackupStatus(abort);
+      status.replace(found);
+      return found.running === null ? 'idle' : 'busy';
+    },
+    [hasTarget],
+  );
   if (status.data === undefined) {
     return status.error === null ? (
       <Card title="Backups">
