@@ -224,18 +224,22 @@ function Queries() {
         ) : (
           <>
             <a href="/app/usage">{formatCount(all)}</a>{' '}
-            <span class="muted">{all === 1 ? 'query,' : 'queries, average'}</span>{' '}
-            {all === 0 ? '–' : formatDuration(totalMs / all)}
-            {p95 !== null && (
-              <>
-                <span class="muted">· p95</span> {formatDuration(p95)}
-              </>
-            )}
+            <span class="muted">{all === 1 ? 'query,' : 'queries,'}</span> {timeLabel(totalMs / all, p95)}
           </>
         )}
       </p>
       <BarChart title="Queries" step="Hour" bars={bars} />
     </Card>
+  );
+}
+
+/** One figure, which fits a line of the card: the percentile, or the average of queries of earlier versions. */
+function timeLabel(averageMs: number, p95: number | null) {
+  if (Number.isNaN(averageMs)) return '–';
+  return (
+    <>
+      <span class="muted">{p95 === null ? 'average' : 'p95'}</span> {formatDuration(p95 ?? averageMs)}
+    </>
   );
 }
 
