@@ -41,16 +41,16 @@ export function ApiConsolePage() {
       ) : selected === undefined ? (
         <SkeletonRows rows={8} />
       ) : (
-        <div class="stack">
-          <Card>
+        <Card>
+          <div class="stack">
             <OperationField
               operations={all}
               selected={selected}
               onChoose={(id) => route(consoleUrl(id), true)}
             />
             <OperationForm key={selected.id} operation={selected} />
-          </Card>
-        </div>
+          </div>
+        </Card>
       )}
     </Page>
   );

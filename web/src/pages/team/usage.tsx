@@ -125,10 +125,11 @@ export function UsagePage() {
       ) : (
         <div class="charts">
           <ChartCard chart={queriesChart} period={period} steps={steps.data} />
-          <QueryTimeCard period={period} steps={steps.data} />
           {documentCharts.map((chart) => (
             <ChartCard key={chart.title} chart={chart} period={period} steps={steps.data} />
           ))}
+          {/* The last one of an odd number has the width of the page. */}
+          <QueryTimeCard period={period} steps={steps.data} />
         </div>
       )}
       <Card title="Total">
