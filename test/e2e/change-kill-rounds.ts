@@ -26,10 +26,12 @@ export async function checkChangeKillRounds(t: Test, rounds: number): Promise<vo
   const readers = [pollChanges(api, cursor, polled, () => isDone), follow(server, streamed, () => isDone)];
   for (let round = 0; round < rounds; round += 1) {
     let isKilled = false;
+    const acknowledgedBefore = acknowledged.flat().length;
     const writing = acknowledged.map((paths, writer) =>
       writeUntil(api, `${writer}/${round}`, paths, () => isKilled),
     );
-    await sleep(200 + Math.random() * 400);
+    await waitUntil('a document is acknowledged', () => acknowledged.flat().length > acknowledgedBefore);
+    await sleep(Math.random() * 400);
     isKilled = true;
     await server.stop('SIGKILL');
     await Promise.all(writing);
