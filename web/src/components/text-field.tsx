@@ -1,7 +1,13 @@
-import type { ComponentChildren, ComponentProps } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes, PartialInputHTMLAttributes } from 'preact';
 import { Field } from './field.tsx';
 
-interface TextFieldProps extends Omit<ComponentProps<'input'>, 'label' | 'onChange' | 'onInput' | 'value'> {
+type InputAttributes = Omit<
+  PartialInputHTMLAttributes<HTMLInputElement>,
+  'label' | 'onChange' | 'onInput' | 'role' | 'type' | 'value'
+>;
+
+export interface TextFieldProps extends InputAttributes {
+  readonly type?: 'date' | 'email' | 'number' | 'password' | 'search' | 'text' | 'url';
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string | null;
@@ -11,7 +17,9 @@ interface TextFieldProps extends Omit<ComponentProps<'input'>, 'label' | 'onChan
 }
 
 /** A labeled input. The other properties are attributes of the input; its type is `text` by default. */
-export function TextField({ label, hint, error = null, onChange, ...attributes }: TextFieldProps) {
+export function TextField({ label, hint, error = null, onChange, ...rest }: TextFieldProps) {
+  // Preact has a type of attributes for each type of inputs, and TypeScript does not distribute over them.
+  const attributes = rest as InputHTMLAttributes<HTMLInputElement>;
   return (
     <Field label={label} hint={hint} error={error}>
       {(control) => (

@@ -1,6 +1,5 @@
-import type { ComponentProps } from 'preact';
 import { Checkbox, Field } from '../../components/field.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { TextField, type TextFieldProps } from '../../components/text-field.tsx';
 import type { SourceField, SourceFormValues } from './source-kinds.ts';
 
 interface SourceFieldsProps {
@@ -43,7 +42,7 @@ export function SourceFields({ fields, values, onChange, isSecret = false }: Sou
   );
 }
 
-function typeAttributes(type: SourceField['type'], isSecret: boolean): ComponentProps<'input'> {
+function typeAttributes(type: SourceField['type'], isSecret: boolean): Partial<TextFieldProps> {
   if (isSecret) return { type: 'password', autoComplete: 'new-password' };
   if (type === 'number') return { type, min: 0, step: 'any' };
   return type === 'url' ? { type } : { type: 'text' };
