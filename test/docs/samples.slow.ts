@@ -3,7 +3,7 @@ import { createFolder } from '../e2e/backup-commands.ts';
 import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
-import { operationTests } from '../http/operations/operation-tests.ts';
+import { findOperationTest } from '../http/operations/operation-tests.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { findSamples, type PageSample, type PageSampleLanguage, sampleLanguages } from './page-samples.ts';
@@ -22,7 +22,7 @@ const exampleIds = {
 
 /** Status for a caller with access; below 400, any success is accepted. */
 function expectedStatusOf(operation: string): number {
-  const test = operationTests[operation];
+  const test = findOperationTest(operation);
   if (test === undefined) return 200; // a page
   const statuses = [test.expected.all, test.expected.OWNER, test.expected.administrator];
   const permitted = statuses.find((status) => status !== 401 && status !== 403);
@@ -30,7 +30,7 @@ function expectedStatusOf(operation: string): number {
 }
 
 function orderOf({ operation }: PageSample): number {
-  return operationTests[operation]?.sample?.order ?? 0;
+  return findOperationTest(operation)?.sample?.order ?? 0;
 }
 
 const commands: Readonly<Record<PageSampleLanguage, (code: string) => readonly string[]>> = {

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { PublishedContract } from '../http/operations/operation-test.ts';
-import { operationTests, type typedOperationTests } from '../http/operations/operation-tests.ts';
+import type { OperationTest, PublishedContract } from '../http/operations/operation-test.ts';
+import { operationTests } from '../http/operations/operation-tests.ts';
 
 /**
  * Reply shapes from which existing clients were generated: names, types, required fields and nullable fields. Those of
@@ -10,7 +10,7 @@ import { operationTests, type typedOperationTests } from '../http/operations/ope
  */
 
 type PublishedOf<Test> = Test extends { readonly published: infer P extends PublishedContract } ? P : never;
-type Published = PublishedOf<(typeof typedOperationTests)[keyof typeof typedOperationTests]>;
+type Published = PublishedOf<(typeof operationTests)[keyof typeof operationTests]>;
 type ReplyShapes = { readonly [P in Published as P['path']]: P['reply'] };
 
 export type PublishedOperationName = keyof ReplyShapes;
@@ -18,7 +18,7 @@ export type ReplyOf<O extends PublishedOperationName> = Static<ReplyShapes[O]>;
 
 /** Reply shape of each operation, by its path. */
 const replyShapes: ReadonlyMap<string, TSchema> = new Map(
-  Object.values(operationTests).flatMap(({ published }) =>
+  Object.values<OperationTest>(operationTests).flatMap(({ published }) =>
     published === undefined ? [] : [[published.path, published.reply] as const],
   ),
 );

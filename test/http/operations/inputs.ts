@@ -96,8 +96,6 @@ export async function freshUser({ newUser }: TenantFixture, fresh: string): Prom
   return { member_id: await newUser(fresh) };
 }
 
-export const ofUser = ({ member_id: user_id }: ResourceIds): CallInput => ({ body: { user_id } });
-
 export const formType = 'application/x-www-form-urlencoded';
 export const formPart = (name: string, value: string, file = '') =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;

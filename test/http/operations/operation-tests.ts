@@ -28,7 +28,7 @@ import { userTests } from './users.ts';
 import { webhookTests } from './webhooks.ts';
 
 /** The entries of all nouns, by operation, in the order in which tests call the operations. */
-export const typedOperationTests = {
+export const operationTests = {
   ...collectionTests,
   ...aliasTests,
   ...changeTests,
@@ -55,11 +55,15 @@ export const typedOperationTests = {
   ...pageTests,
 } satisfies OperationTests;
 
-export const operationTests: OperationTests = typedOperationTests;
+/** Returns the entry of an operation; undefined for the name of a page that is no operation. */
+export function findOperationTest(operation: string): OperationTest | undefined {
+  const tests: OperationTests = operationTests;
+  return tests[operation];
+}
 
 /** Returns the entry of an operation. Errors: the operation has none. */
 export function operationTestOf(operation: string): OperationTest {
-  const test = operationTests[operation];
+  const test = findOperationTest(operation);
   if (test === undefined)
     throw new Error(`Add ${operation} to the table of its noun in test/http/operations; see CONTRIBUTING.md`);
   return test;
