@@ -48,7 +48,9 @@ async function readBackups(
     .getByText(/\d (kB|MB)$/)
     .waitFor();
   await fact('Next backup').locator('time').waitFor();
-  await fact('Can be restored').getByText(/ to [A-Z]/).waitFor();
+  await fact('Can be restored')
+    .getByText(/ to [A-Z]/)
+    .waitFor();
   await fact('Last verified restore').getByText('None yet').waitFor();
 
   renameSync(target, `${target}-away`);
