@@ -119,7 +119,7 @@ function BoostFields() {
                 type="text"
                 placeholder="30d"
                 maxLength={32}
-                pattern="\d+(\.\d+)?[smhdwy]"
+                pattern="\d+(\.\d+)?(s|m|h|d|w|y)"
                 value={halfLife}
                 onInput={(event) => updateQuery({ halfLife: event.currentTarget.value })}
               />
