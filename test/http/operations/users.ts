@@ -13,7 +13,7 @@ export const userTests = {
   },
   'delete-own-user': {
     expected: userAccess(400, 400, 400, 400),
-    buildInput: withBody({ confirm_email: 'somebody.else@example.com' }),
+    buildInput: withBody({ confirm_email: 'other@example.com' }),
     // The user owns the organization of the sample of add-organization.
     sample: { order: 8, status: 409 },
   },
