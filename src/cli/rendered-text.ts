@@ -1,4 +1,5 @@
 import { splitHighlights } from '../core/excerpt.ts';
+import type { TextSyntax } from '../core/file-types.ts';
 import {
   type DisplayBlock,
   type DisplayLine,
@@ -6,7 +7,6 @@ import {
   parseTextBlocks,
   splitInline,
   type TextRange,
-  type TextSyntax,
 } from '../core/text-blocks.ts';
 import type { Style, StyledText } from './colors.ts';
 import { type Indents, mergeSpans, type StyledLine, wrapStyled } from './styled-text.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { findBestSentence } from '../core/excerpt.ts';
-import { textSyntaxOf } from '../core/text-blocks.ts';
+import { textSyntaxOf } from '../core/file-types.ts';
 import type {
   DocumentRetrievalResponse,
   PageRetrievalResponse,

@@ -4,6 +4,8 @@
  * dashboard and the command line.
  */
 
+import type { TextSyntax } from './file-types.ts';
+
 /** Half-open range of the text, in UTF-16 units. */
 export interface TextRange {
   readonly start: number;
@@ -27,9 +29,6 @@ export type DisplayBlock =
   | { readonly kind: 'list'; readonly items: readonly ListItem[] }
   | { readonly kind: 'table'; readonly hasHeader: boolean; readonly rows: readonly (readonly TextRange[])[] }
   | { readonly kind: 'code'; readonly range: TextRange };
-
-/** `markdown`: a single line break is a space. `prose`: only a line break of the printed page is. */
-export type TextSyntax = 'markdown' | 'prose';
 
 interface Line extends TextRange {
   readonly text: string;
@@ -288,15 +287,4 @@ export function splitInline(text: string, { start, end }: TextRange): InlineSpan
   }
   if (from < end) spans.push({ start: from, end, style: null });
   return spans;
-}
-
-const markdownPath = /\.(?:md|mdx|markdown)$/i;
-/** Formats whose texts consist of paragraphs, and paths without an extension. */
-const prosePath =
-  /(?:^|\/)[^./]*$|\.(?:txt|text|pdf|html?|xhtml|epub|docx?|docm|pptx?|xlsx?|odt|ods|odp|rtf|eml|msg|mht(?:ml)?|tiff?|jpe?g|png|webp)$/i;
-
-/** Syntax of the text of a document; null if its line breaks have a meaning, as in code. */
-export function textSyntaxOf(path: string): TextSyntax | null {
-  if (markdownPath.test(path)) return 'markdown';
-  return prosePath.test(path) ? 'prose' : null;
 }

@@ -72,6 +72,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'type:config',
     'core/duration-histogram',
     'core/excerpt',
+    'core/file-types',
     'core/good-match',
     'core/text-blocks',
     'search/filter',

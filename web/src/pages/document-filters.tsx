@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { type FileTypeName, fileTypes } from '../../../src/core/file-types.ts';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { isNarrow } from '../browser/media.ts';
 import { DayField } from '../components/day-field.tsx';
@@ -6,14 +7,7 @@ import { Field, RadioGroup } from '../components/field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { CollectionField } from './collection-select.tsx';
-import {
-  type AddedRange,
-  addedRanges,
-  type DocumentQuery,
-  type FileType,
-  fileTypes,
-  type StateGroup,
-} from './document-query.ts';
+import { type AddedRange, addedRanges, type DocumentQuery, type StateGroup } from './document-query.ts';
 
 const debounceMs = 250;
 
@@ -38,7 +32,7 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
             <select
               {...control}
               value={type}
-              onChange={(event) => onChange({ type: event.currentTarget.value as FileType | '' })}
+              onChange={(event) => onChange({ type: event.currentTarget.value as FileTypeName | '' })}
             >
               <option value="">All types</option>
               {Object.entries(fileTypes).map(([value, { name }]) => (

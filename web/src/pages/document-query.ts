@@ -1,3 +1,4 @@
+import { extensionsOf, type FileTypeName, fileTypes } from '../../../src/core/file-types.ts';
 import type { DocumentSortField, GetDocumentInfoListRequest } from '../../../src/schemas/document-list.ts';
 
 /** Filters and order of the list of documents, and their form in the URL. */
@@ -10,21 +11,6 @@ export const stateGroups = {
   failed: ['parsing_failed', 'indexing_failed'],
 } as const;
 export type StateGroup = keyof typeof stateGroups;
-
-/** File types by file name extension. */
-export const fileTypes = {
-  pdf: { name: 'PDF', extensions: ['pdf'] },
-  word: { name: 'Word and text documents', extensions: ['docx', 'doc', 'docm', 'odt', 'rtf', 'pages'] },
-  sheet: { name: 'Spreadsheets', extensions: ['xlsx', 'xls', 'xlsm', 'xlsb', 'ods', 'csv', 'tsv'] },
-  slides: { name: 'Presentations', extensions: ['pptx', 'ppt', 'pptm', 'odp'] },
-  text: { name: 'Text and Markdown', extensions: ['txt', 'md', 'markdown', 'rst', 'log', 'tex', 'org'] },
-  web: { name: 'Web pages', extensions: ['html', 'htm', 'xhtml'] },
-  mail: { name: 'Email', extensions: ['eml', 'msg', 'mbox'] },
-  image: { name: 'Images', extensions: ['png', 'jpg', 'jpeg', 'tif', 'tiff', 'webp', 'gif', 'bmp'] },
-  data: { name: 'Data', extensions: ['json', 'jsonl', 'xml', 'yaml', 'yml', 'toml'] },
-  book: { name: 'E-books', extensions: ['epub'] },
-} as const;
-export type FileType = keyof typeof fileTypes;
 
 /** Days before now, or `range` for the dates `from` and `to`. */
 export const addedRanges = {
@@ -41,7 +27,7 @@ export interface DocumentQuery {
   /** Part of the path. */
   readonly text: string;
   readonly show: StateGroup;
-  readonly type: FileType | '';
+  readonly type: FileTypeName | '';
   readonly added: AddedRange | '';
   /** First and last day in the time zone of the browser, as YYYY-MM-DD; empty if open. */
   readonly from: string;
@@ -113,7 +99,7 @@ export function toListFilters(query: DocumentQuery, now: number): ListFilters {
     ...(text === '' ? {} : { path_contains: text }),
     ...(show === 'failed' ? { only_failed: true } : {}),
     ...(statuses === null || show === 'failed' ? {} : { index_statuses: [...statuses] }),
-    ...(type === '' ? {} : { extensions: [...fileTypes[type].extensions] }),
+    ...(type === '' ? {} : { extensions: extensionsOf(type) }),
     ...toTimeRange(query, now),
   };
 }

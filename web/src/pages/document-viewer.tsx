@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { textSyntaxOf } from '../../../src/core/text-blocks.ts';
+import { textSyntaxOf } from '../../../src/core/file-types.ts';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { canScrollFocused, useShortcuts } from '../browser/keyboard.ts';
 import { isSingleColumn } from '../browser/media.ts';

@@ -1,11 +1,11 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
+import type { TextSyntax } from '../../../src/core/file-types.ts';
 import {
   type DisplayBlock,
   type DisplayLine,
   parseTextBlocks,
   splitInline,
   type TextRange,
-  type TextSyntax,
 } from '../../../src/core/text-blocks.ts';
 
 /** Longer texts are shown as they are: thousands of blocks would make the page slow. */
