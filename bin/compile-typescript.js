@@ -123,7 +123,10 @@ async function bundle({ source, packages, sourcemap, output: place = relative('d
     writeIfChanged(join('dist', file.fileName), file.type === 'chunk' ? file.code : file.source);
   if (join('dist', place) !== outputOf(source)) {
     const specifier = relative(dirname(outputOf(source)), join('dist', place));
-    writeIfChanged(outputOf(source), `export { default } from '${specifier}';\n`);
+    writeIfChanged(
+      outputOf(source),
+      `export * from '${specifier}';\nexport { default } from '${specifier}';\n`,
+    );
   }
   return files.map((file) => join('dist', file.fileName));
 }

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
 
 /**
  * `node dist/test/run/files.js [--jobs=N] [--timeout=SECONDS] [--suffix=.test.js] [FILE...]` runs test files, by default all
- * with the suffix, and prints TAP.
+ * with the suffix, and prints TAP. Most files of a folder share a process (`shared-process.ts`); files given by name do
+ * not.
  *
  * `tap run` is not used: it loads a TypeScript compiler, a mocking loader and a coverage recorder into each test file and
  * into each process that a test starts, which doubles the CPU time of a small file. No test uses them.
@@ -31,15 +32,53 @@ function findFiles(suffix: string): string[] {
     .map((name) => join(folder, name));
 }
 
-const files =
-  positionals.length > 0 ? positionals.map((file) => relative(projectRoot, file)) : findFiles(values.suffix);
+/** Folders whose tests start servers or other processes, or measure or limit their own. */
+const ownProcessFolders = new Set(
+  [
+    ...['', 'backup', 'bench', 'crash', 'e2e', 'http', 'native', 'package', 'run', 'simulate'],
+    ...['parsing', 'parsing/process', 'parsing/processes', 'parsing/tools'],
+  ].map((folder) => join('dist', 'test', folder)),
+);
+/** Few enough that no process runs much longer than the others. */
+const filesPerProcessMax = 12;
+
+/** The files of each process: one, or several of a folder that do not disturb each other. */
+function assignProcesses(files: readonly string[]): (readonly string[])[] {
+  const processes: string[][] = [];
+  for (const file of files) {
+    const last = processes.at(-1);
+    const folder = dirname(file);
+    const isShared =
+      !ownProcessFolders.has(folder) &&
+      last?.[0] !== undefined &&
+      dirname(last[0]) === folder &&
+      last.length < filesPerProcessMax;
+    if (isShared) last.push(file);
+    else processes.push([file]);
+  }
+  return processes;
+}
+
+const processes =
+  positionals.length > 0
+    ? positionals.map((file) => [relative(projectRoot, file)])
+    : assignProcesses(findFiles(values.suffix));
 const timeoutSeconds = Number(values.timeout);
+const sharedProcess = join('dist', 'test', 'run', 'shared-process.js');
 t.setTimeout(0);
 t.jobs = Number(values.jobs);
-for (const file of files) {
+for (const files of processes) {
+  const [first = '', ...others] = files;
   // `env` replaces itself with Node.js; tap adds its coverage recorder to NODE_OPTIONS of the processes that it starts.
   const settings = ['-u', 'NODE_OPTIONS', `TAP_TIMEOUT=${timeoutSeconds}`, 'TAP_TYPE_STRIP_ONLY=1'];
-  const command = [process.execPath, '--enable-source-maps', file];
-  const options = { cwd: projectRoot, buffered: true, timeout: timeoutSeconds * 1_000, at: null, stack: '' };
-  void t.spawn('env', [...settings, ...command], options, file);
+  const node = [process.execPath, '--enable-source-maps'];
+  const timeout = timeoutSeconds * files.length * 1_000;
+  const options = { cwd: projectRoot, buffered: true, timeout, at: null, stack: '' };
+  if (others.length === 0) void t.spawn('env', [...settings, ...node, first], options, first);
+  else {
+    // Not as words of the command, which tap makes part of the names of temporary folders.
+    const list = `QUARRY_TEST_FILES=${files.join(' ')}`;
+    const title = `${dirname(first)}, ${files.length} files`;
+    void t.spawn('env', [...settings, list, ...node, sharedProcess], options, title);
+  }
 }

@@ -32,7 +32,7 @@ t.test('totals equal those of tap, and the output of a failed file is complete',
 
 t.test('a run that was killed, ran no tests or crashed in a file is a failure', async (t) => {
   t.same(digest([]).totals, { passed: 0, failed: 1, skipped: 0 });
-  t.same(digest(['ok 1 - a']).totals, { passed: 0, failed: 1, skipped: 0 });
+  t.same(digest(['ok 1 - a.test.js']).totals, { passed: 0, failed: 1, skipped: 0 });
   t.same(digest(['# { total: 0, pass: 0 }']).totals, { passed: 0, failed: 1, skipped: 0 });
   t.same(digest(['not ok 1 - crashed.test.js', '# { total: 3, pass: 3 }']).totals, {
     passed: 3,
@@ -65,8 +65,34 @@ t.test('the last lines list the failed tests with their files, and the totals', 
     '  dist/test/c.test.js: the file failed outside of its tests (see its lines above)',
     '1,200 passed, 2 failed, 3 skipped in 3 files (61 s)',
   ]);
-  t.same(digest(['ok 1 - a', '# { total: 3, pass: 3 }']).summary, [
+  t.same(digest(['ok 1 - a.test.js', '# { total: 3, pass: 3 }']).summary, [
     'All tests passed: 3 passed, 0 failed, 0 skipped in 1 file (61 s)',
   ]);
-  t.match(digest(['ok 1 - a']).summary, ['Failed tests:', '  the run ended before its last test']);
+  t.match(digest(['ok 1 - a.test.js']).summary, ['Failed tests:', '  the run ended before its last test']);
+});
+
+t.test('files that share a process are counted and reported like others', async (t) => {
+  const shared = [
+    '# Subtest: dist/test/core, 2 files',
+    '    # Subtest: dist/test/core/a.test.js',
+    '        ok 1 - fine',
+    '    ok 1 - dist/test/core/a.test.js # time=6ms',
+    '    # Subtest: dist/test/core/b.test.js',
+    '        # Subtest: it works',
+    '            not ok 1 - should be equal',
+    '        not ok 1 - it works',
+    '    not ok 2 - dist/test/core/b.test.js # time=6ms',
+    'not ok 1 - dist/test/core, 2 files # time=12ms',
+  ];
+  const passed = ['    ok 1 - dist/test/text/a.test.js', 'ok 2 - dist/test/text, 1 file'];
+  const crashed = ['not ok 3 - dist/test/auth, 2 files', '# { total: 3, pass: 2, fail: 1 }'];
+  const { output, totals, summary } = digest([...shared, ...passed, ...crashed]);
+  t.same(totals, { passed: 2, failed: 2, skipped: 0 });
+  t.same(summary, [
+    'Failed tests:',
+    '  dist/test/core/b.test.js: it works > should be equal',
+    '  dist/test/auth, 2 files: the file failed outside of its tests (see its lines above)',
+    '2 passed, 2 failed, 0 skipped in 3 files (61 s)',
+  ]);
+  t.ok(output.includes('ok 1 - dist/test/text/a.test.js'), 'a line per file');
 });

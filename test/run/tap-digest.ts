@@ -11,6 +11,8 @@ export interface FailedTest {
   readonly title: string;
 }
 
+const testFile = /\.(?:test|slow)\.js$/;
+
 /**
  * Converts TAP to a readable summary: a line per test file, and the whole output of failed files. `totals` and
  * `failures` are valid once all lines have been passed in.
@@ -26,6 +28,8 @@ export class TapDigest {
   #totals: TestTotals | null = null;
   #failedFiles = 0;
   #files = 0;
+  /** Whether a file of the shared process whose output is read has failed. */
+  #hasFailedFile = false;
 
   constructor(show: (line: string) => void) {
     this.#write = show;
@@ -34,15 +38,21 @@ export class TapDigest {
   line(text: string): void {
     const summary = /^# (\{ total: .*\})$/.exec(text);
     if (summary !== null) this.#totals = totalsOf(summary[1] ?? '');
-    const point = /^(not )?ok \d+ - (.*)$/.exec(text);
-    if (point === null) {
+    const [, indent = '', failed, point] = /^( {4})?(not )?ok \d+ - (.*)$/.exec(text) ?? [];
+    const title = withoutTapSuffix(point ?? '');
+    const isFile = testFile.test(title);
+    if (point === undefined || (indent !== '' && !isFile)) {
       this.#pending.push(text);
       return;
     }
-    this.#files += 1;
-    if (point[1] !== undefined) this.#reportFailedFile(withoutTapSuffix(point[2] ?? ''));
+    const isFailed = failed !== undefined;
+    // A process with several files fails with any of them, which is no failure of its own.
+    if (isFailed && (isFile || !this.#hasFailedFile)) this.#reportFailedFile(title, indent.length / 4 + 1);
+    this.#hasFailedFile = indent !== '' && (isFailed || this.#hasFailedFile);
     this.#pending = [];
-    this.#write(text.replace(/ \{$/, ''));
+    if (!isFile && !isFailed) return;
+    if (isFile) this.#files += 1;
+    this.#write(text.trim().replace(/ \{$/, ''));
   }
 
   get totals(): TestTotals {
@@ -66,10 +76,11 @@ export class TapDigest {
     ];
   }
 
-  #reportFailedFile(file: string): void {
+  /** `testLevel`: indentation of the tests of the file; 1, or 2 in a shared process. */
+  #reportFailedFile(file: string, testLevel: number): void {
     this.#failedFiles += 1;
     this.#pending.forEach(this.#write);
-    const titles = failedTitles(this.#pending);
+    const titles = failedTitles(this.#pending, testLevel);
     const reported =
       titles.length > 0 ? titles : ['the file failed outside of its tests (see its lines above)'];
     this.failures.push(...reported.map((title) => ({ file, title })));
@@ -80,7 +91,7 @@ export class TapDigest {
  * Titles of the failed tests of a file, each with its first nested failure: `parser processes > kill -9 > should be
  * equal`. TAP indents nested tests by four spaces per level and prints them before the enclosing test.
  */
-function failedTitles(lines: readonly string[]): string[] {
+function failedTitles(lines: readonly string[], testLevel: number): string[] {
   const titles: string[] = [];
   /** First failure at each level below tests that have not ended yet. */
   const inner = new Map<number, string>();
@@ -92,7 +103,7 @@ function failedTitles(lines: readonly string[]): string[] {
     inner.delete(level + 1);
     if (isFailed === undefined || /# (todo|skip)\b/i.test(title)) continue;
     const path = below === undefined ? withoutTapSuffix(title) : `${withoutTapSuffix(title)} > ${below}`;
-    if (level === 1) titles.push(path);
+    if (level === testLevel) titles.push(path);
     else if (!inner.has(level)) inner.set(level, path);
   }
   return titles;
