@@ -4,10 +4,12 @@ import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
 
+const defaultSuffix = '.test.js';
+
 /**
  * `node dist/test/run/files.js [--jobs=N] [--timeout=SECONDS] [--suffix=.test.js] [FILE...]` runs test files, by default all
- * with the suffix, and prints TAP. Most files of a folder share a process (`shared-process.ts`); files given by name do
- * not.
+ * with the suffix, and prints TAP. Most files of a folder share a process (`shared-process.ts`); slow files and those given
+ * by name do not.
  *
  * `tap run` is not used: it loads a TypeScript compiler, a mocking loader and a coverage recorder into each test file and
  * into each process that a test starts, which doubles the CPU time of a small file. No test uses them.
@@ -19,7 +21,7 @@ const { values, positionals } = parseArgs({
     jobs: { type: 'string', default: '4' },
     // For one file: far beyond the needs of a slow and busy machine, so that only a test that hangs reaches it.
     timeout: { type: 'string', default: '1200' },
-    suffix: { type: 'string', default: '.test.js' },
+    suffix: { type: 'string', default: defaultSuffix },
   },
 });
 
@@ -59,26 +61,26 @@ function assignProcesses(files: readonly string[]): (readonly string[])[] {
   return processes;
 }
 
-const processes =
-  positionals.length > 0
-    ? positionals.map((file) => [relative(projectRoot, file)])
-    : assignProcesses(findFiles(values.suffix));
+const files =
+  positionals.length > 0 ? positionals.map((file) => relative(projectRoot, file)) : findFiles(values.suffix);
+const mayShare = positionals.length === 0 && values.suffix === defaultSuffix;
+const processes = mayShare ? assignProcesses(files) : files.map((file) => [file]);
 const timeoutSeconds = Number(values.timeout);
 const sharedProcess = join('dist', 'test', 'run', 'shared-process.js');
 t.setTimeout(0);
 t.jobs = Number(values.jobs);
-for (const files of processes) {
-  const [first = '', ...others] = files;
+for (const processFiles of processes) {
+  const [first = '', ...others] = processFiles;
   // `env` replaces itself with Node.js; tap adds its coverage recorder to NODE_OPTIONS of the processes that it starts.
   const settings = ['-u', 'NODE_OPTIONS', `TAP_TIMEOUT=${timeoutSeconds}`, 'TAP_TYPE_STRIP_ONLY=1'];
   const node = [process.execPath, '--enable-source-maps'];
-  const timeout = timeoutSeconds * files.length * 1_000;
+  const timeout = timeoutSeconds * processFiles.length * 1_000;
   const options = { cwd: projectRoot, buffered: true, timeout, at: null, stack: '' };
   if (others.length === 0) void t.spawn('env', [...settings, ...node, first], options, first);
   else {
     // Not as words of the command, which tap makes part of the names of temporary folders.
-    const list = `QUARRY_TEST_FILES=${files.join(' ')}`;
-    const title = `${dirname(first)}, ${files.length} files`;
+    const list = `QUARRY_TEST_FILES=${processFiles.join(' ')}`;
+    const title = `${dirname(first)}, ${processFiles.length} files`;
     void t.spawn('env', [...settings, list, ...node, sharedProcess], options, title);
   }
 }
