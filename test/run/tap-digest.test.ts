@@ -62,7 +62,7 @@ t.test('the last lines list the failed tests with their files, and the totals', 
   t.same(summary, [
     'Failed tests:',
     '  dist/test/b.test.js: what is added is found > at once > should be equal',
-    '  dist/test/c.test.js: the file failed outside of its tests (see its lines above)',
+    '  dist/test/c.test.js: failed outside of its tests (see its lines above)',
     '1,200 passed, 2 failed, 3 skipped in 3 files (61 s)',
   ]);
   t.same(digest(['ok 1 - a.test.js', '# { total: 3, pass: 3 }']).summary, [
@@ -91,7 +91,7 @@ t.test('files that share a process are counted and reported like others', async 
   t.same(summary, [
     'Failed tests:',
     '  dist/test/core/b.test.js: it works > should be equal',
-    '  dist/test/auth, 2 files: the file failed outside of its tests (see its lines above)',
+    '  dist/test/auth, 2 files: failed outside of its tests (see its lines above)',
     '2 passed, 2 failed, 0 skipped in 3 files (61 s)',
   ]);
   t.ok(output.includes('ok 1 - dist/test/text/a.test.js'), 'a line per file');

@@ -82,7 +82,7 @@ export class TapDigest {
     this.#pending.forEach(this.#write);
     const titles = failedTitles(this.#pending, testLevel);
     const reported =
-      titles.length > 0 ? titles : ['the file failed outside of its tests (see its lines above)'];
+      titles.length > 0 ? titles : ['failed outside of its tests (see its lines above)'];
     this.failures.push(...reported.map((title) => ({ file, title })));
   }
 }
