@@ -79,13 +79,11 @@ async function createAccount(language: string) {
   const member = await signIn(`member-${language}`);
   const created = await owner.call('organizations/add-organization', { name: 'Acme' });
   const { organization_id } = created.body;
-  await owner.call('organizations/users/invite-user', {
-    organization_id,
-    email: member.email,
-    permission: 'MEMBER',
-  });
-  const invite_code = /eyJ[\w.-]+/.exec(await member.findMail('eyJ'))?.[0];
-  await member.call('organizations/users/accept-invite', { invite_code });
+  const invitation = { organization_id, email: member.email, permission: 'MEMBER' };
+  await owner.call('organizations/users/invite-user', invitation);
+  const invite_code = await member.findInviteCode();
+  const joined = await member.call('organizations/users/accept-invite', { invite_code });
+  if (joined.status !== 200) throw new Error(`joining: ${joined.text}`);
   const addKey = async (name: string) => {
     const key = await owner.call('organizations/api-keys/add-api-key', {
       organization_id,

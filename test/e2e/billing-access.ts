@@ -54,8 +54,7 @@ async function addMember(owner: OrganizationOwner, permission: 'ADMIN' | 'MEMBER
   const { user } = await fixture.createOwner();
   const { email } = user;
   await owner.user.call('organizations/users/invite-user', { organization_id, email, permission });
-  const mail = await user.findMail('invites you');
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(mail)?.[0];
+  const invite_code = await user.findInviteCode();
   const answer = await user.call('organizations/users/accept-invite', { invite_code });
   if (answer.body.permission !== permission) throw new Error(`joining answered ${answer.text}`);
   return user;

@@ -312,7 +312,7 @@ async function createTeam(server: TestServer, organization_id: string): Promise<
     ['annie@example.com', 'MEMBER'],
   ])
     await operator('organizations/users/invite-user', { organization_id, email, permission });
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await invitedUser.findMail('invites you'))?.[0];
+  const invite_code = await invitedUser.findInviteCode();
   await invitedUser.call('organizations/users/accept-invite', { invite_code });
   await invitedUser.call('organizations/add-organization', { name: 'Compilers United' });
   const expires_at = new Date(Date.now() + 30 * 86_400_000).toISOString();

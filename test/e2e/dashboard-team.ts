@@ -65,7 +65,7 @@ async function inviteAsAdmin(page: Page, user: TestUser): Promise<void> {
 }
 
 async function acceptInvitation(page: Page, user: TestUser): Promise<void> {
-  const link = /https?:\S+\/app\/join#\S+/.exec(await user.findMail('invites you'))?.[0] ?? 'no link';
+  const link = await user.findInvitationLink();
   await signInByMail(page, link, user);
   await page.waitForURL('**/app/');
   await page.getByText('You joined Acme <b>Research</b>.').waitFor();

@@ -88,6 +88,17 @@ export class TestUser {
     return ownMails().at(-1)!;
   }
 
+  /** Link of the latest invitation to this user. */
+  async findInvitationLink(): Promise<string> {
+    const mail = await this.findMail('/app/join#');
+    return /https?:\S+\/app\/join#\S+/.exec(mail)?.[0] ?? 'no link';
+  }
+
+  /** Code of the latest invitation to this user. */
+  async findInviteCode(): Promise<string> {
+    return new URL(await this.findInvitationLink()).hash.slice(1);
+  }
+
   call(operation: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<HttpReply> {
     const authorization = `Bearer ${this.token}`;
     return sendRequest(`${this.#server.url}/api/${operation}`, {

@@ -106,8 +106,7 @@ async function invite(email: string): Promise<void> {
 
 async function accept(invitee: TestUser): Promise<number> {
   await invitee.signIn();
-  const mail = await invitee.findMail('invites you');
-  const invite_code = /\/app\/join#(eyJ\S+)/.exec(mail)?.[1] ?? '';
+  const invite_code = await invitee.findInviteCode();
   return (await invitee.call('organizations/users/accept-invite', { invite_code })).status;
 }
 

@@ -98,7 +98,7 @@ async function shortLivedKey(owner: TestUser, organization_id: string) {
 async function invite(owner: TestUser, invitee: TestUser, organization_id: string, permission: string) {
   const invitation = { organization_id, email: invitee.email, permission };
   expectStatus('an invitation', await owner.call('organizations/users/invite-user', invitation));
-  const invite_code = /eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(await invitee.findMail('invites you'))?.[0] ?? '';
+  const invite_code = await invitee.findInviteCode();
   expectStatus('joining', await invitee.call('organizations/users/accept-invite', { invite_code }));
   return invite_code;
 }

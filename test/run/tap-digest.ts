@@ -81,8 +81,7 @@ export class TapDigest {
     this.#failedFiles += 1;
     this.#pending.forEach(this.#write);
     const titles = failedTitles(this.#pending, testLevel);
-    const reported =
-      titles.length > 0 ? titles : ['failed outside of its tests (see its lines above)'];
+    const reported = titles.length > 0 ? titles : ['failed outside of its tests (see its lines above)'];
     this.failures.push(...reported.map((title) => ({ file, title })));
   }
 }
