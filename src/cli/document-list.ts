@@ -1,6 +1,7 @@
 import { limits } from '../core/limits.ts';
 import type { GetDocumentInfoListResponse } from '../schemas/document-list.ts';
 import type { DocumentMetadataResponse } from '../schemas/documents.ts';
+import type { FacetResponse } from '../schemas/facets.ts';
 import type { ApiClient } from './api-client.ts';
 
 /** A document as the server lists it; `sha256` is the hash of its raw bytes in hexadecimal. */
@@ -11,24 +12,46 @@ export interface ListRequest {
   readonly prefix?: string;
   /** Return only documents that could not be parsed or indexed. */
   readonly onlyFailed?: boolean;
+  /** Fields `sort`, or `sort_by` and `descending`, of the request; default: ascending order of the paths. */
+  readonly order?: Readonly<Record<string, unknown>>;
 }
 
-/** Yields all documents of a collection in ascending order of their paths; fetches them page by page. */
+/** Yields all documents of a collection in order; fetches them page by page. */
 export async function* listDocuments(api: ApiClient, request: ListRequest): AsyncGenerator<ListedDocument> {
-  let after: string | null = null;
+  let start: Record<string, string> = {};
   for (;;) {
     const reply: GetDocumentInfoListResponse = await api.call('documents/get-document-info-list', {
-      collection_name: request.collection,
+      ...selectionFields(request),
       limit: limits.listDocumentsMax,
-      ...(request.prefix === undefined || request.prefix === '' ? {} : { path_prefix: request.prefix }),
-      ...(request.onlyFailed === true ? { only_failed: true } : {}),
-      ...(after === null ? {} : { path_gt: after }),
+      ...request.order,
+      ...start,
     });
     yield* reply.documents;
     const last = reply.documents.at(-1);
     if (last === undefined || reply.documents.length < limits.listDocumentsMax) return;
-    after = last.path;
+    // Only the reply to an ordered request has a cursor.
+    if (reply.next_cursor === null) return;
+    start = reply.next_cursor === undefined ? { path_gt: last.path } : { cursor: reply.next_cursor };
   }
+}
+
+/** Counts the selected documents by the values of metadata fields. `facets`: the field `facets` of the request. */
+export async function countFacets(
+  api: ApiClient,
+  request: ListRequest,
+  facets: Readonly<Record<string, unknown>>,
+): Promise<readonly FacetResponse[]> {
+  const fields = { ...selectionFields(request), limit: 1, ...facets };
+  const reply: GetDocumentInfoListResponse = await api.call('documents/get-document-info-list', fields);
+  return reply.facets ?? [];
+}
+
+function selectionFields({ collection, prefix = '', onlyFailed }: ListRequest): Record<string, unknown> {
+  return {
+    collection_name: collection,
+    ...(prefix === '' ? {} : { path_prefix: prefix }),
+    ...(onlyFailed === true ? { only_failed: true } : {}),
+  };
 }
 
 /** Whether the status of the document is final. */

@@ -3,14 +3,17 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
+import { documentSortFields } from '../schemas/document-list.ts';
 import type { DeleteDocumentResponse, GetDocumentInfoResponse } from '../schemas/documents.ts';
 import { requireConfirmation } from './collections.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { collectionOption, jsonOption, yesOption } from './command.ts';
-import { hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
+import { countFacets, hasFailed, type ListedDocument, listDocuments } from './document-list.ts';
 import { exitCodes } from './exit-codes.ts';
+import { facetLines } from './facet-lines.ts';
 import { importLines } from './import-lines.ts';
 import { jsonObjectOption } from './option-values.ts';
+import { facetOption, readFacetOption, readSortOption } from './order-options.ts';
 import { printTable } from './terminal.ts';
 import { formatBytes, pluralize, toPrintable } from './text-layout.ts';
 
@@ -23,9 +26,27 @@ export const documentCommands: readonly CommandSpec[] = [
       collectionOption,
       { flags: '--prefix <text>', meaning: 'only paths with this prefix' },
       { flags: '--failed', meaning: 'only documents that could not be parsed or indexed, with the reason' },
+      {
+        flags: '--sort <field>',
+        meaning: 'order by a metadata field instead of the path; -field is descending; repeat for ties',
+        isRepeatable: true,
+      },
+      {
+        flags: '--sort-by <property>',
+        meaning: 'order by this property',
+        choices: documentSortFields,
+        conflicts: ['sort'],
+      },
+      { flags: '--descending', meaning: 'reverse the order of --sort-by' },
+      { ...facetOption, conflicts: ['json'] },
       { flags: '--json', meaning: 'print one JSON object per line' },
     ],
-    examples: ['quarry documents list --collection handbook', 'quarry documents list --failed'],
+    examples: [
+      'quarry documents list --collection handbook',
+      'quarry documents list --failed',
+      'quarry documents list --sort -year --facet author',
+      'quarry documents list --sort-by size --descending',
+    ],
     run: list,
   },
   {
@@ -104,6 +125,7 @@ async function list(
     collection: String(options.collection),
     ...(options.prefix === undefined ? {} : { prefix: String(options.prefix) }),
     onlyFailed: options.failed === true,
+    order: readListOrder(options),
   };
   for await (const document of listDocuments(context.api, request)) {
     if (options.json === true) context.terminal.out(JSON.stringify(document));
@@ -112,7 +134,26 @@ async function list(
   if (options.json === true) return exitCodes.done;
   if (rows.length === 0) context.terminal.out('No documents found.');
   else printTable(context.terminal, ['Path', 'Status', '>Size', '>Pages', 'Error'], rows);
+  const facetRequest = readFacetOption(options);
+  if (Object.keys(facetRequest).length === 0) return exitCodes.done;
+  for (const facet of await countFacets(context.api, request, facetRequest)) {
+    context.terminal.out('');
+    facetLines(facet).forEach(context.terminal.out);
+  }
   return exitCodes.done;
+}
+
+function readListOrder(options: CommandOptions): Record<string, unknown> {
+  if (options.descending === true && options.sortBy === undefined)
+    throw new AppError(
+      'bad_request',
+      '--descending requires --sort-by. For metadata, write a minus before the field: --sort -year.',
+    );
+  return {
+    ...readSortOption(options),
+    ...(options.sortBy === undefined ? {} : { sort_by: String(options.sortBy) }),
+    ...(options.descending === true ? { descending: true } : {}),
+  };
 }
 
 function formatDocumentCells(document: ListedDocument): string[] {

@@ -71,6 +71,11 @@ export const searchCommand: CommandSpec = {
     { flags: '--diversity <share>', meaning: 'prefer results that differ from each other, 0 to 1' },
     ...controlOptions,
     ...orderOptions,
+    { flags: '--include-cursor', meaning: 'print the cursor of the next page of results' },
+    {
+      flags: '--cursor <cursor>',
+      meaning: 'continue after the page that printed this cursor, with the same other options',
+    },
     {
       flags: '--vector <numbers>',
       meaning: 'vector of the question, for collections with --model own: JSON or base64',
@@ -91,6 +96,7 @@ export const searchCommand: CommandSpec = {
     'quarry search "how long do refunds take?" --also "refund period" --collection handbook --collection faq',
     'quarry search --similar-to contracts/2026.pdf --documents --diversity 0.3',
     'quarry search herring --sort -year --facet author',
+    'quarry search herring --group-by author:2',
     'quarry search "net revenue 2025" --pages --filter \'{"year": {"$gte": "2024"}}\' --reranker zerank-2',
   ],
   run: search,
@@ -131,6 +137,8 @@ async function search(
     ...(options.latencyMode === undefined ? {} : { latency_mode: String(options.latencyMode) }),
     ...readControlOptions(options),
     ...readOrderOptions(options),
+    ...(options.includeCursor === true ? { include_cursor: true } : {}),
+    ...(options.cursor === undefined ? {} : { cursor: String(options.cursor) }),
     // The explanation lists the matched words, which select the best sentence of a result.
     ...(options.explain === true || options.json !== true ? { explain: true } : {}),
     ...(granularity === 'pages' ? { include_content: true } : {}),
@@ -144,16 +152,7 @@ async function search(
   for (const warning of reply.warnings ?? []) context.terminal.note(`quarry: ${toPrintable(warning)}\n`);
   if (reply.results.length === 0) context.terminal.out('No results.');
   else if (reply.explain?.good_match === false) context.terminal.out(`${noGoodMatch}\n`);
-  const printableResults = (reply.results as readonly Result[]).map(toPrintableResult);
-  const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
-  const columns = Math.min(textColumnsMax, context.terminal.columns);
-  printableResults.forEach((result, index) => {
-    resultLines(result, index + 1, columns, linesMax).forEach(context.terminal.outStyled);
-    if (options.explain === true && result.explain !== undefined)
-      for (const line of explainLines(result.explain, columns))
-        context.terminal.outStyled([span(line, 'dim')]);
-    context.terminal.out('');
-  });
+  printResults(context, reply, options);
   for (const facet of reply.facets ?? []) {
     facetLines(facet).forEach(context.terminal.out);
     context.terminal.out('');
@@ -161,6 +160,34 @@ async function search(
   if (options.explain === true && reply.explain !== undefined)
     explanationLines(reply.explain).forEach(context.terminal.out);
   return exitCodes.done;
+}
+
+function printResults({ terminal }: CommandContext, reply: QueryReply, options: CommandOptions): void {
+  const linesMax = options.full === true ? Number.POSITIVE_INFINITY : 8;
+  const columns = Math.min(textColumnsMax, terminal.columns);
+  const headings = groupHeadings(reply, options);
+  (reply.results as readonly Result[]).map(toPrintableResult).forEach((result, index) => {
+    const heading = headings.get(index);
+    if (heading !== undefined) terminal.outStyled([span(heading, 'bold')]);
+    resultLines(result, index + 1, columns, linesMax).forEach(terminal.outStyled);
+    if (options.explain === true && result.explain !== undefined)
+      for (const line of explainLines(result.explain, columns)) terminal.outStyled([span(line, 'dim')]);
+    terminal.out('');
+  });
+  const { next_cursor: cursor = null } = reply;
+  if (cursor !== null) terminal.out(`For more results, repeat the command with --cursor ${cursor}\n`);
+}
+
+/** Returns the headings of groups by the index of their first result. */
+function groupHeadings({ groups = [] }: QueryReply, options: CommandOptions): ReadonlyMap<number, string> {
+  const [field = ''] = String(options.groupBy).split(':');
+  const headings = new Map<number, string>();
+  let index = 0;
+  for (const { value, results } of groups) {
+    headings.set(index, `${field}: ${value === null ? '(no value)' : toPrintable(String(value))}`);
+    index += results;
+  }
+  return headings;
 }
 
 function checkQuestion(words: readonly string[]): void {

@@ -59,16 +59,27 @@ export const readingTools: readonly McpTool[] = [
         }),
       ),
       ...searchOrderFields,
+      cursor: Type.Optional(
+        Type.String({
+          description:
+            'Continue after the results of an earlier reply, which names the cursor; keep the other arguments. Not with other_queries or group_by.',
+        }),
+      ),
       max_tokens: maxTokensField,
     },
-    run: async (api, { query, other_queries, other_collections, filter, sort, boost, facets, ...args }) =>
-      findSnippets(api, args, {
+    run: async (api, { query, other_queries, other_collections, filter, cursor, ...args }) => {
+      const { sort, boost, group_by, facets } = args;
+      const hasPages = other_queries === undefined && group_by === undefined;
+      return findSnippets(api, args, {
         query,
         ...(other_queries === undefined ? {} : { queries: other_queries }),
         ...(other_collections === undefined ? {} : { collection_names: other_collections }),
         filter,
-        ...toOrderFields({ sort, boost, facets }),
-      }),
+        ...toOrderFields({ sort, boost, group_by, facets }),
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(hasPages ? { include_cursor: true } : {}),
+      });
+    },
   }),
   defineTool({
     name: 'find_similar',
@@ -171,10 +182,10 @@ async function findSnippets(
   fields: object,
 ): Promise<McpToolReply> {
   const request = { collection_name: collection, k: max_results ?? searchResultsDefault, ...fields };
-  const { results, facets = [] } = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
+  const reply = (await api.call('queries/top-snippets', request)) as TopSnippetsResponse;
   const budget = new TokenBudget(max_tokens);
-  const counts = renderFacets(facets, budget);
-  return { text: renderSnippets(results, budget) + counts };
+  const counts = renderFacets(reply.facets ?? [], budget);
+  return { text: renderSnippets(reply, budget) + counts };
 }
 
 function describeDocument({
@@ -195,18 +206,35 @@ function fitLines(
   return end === -1 ? { lines: all, omitted: 0 } : { lines: all.slice(0, end), omitted: all.length - end };
 }
 
-function renderSnippets(snippets: readonly SnippetResponse[], budget: TokenBudget): string {
+function renderSnippets(
+  { results: snippets, groups = [], next_cursor: cursor = null }: TopSnippetsResponse,
+  budget: TokenBudget,
+): string {
   if (snippets.length === 0) return 'No results.';
   const blocks: string[] = [];
+  const headings = groupHeadings(groups);
   for (const [i, snippet] of snippets.entries()) {
-    const block = `${describeSnippet(snippet, i + 1)}\n${snippet.content}`;
+    const block = `${headings.get(i) ?? ''}${describeSnippet(snippet, i + 1)}\n${snippet.content}`;
     if (budget.spend(block)) blocks.push(block);
     else if (blocks.length === 0) blocks.push(`${budget.spendStart(block)}\n(cut off)`);
     else break;
   }
   const omitted = snippets.length - blocks.length;
   if (omitted > 0) blocks.push(`${omitted} more results do not fit; raise max_tokens.`);
+  else if (cursor !== null)
+    blocks.push(`For more results, call again with cursor: ${JSON.stringify(cursor)}`);
   return blocks.join('\n\n');
+}
+
+/** Returns the headings of groups by the index of their first result. */
+function groupHeadings(groups: NonNullable<TopSnippetsResponse['groups']>): ReadonlyMap<number, string> {
+  const headings = new Map<number, string>();
+  let index = 0;
+  for (const { value, results } of groups) {
+    headings.set(index, value === null ? 'Without a value:\n' : `${JSON.stringify(value)}:\n`);
+    index += results;
+  }
+  return headings;
 }
 
 function describeSnippet(

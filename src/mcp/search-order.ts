@@ -1,9 +1,9 @@
 import type { FacetResponse } from '../schemas/facets.ts';
-import { RecencyBoost, SortField } from '../schemas/query-order.ts';
+import { GroupBy, RecencyBoost, SortField } from '../schemas/query-order.ts';
 import { type Static, Type } from '../schemas/typebox.ts';
 import type { TokenBudget } from './token-budget.ts';
 
-/** Arguments of the search tool that order its results by metadata and count values. */
+/** Arguments of the search tool that order and group its results by metadata, and count values. */
 export const searchOrderFields = {
   sort: Type.Optional(
     Type.Array(SortField, {
@@ -12,6 +12,7 @@ export const searchOrderFields = {
     }),
   ),
   boost: Type.Optional(RecencyBoost),
+  group_by: Type.Optional(GroupBy),
   facets: Type.Optional(
     Type.Array(Type.String(), {
       description:
@@ -28,11 +29,13 @@ type SearchOrder = {
 export function toOrderFields({
   sort,
   boost,
+  group_by,
   facets,
 }: { readonly [Name in keyof SearchOrder]: SearchOrder[Name] | undefined }): SearchOrder {
   return {
     ...(sort === undefined ? {} : { sort }),
     ...(boost === undefined ? {} : { boost }),
+    ...(group_by === undefined ? {} : { group_by }),
     ...(facets === undefined ? {} : { facets }),
   };
 }

@@ -39,6 +39,34 @@ t.test('documents are listed with their status, and --failed shows the reasons',
   t.match(JSON.parse(failed.out), { path: 'b.bin', error: 'no kind' });
 });
 
+t.test('documents are listed in an order, page by page, and their values are counted', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const document = { path: 'a.txt', index_status: 'indexed', size: 5, num_pages: 1, error: null };
+  const page = Array.from({ length: 1024 }, () => document);
+  const operation = 'documents/get-document-info-list';
+  server.replySequences.set(operation, [
+    { documents: page, next_cursor: 'second' },
+    { documents: [{ ...document, path: 'b.txt' }], next_cursor: null },
+    {
+      documents: [document],
+      facets: [{ field: 'author', values: [{ value: 'Ada', count: 2 }], num_values: 1 }],
+    },
+  ]);
+  const listed = ['documents', 'list', '--sort', '-year', '--sort', 'title', '--facet', 'author'];
+  const ended = await runQuarry(listed, { variables });
+  t.match(ended.out, /b\.txt.*\n\nauthor\n {2}2 {2}Ada\n$/);
+  const order = { sort: [{ field: 'year', order: 'desc' }, { field: 'title' }] };
+  t.same(server.bodies(operation), [
+    { collection_name: 'default', limit: 1024, ...order },
+    { collection_name: 'default', limit: 1024, ...order, cursor: 'second' },
+    { collection_name: 'default', limit: 1, facets: ['author'] },
+  ]);
+  await runQuarry(['documents', 'list', '--sort-by', 'size', '--descending'], { variables });
+  t.match(server.bodies(operation).at(-1), { sort_by: 'size', descending: true });
+  for (const flags of [['--descending'], ['--sort', 'a', '--sort-by', 'size'], ['--facet', 'a', '--json']])
+    t.equal((await runQuarry(['documents', 'list', ...flags], { variables })).code, 2, flags.join(' '));
+});
+
 t.test('a document is shown with its properties or its text, or saved raw without the key', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set('default', new Map([['a.txt', addDocument('indexed')]]));

@@ -37,6 +37,8 @@ export class FakeServer {
   intercept: (request: RecordedRequest) => FakeReply | null = () => null;
   /** Fixed replies by path, for operations without state. */
   readonly fixedReplies = new Map<string, unknown>();
+  /** Replies to successive requests by operation; the last one is repeated. */
+  readonly replySequences = new Map<string, unknown[]>();
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -91,6 +93,9 @@ export class FakeServer {
     if (request.method === 'GET') return { status: 200, body: Buffer.from(`raw bytes of ${request.url}`) };
     const body = JSON.parse(String(request.body)) as Record<string, unknown>;
     const operation = request.url.replace('/v1/', '');
+    const sequence = this.replySequences.get(operation);
+    if (sequence !== undefined)
+      return { status: 200, body: sequence.length > 1 ? sequence.shift() : sequence[0] };
     if (this.fixedReplies.has(operation)) return { status: 200, body: this.fixedReplies.get(operation) };
     const handler = this.#handlers[operation];
     return handler === undefined ? { status: 404, body: { detail: `no ${operation}` } } : handler(body);

@@ -92,6 +92,10 @@ t.test('every flag of search is sent to its operation', async (t) => {
       'snippets',
       { boost: { field: 'published', half_life: '1.5y', weight: 0.3 }, facets: ['author', 'list:tags'] },
     ],
+    [['--group-by', 'author'], 'snippets', { group_by: { field: 'author' } }],
+    [['--group-by', 'author:2', '--documents'], 'documents', { group_by: { field: 'author', size: 2 } }],
+    [['--include-cursor'], 'snippets', { include_cursor: true }],
+    [['--cursor', 'abc'], 'snippets', { cursor: 'abc' }],
   ];
   for (const [flags, granularity, fields] of cases) {
     server.requests.length = 0;
@@ -156,10 +160,29 @@ t.test('search rejects contradictory flags and filters that are not JSON', async
     ['--max-per-document', '0'],
     ['--max-per-document', '2', '--documents'],
     ['--syntax', 'lucene'],
+    ['--group-by', 'author:many'],
+    ['--group-by', 'author', '--include-cursor'],
   ]) {
     t.equal((await runQuarry(['search', 'q', ...flags], { variables })).code, 2, flags.join(' '));
   }
   t.equal(server.requests.length, 0);
+});
+
+t.test('search prints a heading for each group, and the cursor of the next page', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const groups = [
+    { value: 2026, results: 2 },
+    { value: null, results: 1 },
+  ];
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet, snippet, snippet], groups });
+  const grouped = (await runQuarry(['search', 'how', '--group-by', 'year:2'], { variables })).out;
+  const headings = grouped.split('\n').filter((line) => /^(year|\d\.)/.test(line));
+  t.match(headings, [/^year: 2026$/, /^1\./, /^2\./, /^year: \(no value\)$/, /^3\./]);
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet], next_cursor: 'cmVzdWx0czo1' });
+  const first = (await runQuarry(['search', 'how', '--include-cursor'], { variables })).out;
+  t.match(first, /\nFor more results, repeat the command with --cursor cmVzdWx0czo1\n/);
+  server.fixedReplies.set('queries/top-snippets', { results: [snippet], next_cursor: null });
+  t.notMatch((await runQuarry(['search', 'how', '--cursor', 'a'], { variables })).out, /For more results/);
 });
 
 t.test('search says when there is no good match, and shows the results below', async (t) => {

@@ -114,6 +114,18 @@ async function checkReading(t: Test, client: Client): Promise<void> {
     facets: ['tenant'],
   });
   t.match(ordered.text, /^\[1\] lava\.txt.*\n\nValues of tenant \(2\): "a" \(2\), "b" \(1\)$/s);
+  const pageArguments = { collection: 'handbook', query: 'refunds lava contract', max_results: 1 };
+  const firstPage = await callTool(client, 'search', pageArguments);
+  const cursor = /\n\nFor more results, call again with cursor: "(\w+)"$/.exec(firstPage.text)?.[1];
+  const secondPage = await callTool(client, 'search', { ...pageArguments, cursor });
+  const firstResult = /^\[1\] \S+/;
+  t.not(firstResult.exec(secondPage.text)?.[0], firstResult.exec(firstPage.text)?.[0], 'the next page');
+  const grouped = await callTool(client, 'search', {
+    ...pageArguments,
+    max_results: 2,
+    group_by: { field: 'tenant', size: 1 },
+  });
+  t.match(grouped.text.match(/^"[ab]":\n\[\d\]/gm)?.toSorted(), [/"a":/, /"b":/]);
   const documents = await callTool(client, 'list_documents', { collection: 'handbook', limit: 2 });
   t.match(
     documents.text,
