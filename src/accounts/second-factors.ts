@@ -190,9 +190,7 @@ export class SecondFactors {
     }
     const lastStep = this.#matchTimeStep(userId, found, code);
     if (lastStep === null) return null;
-    // Resealed with the current secret of the installation, so that the previous one can be removed.
-    const sealedSecret = this.#sealer.seal(this.#unseal(userId, found), userId);
-    return { ...found, sealedSecret, lastStep };
+    return { ...found, lastStep };
   }
 
   /** Delays further attempts of an address after wrong codes. */

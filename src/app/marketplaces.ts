@@ -208,7 +208,6 @@ function marketplaceMaintenanceTasks({ maintenance, signUps }: Marketplaces): Ma
       intervalMs: limits.marketplaceReportMs,
       run: (signal) => maintenance.reportUsage(signal),
     },
-    { name: 'marketplace grants', intervalMs: everyMs, run: (signal) => maintenance.reseal(signal) },
     { name: 'marketplace sign-ups', intervalMs: everyMs, run: (signal) => signUps.sweep(signal) },
   ];
 }

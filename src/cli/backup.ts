@@ -153,7 +153,7 @@ async function createOnline(
 /** Null without access to the data directory: then only the configured target of the server can be used. */
 function readOperatorProof(data: string): string | null {
   try {
-    return createOperatorProof(readInstallationSecrets(data)[0]!);
+    return createOperatorProof(readInstallationSecrets(data).secrets[0]!);
   } catch {
     return null;
   }

@@ -3,6 +3,7 @@ import { systemRandom } from '../core/ids.ts';
 import type { LoginLinkResponse } from '../schemas/sign-in.ts';
 import {
   createOperatorProof,
+  type InstallationSecrets,
   readInstallationSecrets,
   writeInstallationSecrets,
 } from '../storage/installation-secrets.ts';
@@ -33,7 +34,7 @@ export const signInCommands: readonly CommandSpec[] = [
       { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
       {
         flags: '--forget-earlier',
-        meaning: 'invalidate everything issued with earlier secrets, such as invitations and file URLs',
+        meaning: 'invalidate everything signed with earlier secrets, such as invitations and file URLs',
       },
     ],
     examples: ['quarry rotate-secret', 'quarry rotate-secret --forget-earlier --data /srv/quarry'],
@@ -57,7 +58,7 @@ export async function requestLoginLink(
   const response = await context.api.send('/api/auth/login-link', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ proof: createOperatorProof(readSecrets(data)[0]!) }),
+    body: JSON.stringify({ proof: createOperatorProof(readSecrets(data).secrets[0]!) }),
   });
   return (await response.json()) as LoginLinkResponse;
 }
@@ -84,20 +85,26 @@ async function rotateSecret(
   options: CommandOptions,
 ): Promise<number> {
   const data = typeof options.data === 'string' ? options.data : context.loaded.settings.data;
-  const earlierSecrets = options.forgetEarlier === true ? [] : readSecrets(data).slice(0, earlierSecretsMax);
-  writeInstallationSecrets(data, [systemRandom.bytes(32), ...earlierSecrets]);
-  const note =
-    earlierSecrets.length === 0
-      ? 'Everything signed or encrypted with earlier secrets is now invalid.'
-      : 'Data signed or encrypted with earlier secrets stays valid.';
-  context.terminal.out('The installation secret was rotated. Start the server again.');
+  const found = readSecrets(data);
+  const secret = systemRandom.bytes(32);
+  const isForgetting = options.forgetEarlier === true;
+  const rotated = isForgetting
+    ? { secrets: [secret], retired: [...found.secrets, ...found.retired] }
+    : { secrets: [secret, ...found.secrets.slice(0, earlierSecretsMax)], retired: found.retired };
+  writeInstallationSecrets(data, rotated);
+  const note = isForgetting
+    ? 'Invitations, sign-in links, file URLs and stored replies of earlier secrets are now invalid.'
+    : 'Invitations, file URLs and stored replies of earlier secrets stay valid.';
+  context.terminal.out(
+    'The installation secret was rotated. Start the server again; it encrypts stored secrets with the new one.',
+  );
   context.terminal.note(`${note}\n`);
   return exitCodes.done;
 }
 
 const earlierSecretsMax = 4;
 
-function readSecrets(data: string): readonly Uint8Array[] {
+function readSecrets(data: string): InstallationSecrets {
   try {
     return readInstallationSecrets(data);
   } catch (cause) {

@@ -3,7 +3,6 @@ import type { Logger } from '../core/logger.ts';
 import type { AgreementLifecycle } from './agreement-lifecycle.ts';
 import type { Agreements } from './agreements.ts';
 import type { ConfiguredMarketplaces } from './configured-marketplaces.ts';
-import { isVercelAgreement } from './vercel-variables.ts';
 
 export interface MarketplaceMaintenanceOptions extends ConfiguredMarketplaces {
   readonly agreements: Agreements;
@@ -72,15 +71,6 @@ export class MarketplaceMaintenance {
     for (const licenseArn of unsubscribedLicenses) {
       const agreement = agreements.records.findAgreement('aws', licenseArn);
       if (agreement !== undefined && agreement.endedAt === null) await lifecycle.end(agreement);
-    }
-  }
-
-  /** Reseals data after a rotation of the secret of the installation. */
-  async reseal(signal: AbortSignal): Promise<void> {
-    const { vercel, agreements } = this.#options;
-    for (const each of await agreements.records.listAgreements('vercel')) {
-      if (signal.aborted || vercel === null) return;
-      if (isVercelAgreement(each) && each.endedAt === null) await vercel.variables.reseal(each);
     }
   }
 }

@@ -64,27 +64,6 @@ export class VercelVariables {
     });
   }
 
-  /** Reseals data with the current secret, so that the previous secret can be removed. */
-  reseal(agreement: VercelAgreement): Promise<void> {
-    return this.#mutex.run(async () => {
-      const { sealer } = this.#options;
-      const { installationId } = agreement.offer;
-      const resealIfStale = (sealed: Uint8Array) => {
-        if (sealer.isCurrent(sealed, installationId)) return null;
-        const opened = sealer.open(sealed, installationId);
-        return opened === null ? null : sealer.seal(opened, installationId);
-      };
-      const token = resealIfStale(agreement.offer.sealedToken);
-      const key = agreement.sealedKey === undefined ? null : resealIfStale(agreement.sealedKey);
-      if (token === null && key === null) return;
-      await this.#updateAgreement(agreement.offer, (known) => ({
-        ...known,
-        ...(token === null ? {} : { offer: { ...agreement.offer, sealedToken: token } }),
-        ...(key === null ? {} : { sealedKey: key }),
-      }));
-    });
-  }
-
   async #setProjectVariables({ offer, organizationId }: VercelAgreement): Promise<VariablesState> {
     const { api, baseUrl, logger } = this.#options;
     const { installationId } = offer;

@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { Sealer } from '../core/sealer.ts';
-import type { SourceRecord } from '../storage/sources.ts';
+import { credentialsContext, type SourceRecord } from '../storage/sources.ts';
 import type { Source } from './source.ts';
 
 export type SourceCredentials = Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export class SourceKinds {
   }
 
   seal(sourceId: string, credentials: SourceCredentials): Uint8Array {
-    return this.#sealer.seal(JSON.stringify(credentials), contextOf(sourceId));
+    return this.#sealer.seal(JSON.stringify(credentials), credentialsContext(sourceId));
   }
 
   /** Errors: those of `SourceOpener.open`; `conflict` if the credentials cannot be decrypted. */
@@ -52,7 +52,7 @@ export class SourceKinds {
 
   #unseal({ sourceId, credentials }: SourceRecord): SourceCredentials {
     if (credentials === null) return {};
-    const text = this.#sealer.open(credentials, contextOf(sourceId));
+    const text = this.#sealer.open(credentials, credentialsContext(sourceId));
     if (text === null)
       throw new AppError(
         'conflict',
@@ -60,8 +60,4 @@ export class SourceKinds {
       );
     return JSON.parse(text) as SourceCredentials;
   }
-}
-
-function contextOf(sourceId: string): string {
-  return `source ${sourceId}`;
 }

@@ -13,6 +13,7 @@ import { replaceFile, syncFolder } from './durable-files.ts';
 import { parseSecrets, secretsFile, serializeSecrets } from './installation-secrets.ts';
 import { openLineage } from './lineage.ts';
 import { currentFormat, type Migration, migrations } from './migrations.ts';
+import { resealStore } from './reseal-store.ts';
 import { RocksStore } from './rocks-store.ts';
 import { StoreLockedError } from './rocksdb.ts';
 import type { Store } from './store.ts';
@@ -106,7 +107,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     try {
       await writePid(path);
       await migrate({ store, path }, { found, current, steps });
-      const secrets = await readSecrets(path, options.random);
+      const secrets = await openSecrets({ store, path }, options);
       for (const folder of ['index', 'cache'])
         await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
       const blobs = await Blobs.open({
@@ -275,19 +276,29 @@ async function migrate(parts: { store: Store; path: string }, plan: MigrationPla
   }
 }
 
-async function readSecrets(path: string, random: Random): Promise<readonly Uint8Array[]> {
+/** Reads the secrets, or creates the first one. After a rotation, encrypts again what earlier secrets encrypted. */
+async function openSecrets(
+  { store, path }: { readonly store: Store; readonly path: string },
+  { random, logger }: DataDirectoryOptions,
+): Promise<readonly Uint8Array[]> {
   const file = join(path, secretsFile);
   const text = await readIfExists(file);
   if (text === null) {
     const secrets = [Buffer.from(random.bytes(32))];
-    await replaceFile(file, serializeSecrets(secrets));
+    await replaceFile(file, serializeSecrets({ secrets, retired: [] }));
     return secrets;
   }
-  const secrets = parseSecrets(text);
-  if (secrets === null)
+  const found = parseSecrets(text);
+  if (found === null)
     throw startupError(
-      `The file ${file} is damaged. Restore it from a backup, or delete it. Deleting it invalidates open invitations, file URLs and marketplace tokens.`,
+      `The file ${file} is damaged. Restore it from a backup, or delete it. Deleting it invalidates open invitations, file URLs, second factors, and the secrets of webhooks, sources and marketplaces.`,
     );
+  const { secrets, retired } = found;
+  const all = [...secrets, ...retired];
+  if (all.length === 1) return secrets;
+  const resealed = await resealStore(store, all, random);
+  if (resealed > 0) logger.info({ values: resealed }, 'encrypted stored secrets with the current secret');
+  if (retired.length > 0) await replaceFile(file, serializeSecrets({ secrets, retired: [] }));
   return secrets;
 }
 

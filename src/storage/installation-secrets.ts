@@ -6,6 +6,17 @@ import { join } from 'node:path';
 export const secretsFile = 'secrets.json';
 const secretBytes = 32;
 
+/** 32 random bytes each. */
+export interface InstallationSecrets {
+  /** The current secret, then those replaced by rotations, newest first. */
+  readonly secrets: readonly Uint8Array[];
+  /**
+   * Secrets that are no longer accepted. The next start encrypts with the current secret what they encrypted, and removes
+   * them from the file.
+   */
+  readonly retired: readonly Uint8Array[];
+}
+
 /** Purpose of a key derived from a secret of the installation; each purpose has its own key. */
 export type SecretPurpose =
   | 'operator'
@@ -44,14 +55,14 @@ export function isOperatorProof(proof: string, secrets: readonly Uint8Array[]): 
  * Reads the secrets of the installation in `folder`. Throws file system errors, and an error for a damaged
  * file.
  */
-export function readInstallationSecrets(folder: string): readonly Uint8Array[] {
+export function readInstallationSecrets(folder: string): InstallationSecrets {
   const secrets = parseSecrets(readFileSync(join(folder, secretsFile), 'utf8'));
   if (secrets === null) throw new Error(`${secretsFile} is damaged`);
   return secrets;
 }
 
 /** Replaces the file atomically. Throws file system errors. */
-export function writeInstallationSecrets(folder: string, secrets: readonly Uint8Array[]): void {
+export function writeInstallationSecrets(folder: string, secrets: InstallationSecrets): void {
   const path = join(folder, secretsFile);
   const file = openSync(`${path}.new`, 'w', 0o600);
   try {
@@ -63,21 +74,33 @@ export function writeInstallationSecrets(folder: string, secrets: readonly Uint8
   renameSync(`${path}.new`, path);
 }
 
-/** Returns the current secret, then those replaced by rotations, newest first; null for a damaged file. */
-export function parseSecrets(text: string): readonly Uint8Array[] | null {
+/** Returns null for a damaged file. */
+export function parseSecrets(text: string): InstallationSecrets | null {
   try {
-    const { secret, earlier = [] } = JSON.parse(text) as { secret?: unknown; earlier?: unknown };
-    if (!Array.isArray(earlier)) return null;
-    const secrets = [secret, ...(earlier as unknown[])].map((each) =>
-      typeof each === 'string' ? Buffer.from(each, 'base64url') : Buffer.alloc(0),
-    );
-    return secrets.every(({ byteLength }) => byteLength === secretBytes) ? secrets : null;
+    const { secret, earlier = [], retired = [] } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    if (!Array.isArray(earlier) || !Array.isArray(retired)) return null;
+    const secrets = decodeSecrets([secret, ...earlier]);
+    const retiredSecrets = decodeSecrets(retired);
+    return secrets === null || retiredSecrets === null ? null : { secrets, retired: retiredSecrets };
   } catch {
     return null;
   }
 }
 
-export function serializeSecrets(secrets: readonly Uint8Array[]): string {
-  const [secret, ...earlier] = secrets.map((each) => Buffer.from(each).toString('base64url'));
-  return `${JSON.stringify(earlier.length === 0 ? { secret } : { secret, earlier })}\n`;
+function decodeSecrets(texts: readonly unknown[]): readonly Uint8Array[] | null {
+  const secrets = texts.map((text) =>
+    typeof text === 'string' ? Buffer.from(text, 'base64url') : Buffer.alloc(0),
+  );
+  return secrets.every(({ byteLength }) => byteLength === secretBytes) ? secrets : null;
+}
+
+export function serializeSecrets({ secrets, retired }: InstallationSecrets): string {
+  const encode = (list: readonly Uint8Array[]) => list.map((each) => Buffer.from(each).toString('base64url'));
+  const [secret, ...earlier] = encode(secrets);
+  const file = {
+    secret,
+    ...(earlier.length === 0 ? {} : { earlier }),
+    ...(retired.length === 0 ? {} : { retired: encode(retired) }),
+  };
+  return `${JSON.stringify(file)}\n`;
 }

@@ -29,6 +29,13 @@ export class SecondFactorRecords {
     return secondFactorsTable.get(this.#store, [userId]);
   }
 
+  async listAll(): Promise<{ readonly userId: string; readonly secondFactor: SecondFactor }[]> {
+    const found: { readonly userId: string; readonly secondFactor: SecondFactor }[] = [];
+    for await (const { key, value } of secondFactorsTable.range(this.#store, []))
+      found.push({ userId: key[0], secondFactor: value });
+    return found;
+  }
+
   put(userId: string, secondFactor: SecondFactor): WriteOperation {
     return secondFactorsTable.put([userId], secondFactor);
   }

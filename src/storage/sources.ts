@@ -31,6 +31,11 @@ export interface SourceRecord {
   readonly createdAt: number;
 }
 
+/** Context in which the credentials of a source are sealed. */
+export function credentialsContext(sourceId: string): string {
+  return `source ${sourceId}`;
+}
+
 export interface SourceCounts {
   readonly added: number;
   readonly updated: number;

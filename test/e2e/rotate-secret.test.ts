@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
@@ -152,7 +154,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
 
   t.match(
     await rotate([], runQuarryProcess),
-    /was rotated\. Start the server again\.\s+Data signed or encrypted with earlier secrets stays valid/,
+    /was rotated\. Start the server again.*\s+Invitations, file URLs .* of earlier secrets stay valid/,
   );
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session');
@@ -173,17 +175,13 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   t.match(await runCommand(['login-link', '--url', server.url]), /verify\?token=/);
 });
 
-t.test('with --forget-earlier the documented items end too, and Vercel is called once', async (t) => {
+t.test('with --forget-earlier, signatures end and encrypted secrets stay', async (t) => {
   const bea = createUser('bea');
   await invite(bea.email);
   await createOrganization('Twice', 'k2');
   const { file_url } = await api.info('papers', 'a.txt');
-  const key = vercel.projects.prj_1!.ZEROENTROPY_API_KEY;
 
-  t.match(
-    await rotate(['--forget-earlier']),
-    /Everything signed or encrypted with earlier secrets is now invalid/,
-  );
+  t.match(await rotate(['--forget-earlier']), /Invitations, .* of earlier secrets are now invalid/);
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session stays');
   t.equal((await api.info('papers', 'a.txt')).path, 'a.txt', 'an API key stays');
@@ -193,12 +191,26 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
   t.equal(repeated.headers.get('x-should-retry'), 'false');
   t.equal((await organizations()).filter((name) => name === 'Twice').length, 1, 'no change was repeated');
   t.equal(await accept(bea), 404, 'an invitation ends');
+  t.match(await secondStep(appCode), { status: 200 }, 'an authenticator app stays');
+  t.equal(await addVercelProject('prj_5'), 0, 'the token of Vercel stays');
+  t.same(vercel.projects.prj_5, vercel.projects.prj_1);
+});
+
+/** Replaces the file of the secrets, as if it had been lost. */
+async function loseSecrets(): Promise<void> {
+  await server.stop();
+  rmSync(join(server.data, 'secrets.json'));
+  await server.restart();
+}
+
+t.test('without the file of the secrets, Vercel is called once for another token', async (t) => {
+  const key = vercel.projects.prj_1!.ZEROENTROPY_API_KEY;
+  await loseSecrets();
   t.match(await secondStep(appCode), { status: 409, body: { detail: /Use a recovery code/ } });
   t.match(await secondStep(() => recoveryCodes[0]!), { status: 200 }, 'recovery codes stay');
-
-  t.equal(await addVercelProject('prj_5'), 1, 'another token is requested from Vercel');
+  t.equal(await addVercelProject('prj_8'), 1, 'another token is requested from Vercel');
   t.equal(await addVercelProject('prj_6'), 0, 'once');
-  t.same(vercel.projects.prj_6, vercel.projects.prj_5);
+  t.same(vercel.projects.prj_6, vercel.projects.prj_8);
   t.not(
     vercel.projects.prj_6!.ZEROENTROPY_API_KEY,
     key,
@@ -209,7 +221,7 @@ t.test('with --forget-earlier the documented items end too, and Vercel is called
 t.test('Vercel is not called repeatedly after it rejects a renewal', async (t) => {
   // Vercel expects the secret of another client from now on.
   vercel.exchanges[0] = { path: '', form: {} };
-  await rotate(['--forget-earlier']);
+  await loseSecrets();
   const before = vercel.exchanges.length;
   t.equal(await addVercelProject('prj_7'), 1);
   t.same(vercel.projects.prj_7, {}, 'refused');

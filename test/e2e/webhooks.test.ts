@@ -51,18 +51,23 @@ t.test('changes arrive in order, signed, and again after a failure and a kill', 
     call('documents/add-document', { collection_name: 'c', path, content: { type: 'text', text: 'x' } });
   await add('a');
   await waitUntil('two deliveries', () => received.length >= 2);
-  const { headers, body } = received[0]!;
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-  const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-  const signature = createHmac('sha256', key).update(content).digest('base64');
-  t.equal(headers['webhook-signature'], `v1,${signature}`);
+  const checkSignature = ({ headers, body }: (typeof received)[number]) => {
+    const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+    const signature = createHmac('sha256', key).update(content).digest('base64');
+    t.equal(headers['webhook-signature'], `v1,${signature}`);
+  };
+  checkSignature(received[0]!);
   status = 500;
   await add('b');
   await waitUntil('a failure', () => received.length >= 3);
   await server.stop('SIGKILL');
+  const rotated = await runQuarry(['rotate-secret', '--forget-earlier', '--data', server.data]);
+  t.equal(rotated.code, 0, rotated.err);
   status = 200;
   await server.restart();
   await waitUntil('the rest', () => received.length >= 5);
+  checkSignature(received.at(-1)!);
   const sequences = received.map((message) => JSON.parse(message.body).data.sequence);
   t.same([...new Set(sequences)], [1, 2, 3, 4]);
   await waitUntil('the position is stored', async () => {

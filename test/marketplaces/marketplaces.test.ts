@@ -26,7 +26,6 @@ function createRotatingSealer(initial: Sealer) {
   const sealer = {
     seal: (text: string, boundTo: string) => current.seal(text, boundTo),
     open: (sealed: Uint8Array, boundTo: string) => current.open(sealed, boundTo),
-    isCurrent: (sealed: Uint8Array, boundTo: string) => current.isCurrent(sealed, boundTo),
   } as Sealer;
   const rotate = (next: Sealer) => {
     current = next;
@@ -233,20 +232,11 @@ t.test(
   },
 );
 
-t.test('sealed data is resealed after a rotation, and requested once more without its secret', async (t) => {
-  const { marketplaces, put, of, vercelBehavior, sealing, rotate, projects } = build();
+t.test('a token whose secret is lost is requested once more', async (t) => {
+  const { marketplaces, put, of, vercelBehavior, rotate, projects } = build();
   vercelBehavior.accepts = true;
   await put('icfg_1', { granted: 'starter', variables: 'waiting' });
   await marketplaces.maintenance.setPendingVariables(signal);
-  const before = of('icfg_1')!;
-  const [first, second] = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
-  const rotated = new Sealer([second, first], systemRandom);
-  rotate(rotated);
-  await marketplaces.maintenance.reseal(signal);
-  const after = of('icfg_1')!;
-  const only = new Sealer([second], systemRandom);
-  t.equal(only.open(after.sealedKey!, 'icfg_1'), sealing.open(before.sealedKey!, 'icfg_1'));
-  t.equal(after.offer.marketplace === 'vercel' && only.open(after.offer.sealedToken, 'icfg_1'), 'a-token');
   rotate(new Sealer([new Uint8Array(32).fill(5)], systemRandom));
   await put('icfg_2', { granted: 'starter', variables: 'waiting' });
   await marketplaces.maintenance.setPendingVariables(signal);
