@@ -1,3 +1,4 @@
+import { countDurations, durationPercentile } from '../core/duration-histogram.ts';
 import type {
   DocumentUsageResponse,
   EmbedUsageResponse,
@@ -129,7 +130,11 @@ async function showWindows(
     ...range,
     ...collectionFilter,
   });
-  const queries = await api.call<QueryUsageResponse[]>('usage/queries', { ...range, ...collectionFilter });
+  const queries = await api.call<QueryUsageResponse[]>('usage/queries', {
+    ...range,
+    ...collectionFilter,
+    include_times: true,
+  });
   const models = collections.length === 0 ? await nullIfForbidden(modelWindows(api, range)) : null;
   const hasModels = models !== null;
   const { reranker, embed } = models ?? { reranker: [], embed: [] };
@@ -149,11 +154,12 @@ async function showWindows(
         formatWindowStart(start, window.seconds),
         ...['added', 'indexed', 'deleted'].map((type) => String(events(type))),
         String(sumEvents(at(queries))),
+        ...formatPercentiles(at(queries)),
         ...(hasModels ? [String(sumEvents(at(calls.rerank))), String(sumEvents(at(calls.embed)))] : []),
       ];
     });
   if (rows.length === 0) terminal.note('No usage in this time range.\n');
-  const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries'];
+  const headings = ['From (UTC)', '>Added', '>Indexed', '>Deleted', '>Queries', ...percentileHeadings];
   printTable(terminal, [...headings, ...(hasModels ? ['>Rerank', '>Embed'] : [])], rows);
   if (collections.length === 0 && models === null) terminal.note(modelsHidden);
   return exitCodes.done;
@@ -175,6 +181,14 @@ function isCall({ explicit_call }: { readonly explicit_call: boolean }): boolean
 
 function sumEvents(rows: readonly { readonly event_count: number }[]): number {
   return rows.reduce((total, row) => total + row.event_count, 0);
+}
+
+const percentileHeadings = ['>p50 ms', '>p95 ms', '>p99 ms'];
+
+/** Returns the percentiles of the times of queries in milliseconds. */
+function formatPercentiles(rows: readonly QueryUsageResponse[]): string[] {
+  const counts = countDurations(rows.map(({ times }) => times?.histogram ?? []));
+  return [0.5, 0.95, 0.99].map((share) => durationPercentile(counts, share)?.toFixed(1) ?? '-');
 }
 
 function formatWindowStart(seconds: number, window: number): string {

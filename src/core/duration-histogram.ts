@@ -16,6 +16,21 @@ export function durationBucketOf(ms: number): number {
   return bucket === -1 ? durationBoundsMs.length : bucket;
 }
 
+/** A bucket of a histogram in a reply. */
+interface DurationBucket {
+  /** Upper bound, one of `durationBoundsMs`; null for none. */
+  readonly le_ms: number | null;
+  readonly count: number;
+}
+
+/** Adds histograms: returns the number of durations per bucket. */
+export function countDurations(histograms: readonly (readonly DurationBucket[])[]): number[] {
+  const counts = new Array<number>(durationBuckets).fill(0);
+  for (const { le_ms: bound, count } of histograms.flat())
+    counts[bound === null ? durationBuckets - 1 : durationBoundsMs.indexOf(bound)]! += count;
+  return counts;
+}
+
 /**
  * Returns the duration in milliseconds that a share (0 to 1) of the durations does not exceed, interpolated within its
  * bucket; null without durations. `counts`: number of durations per bucket. Above the last bound, the bound is returned.

@@ -19,6 +19,27 @@ t.test('usage with a restricted key shows the readable counters and names the mi
   }
 });
 
+t.test('usage shows the percentiles of the times of all queries of a window', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const row = { window_start: 1_793_491_200, event_count: 2 };
+  const buckets = [
+    { le_ms: 2, count: 1 },
+    { le_ms: 64, count: 1 },
+  ];
+  server.fixedReplies.set('usage/documents', []);
+  server.fixedReplies.set('usage/queries', [
+    { ...row, times: { histogram: buckets } },
+    { ...row, times: { histogram: [{ le_ms: 2, count: 2 }] } },
+    { window_start: row.window_start + 86_400, event_count: 1 },
+  ]);
+  for (const model of ['reranker', 'embed']) server.fixedReplies.set(`usage/models/${model}`, []);
+  const { out, err } = await runQuarry(['usage', '--by', 'day'], { variables });
+  t.match(out, />?Queries +p50 ms +p95 ms +p99 ms/, err);
+  t.match(out, /^\S+ +0 +0 +0 +4 +1\.9 +61\.4 +63\.5 +0 +0$/m);
+  t.match(out, /^\S+ +0 +0 +0 +1 +- +- +- +0 +0$/m, 'a row without times');
+  t.match(server.bodies('usage/queries'), [{ include_times: true }]);
+});
+
 t.test('status shows one line per collection', async (t) => {
   const { server, variables } = await openFakeServer(t);
   const failed = { bytes: Buffer.from('x'), metadata: {}, status: 'parsing_failed', error: 'broken' };

@@ -1,4 +1,4 @@
-import { durationBoundsMs, durationBuckets } from '../../../src/core/duration-histogram.ts';
+import { countDurations, durationBuckets } from '../../../src/core/duration-histogram.ts';
 import type * as usage from '../../../src/schemas/usage.ts';
 import { callApi } from './api-call.ts';
 import { documentUsage, queryUsage } from './retrieval.ts';
@@ -104,10 +104,7 @@ function stepOf(
 
 /** Returns the number of queries per bucket of `durationBoundsMs`, for rows requested with `include_times`. */
 export function queryTimesOf(rows: readonly usage.QueryUsageResponse[]): readonly number[] {
-  const counts = new Array<number>(durationBuckets).fill(0);
-  for (const { le_ms: bound, count } of rows.flatMap(({ times }) => times?.histogram ?? []))
-    counts[bound === null ? durationBuckets - 1 : durationBoundsMs.indexOf(bound)]! += count;
-  return counts;
+  return countDurations(rows.map(({ times }) => times?.histogram ?? []));
 }
 
 /** Adds histograms of query times. */
