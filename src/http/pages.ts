@@ -7,6 +7,7 @@ import { accountApiInfo, createOpenApiDocument } from './openapi.ts';
 import { parseQuery } from './pipeline/body-fields.ts';
 import { jsonReply, textReply } from './replies.ts';
 import type { PageRoute, Route } from './routes/route.ts';
+import { StaticFile, staticFileReply } from './static-file.ts';
 
 /** Body of `/readyz`: one entry per component, including optional tools. */
 export interface Readiness {
@@ -40,7 +41,7 @@ type StaticPage = Extract<PageRoute['page'], 'openapi' | 'account-openapi'>;
  */
 export class Pages {
   readonly #options: PagesOptions;
-  readonly #staticPages = new Map<StaticPage, Reply>();
+  readonly #staticPages = new Map<StaticPage, StaticFile>();
   #docs: DocsSite | null = null;
 
   constructor(options: PagesOptions) {
@@ -66,7 +67,7 @@ export class Pages {
         return textReply(200, this.#options.metrics.contentType, await this.#options.metrics.text());
       case 'openapi':
       case 'account-openapi':
-        return this.#staticPage(page);
+        return this.#staticPage(page, exchange);
       case 'docs':
         return this.#documentation('', exchange);
       case 'documentation':
@@ -74,10 +75,10 @@ export class Pages {
     }
   }
 
-  #staticPage(page: StaticPage): Reply {
-    const reply = this.#staticPages.get(page) ?? renderStaticPage(page, this.#options);
-    this.#staticPages.set(page, reply);
-    return reply;
+  #staticPage(page: StaticPage, exchange: Exchange): Promise<Reply> {
+    const file = this.#staticPages.get(page) ?? renderStaticPage(page, this.#options);
+    this.#staticPages.set(page, file);
+    return staticFileReply(exchange, file, { 'cache-control': 'no-cache' });
   }
 
   /** Errors: 404 for a page that does not exist, 400 for a search that is too long. */
@@ -103,18 +104,14 @@ export class Pages {
   }
 }
 
-function renderStaticPage(page: StaticPage, { routes, version }: PagesOptions): Reply {
+function renderStaticPage(page: StaticPage, { routes, version }: PagesOptions): StaticFile {
   const isAccount = (route: Route) => route.kind === 'account';
-  switch (page) {
-    case 'openapi':
-      return jsonReply(
-        200,
-        createOpenApiDocument(
+  const document =
+    page === 'openapi'
+      ? createOpenApiDocument(
           routes.filter((route) => !isAccount(route)),
           version,
-        ),
-      );
-    case 'account-openapi':
-      return jsonReply(200, createOpenApiDocument(routes.filter(isAccount), version, accountApiInfo));
-  }
+        )
+      : createOpenApiDocument(routes.filter(isAccount), version, accountApiInfo);
+  return new StaticFile('application/json', Buffer.from(JSON.stringify(document)));
 }

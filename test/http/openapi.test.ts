@@ -237,4 +237,11 @@ t.test('the documentation page shows every operation, needs no script and loads 
   t.equal(await reply.text(), html);
   t.same(await (await fetch(`${server.url}/openapi.json`)).json(), openApiDocument);
   t.same(await (await fetch(`${server.url}/api/openapi.json`)).json(), accounts);
+  const get = (headers: Record<string, string>) => fetch(`${server.url}/openapi.json`, { headers });
+  const plain = await get({ 'accept-encoding': 'identity' });
+  t.equal(plain.headers.get('content-encoding'), null);
+  const compressed = await get({ 'accept-encoding': 'br' });
+  t.equal(compressed.headers.get('content-encoding'), 'br');
+  t.equal(await compressed.text(), await plain.text());
+  t.equal((await get({ 'if-none-match': compressed.headers.get('etag')! })).status, 304);
 });
