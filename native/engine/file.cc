@@ -138,7 +138,7 @@ Status ReadableFile::ReadAt(uint64_t offset, void* bytes, size_t length) const {
     const ssize_t got = pread(descriptor_, to, length, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ReadError("read", path_, errno);
-    if (got == 0) return {StatusCode::kDamaged, "the file is truncated"};
+    if (got == 0) return {StatusCode::kDamaged, path_ + " is truncated"};
     to += got;
     offset += static_cast<uint64_t>(got);
     length -= static_cast<size_t>(got);

@@ -54,6 +54,7 @@ class ReadableFile {
 
   // Returns kMissing if the file does not exist.
   Status Open(const std::string& path);
+  const std::string& path() const { return path_; }
   uint64_t length() const { return length_; }
   int descriptor() const { return descriptor_; }
   // Reads exactly `length` bytes. Returns kDamaged if the file ends earlier. Thread-safe.

@@ -23,9 +23,12 @@ constexpr size_t kPieceBytes = size_t{256} << 10;
 // Up to this many bytes of vectors, a separate thread does not pay.
 constexpr uint64_t kSingleThreadBytesMax = uint64_t{1} << 20;
 
-Status Damaged(std::string reason) { return {StatusCode::kDamaged, std::move(reason)}; }
-Status InvalidSection(uint32_t kind) {
-  return Damaged(std::string("the section \"") + kSectionNames[kind] + "\" is invalid");
+// `problem` follows the path of the file, such as "is truncated".
+Status Damaged(const ReadableFile& file, const std::string& problem) {
+  return {StatusCode::kDamaged, file.path() + " " + problem};
+}
+Status InvalidSection(const ReadableFile& file, uint32_t kind) {
+  return Damaged(file, std::string("has an invalid section \"") + kSectionNames[kind] + "\"");
 }
 
 // Reads the bytes of one section sequentially and computes their checksum.
@@ -59,7 +62,7 @@ class SectionStream {
   // Verifies the checksum. Call it after the last byte was read.
   Status Check() const {
     if (checksum_.Value() == entry_.checksum) return {};
-    return Damaged(std::string("checksum mismatch in the section \"") + kSectionNames[entry_.kind] + "\"");
+    return Damaged(file_, std::string("has a checksum mismatch in the section \"") + kSectionNames[entry_.kind] + "\"");
   }
 
  private:
@@ -108,28 +111,29 @@ class SnapshotReader {
   };
 
   Status CheckHeader() {
-    if (file_.length() < sizeof header_) return Damaged("the file is shorter than its header");
+    if (file_.length() < sizeof header_) return Damaged(file_, "is shorter than its header");
     if (Status status = file_.ReadAt(0, &header_, sizeof header_); !status.ok()) return status;
-    if (header_.magic != kSnapshotMagic) return Damaged("the file is not a shard snapshot");
+    if (header_.magic != kSnapshotMagic) return Damaged(file_, "is not a shard snapshot");
     if (header_.format != kSnapshotFormat) {
-      return Damaged("unsupported format " + std::to_string(header_.format) + "; this version of Quarry reads format " +
-                     std::to_string(kSnapshotFormat));
+      return Damaged(file_, "has the unsupported format " + std::to_string(header_.format) +
+                                "; this version of Quarry reads format " + std::to_string(kSnapshotFormat));
     }
-    if (header_.checksum != HeaderChecksum(header_)) return Damaged("checksum mismatch in the header");
+    if (header_.checksum != HeaderChecksum(header_)) return Damaged(file_, "has a checksum mismatch in the header");
     if (header_.dimensions != identity_.dimensions) {
-      return Damaged("the file has " + std::to_string(header_.dimensions) + " dimensions, the collection " +
-                     std::to_string(identity_.dimensions));
+      return Damaged(file_, "has " + std::to_string(header_.dimensions) + " dimensions, the collection " +
+                                std::to_string(identity_.dimensions));
     }
     if (header_.shard != identity_.shard || header_.shards != identity_.shards) {
-      return Damaged("the file is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
-                     ", expected " + std::to_string(identity_.shard) + " of " + std::to_string(identity_.shards));
+      return Damaged(file_, "is shard " + std::to_string(header_.shard) + " of " + std::to_string(header_.shards) +
+                                ", expected " + std::to_string(identity_.shard) + " of " +
+                                std::to_string(identity_.shards));
     }
     if (header_.linksLayer0 != Graph::kLinksLayer0 || header_.linksUpper != Graph::kLinksUpper) {
-      return Damaged("the graph of the file has different link counts");
+      return Damaged(file_, "has a graph with different link counts");
     }
     if (header_.vectorStride != PaddedDimensions(identity_.dimensions) || header_.codec != kRotatedCodes ||
         header_.codeStride != Codec(identity_.dimensions).stride()) {
-      return Damaged("the file has a different codec or row length");
+      return Damaged(file_, "has a different codec or row length");
     }
     return {};
   }
@@ -139,17 +143,18 @@ class SnapshotReader {
     uint64_t end = sizeof header_;
     for (uint32_t kind = 0; kind < kSections; kind++) {
       const SectionEntry& entry = header_.sections[kind];
-      if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end)) return InvalidSection(kind);
+      if (entry.kind != kind || entry.offset != SectionStart(kind, entry.length, end))
+        return InvalidSection(file_, kind);
       if (entry.offset > file_.length() || entry.length > file_.length() - entry.offset) {
-        return Damaged("the file is truncated");
+        return Damaged(file_, "is truncated");
       }
       std::vector<uint8_t> padding(entry.offset - end);
       if (Status status = file_.ReadAt(end, padding.data(), padding.size()); !status.ok()) return status;
       if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; }))
-        return InvalidSection(kind);
+        return InvalidSection(file_, kind);
       end = entry.offset + entry.length;
     }
-    if (end != file_.length()) return Damaged("the file has trailing data");
+    if (end != file_.length()) return Damaged(file_, "has trailing data");
     const uint64_t rows = header_.rows;
     const std::pair<Section, uint64_t> lengths[] = {{kDocuments, header_.slots * sizeof(DocumentRecord)},
                                                     {kRows, rows * sizeof(uint32_t)},
@@ -158,7 +163,7 @@ class SnapshotReader {
                                                     {kCodes, rows * header_.codeStride},
                                                     {kLayer0Links, rows * Graph::kLinksLayer0 * sizeof(uint32_t)}};
     for (const auto& [kind, length] : lengths) {
-      if (header_.sections[kind].length != length) return InvalidSection(kind);
+      if (header_.sections[kind].length != length) return InvalidSection(file_, kind);
     }
     return {};
   }
@@ -175,7 +180,7 @@ class SnapshotReader {
       Bytes bytes;
       if (Status status = Load(kind, &bytes); !status.ok()) return status;
       ByteReader reader = bytes.Reader();
-      if (!(this->*step)(&reader) || !reader.ok() || reader.remaining() != 0) return InvalidSection(kind);
+      if (!(this->*step)(&reader) || !reader.ok() || reader.remaining() != 0) return InvalidSection(file_, kind);
     }
     if (Status status = ReadCodes(); !status.ok()) return status;
     if (Status status = ReadLayer0Links(); !status.ok()) return status;
@@ -272,14 +277,14 @@ class SnapshotReader {
     });
     if (status.ok()) status = stream.Check();
     if (!status.ok()) return status;
-    return graph.CheckLayer0(header_.rows) ? Status() : InvalidSection(kLayer0Links);
+    return graph.CheckLayer0(header_.rows) ? Status() : InvalidSection(file_, kLayer0Links);
   }
   Status ReadPostings() {
     Bytes bytes;
     if (Status status = Load(kPostings, &bytes); !status.ok()) return status;
     PackedPostings packed;
     if (!PackedPostings::Parse(bytes.words.get(), bytes.length, header_.rows, &packed))
-      return InvalidSection(kPostings);
+      return InvalidSection(file_, kPostings);
     shard_->postingsForRestore().Adopt(packed, bytes.length, bytes.words);
     return {};
   }

@@ -36,7 +36,7 @@ class [[nodiscard]] Status {
       case StatusCode::kOk: return "ok";
       case StatusCode::kBusy: return "busy";
       case StatusCode::kDeadline: return "deadline";
-      case StatusCode::kCanceled: return "cancelled";
+      case StatusCode::kCanceled: return "canceled";
       case StatusCode::kClosed: return "closed";
       case StatusCode::kUnstaged: return "unstaged";
       case StatusCode::kSequence: return "sequence";

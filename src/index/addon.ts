@@ -110,7 +110,7 @@ export interface Addon extends NativeText, NativeReplies {
   ): SearchOutcome | undefined;
   /** Registers the callback for the outcome of searches of this thread that their call did not answer. */
   onSearchEnd(onEnd: (ticket: number, outcome: SearchOutcome | Error) => void): void;
-  /** Cancels the search, which soon ends with the error `cancelled`. Does nothing when the search has ended. */
+  /** Cancels the search, which soon ends with the error `canceled`. Does nothing when the search has ended. */
   searchCancel(ticket: number): void;
   /** Names of the strategies for searching a shard, indexed by the strategy number in the reply. */
   readonly strategies: readonly string[];

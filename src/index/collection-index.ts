@@ -237,7 +237,7 @@ export class CollectionIndex {
   async #search(query: IndexQuery, spec: ReplySpec | null): Promise<IndexHits | WrittenReply> {
     this.#assertOpen();
     const { caller, filter } = query;
-    if (caller?.isCanceled === true) throw new IndexError('cancelled', 'the search was canceled');
+    if (caller?.isCanceled === true) throw new IndexError('canceled', 'the search was canceled');
     assert(query.deadlineMs >= 0, 'the deadline of a search is not negative');
     const ticket = nextTicket();
     const bytes = encodeOptionalFilter(filter);

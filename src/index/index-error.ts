@@ -1,7 +1,7 @@
 const indexErrorCodes = [
   'busy', // too much work is waiting; retry later
   'deadline', // the search exceeded its deadline
-  'cancelled', // the caller canceled the search
+  'canceled', // the caller canceled the search
   'closed', // the collection was closed or dropped
   'unstaged', // a commit names a version that is not staged
   'sequence', // a commit has a lower sequence than its shard

@@ -32,7 +32,7 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
         retryAfterMs: 1_000,
         ...cause,
       });
-    case 'cancelled':
+    case 'canceled':
       // Canceled by the caller: rethrow the caller's reason. Otherwise the shards were closed during the
       // search.
       return caller.isCanceled ? caller.signal.reason : collectionDeleted(error);

@@ -39,7 +39,7 @@ t.test('a search ends early at its deadline or when its signal is aborted', asyn
   before.abort();
   await t.rejects(
     index.search(indexQuery({ ...anything, caller: cancellationTokenWith(before.signal) })),
-    hasCode('cancelled'),
+    hasCode('canceled'),
   );
   const during = new AbortController();
   const searches = Array.from({ length: 300 }, () =>
@@ -50,8 +50,8 @@ t.test('a search ends early at its deadline or when its signal is aborted', asyn
   );
   during.abort();
   const abortReasons = await Promise.all(searches);
-  t.ok(abortReasons.includes('cancelled'));
-  t.ok(abortReasons.every((abortReason) => abortReason === 'cancelled' || abortReason === 'found'));
+  t.ok(abortReasons.includes('canceled'));
+  t.ok(abortReasons.every((abortReason) => abortReason === 'canceled' || abortReason === 'found'));
   await index.close();
 });
 

@@ -89,7 +89,7 @@ t.test('close: at any time, twice, with running work; later calls fail with clos
     t.equal(index.close(), closing);
     const abortReasons = await Promise.allSettled(work);
     for (const abortReason of abortReasons) {
-      if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('cancelled'));
+      if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('canceled'));
     }
     await closing;
     t.throws(() => index.count(null), hasCode('closed'));
@@ -113,7 +113,7 @@ t.test('close: each running search completes or is canceled', async (t) => {
     for (let waits = round; waits > 0; waits--) await new Promise((resolve) => setImmediate(resolve));
     const closing = index.close();
     for (const abortReason of await Promise.allSettled(work)) {
-      if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('cancelled'));
+      if (abortReason.status === 'rejected') t.match(abortReason.reason, hasCode('canceled'));
       else t.equal(abortReason.value.count, 4000);
     }
     await closing;

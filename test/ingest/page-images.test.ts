@@ -32,12 +32,12 @@ function setup(t: { teardown: (clean: () => void) => void }) {
     const run = async <Result>(task: object) => {
       const { file, page, widthMax, port } = task as RenderTask;
       renderedPages.push(`${file[0]}${page}${widthMax === undefined ? '' : ` ${widthMax}`}`);
-      const canceled = new Promise<'cancelled'>((resolve) =>
-        port.once('message', () => resolve('cancelled')),
+      const canceled = new Promise<'canceled'>((resolve) =>
+        port.once('message', () => resolve('canceled')),
       );
       const outcome = await Promise.race([canceled, drawGate.promise]);
       port.close();
-      if (outcome === 'cancelled') return { failure: { code: 'timeout', message: 'cancelled' } } as Result;
+      if (outcome === 'canceled') return { failure: { code: 'timeout', message: 'canceled' } } as Result;
       return (page > 8 ? null : new Uint8Array(100).fill(page)) as Result;
     };
     const clock = { monotonic: () => time.now };
