@@ -15,7 +15,6 @@ import type {
   GetCollectionListResponse,
   UpdateCollectionRequest,
 } from '../schemas/collections.ts';
-import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import type { ChangeFeeds } from '../storage/change-feeds.ts';
@@ -33,6 +32,7 @@ import { canAccessCollection } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { appendCollectionChange } from './collection-change.ts';
 import { describeCollection } from './collection-info.ts';
+import { changeSettings, hasSettings } from './collection-settings.ts';
 import { pickKnownDefaults } from './query-defaults.ts';
 
 /** Lifecycle of the shards of a collection, which open before its record exists and are removed after it. */
@@ -99,7 +99,7 @@ export class CollectionServices {
     const { clock, random } = this.#options;
     const name = request.collection_name;
     const shards = request.num_shards ?? 1;
-    const { query_defaults: defaults, default_ttl_seconds: ttl, metadata_schema: schema, synonyms } = request;
+    const { query_defaults: defaults } = request;
     // Checked before any lookup, so that the reply does not reveal which collections exist.
     if (!canAccessCollection(call.principal, name)) throw keyRestrictionError(name);
     const { organizationId } = call.principal;
@@ -113,10 +113,9 @@ export class CollectionServices {
       model: { id: model.id, version: model.version },
       createdAt: clock.now(),
       languages: [],
+      ...changeSettings({}, request),
+      // Empty ones are shown, too.
       ...(defaults === undefined ? {} : { queryDefaults: pickKnownDefaults(defaults) }),
-      ...(ttl === undefined ? {} : { defaultTtlSeconds: ttl }),
-      ...(isEmpty(schema) ? {} : { metadataSchema: schema }),
-      ...(synonyms === undefined || synonyms.length === 0 ? {} : { synonyms }),
     };
     await this.#create(call.principal, collection);
     return successResponse;
@@ -209,31 +208,14 @@ export class CollectionServices {
     request: UpdateCollectionRequest,
   ): Promise<DefaultResponse> {
     const { store, collections, nameLocks } = this.#options;
-    const { collection_name: name, query_defaults: defaults, default_ttl_seconds: ttl } = request;
-    const { metadata_schema: schema, synonyms } = request;
+    const { collection_name: name } = request;
     const { collectionId } = findCollection(collections, call.principal, name);
-    const changes: readonly unknown[] = [defaults, ttl, schema, synonyms];
-    if (changes.every((change) => change === undefined)) return successResponse;
-    // A lock, because concurrent changes of the defaults write one record.
+    if (!hasSettings(request)) return successResponse;
+    // A lock, because concurrent changes of the settings write one record.
     return await nameLocks.run(call.principal.organizationId, async () => {
-      const known = collections.findById(collectionId);
-      const picked = pickKnownDefaults(defaults ?? {});
-      const newDefaults = Object.keys(picked).length === 0 ? null : picked;
+      const settings = changeSettings(collections.findById(collectionId) ?? {}, request);
       try {
-        await store.write(
-          collections.putDefaults(collectionId, {
-            queryDefaults: defaults === undefined ? (known?.queryDefaults ?? null) : newDefaults,
-            defaultTtlSeconds: ttl === undefined ? (known?.defaultTtlSeconds ?? null) : ttl,
-            metadataSchema:
-              schema === undefined ? (known?.metadataSchema ?? null) : isEmpty(schema) ? null : schema,
-            synonyms:
-              synonyms === undefined
-                ? (known?.synonyms ?? null)
-                : (synonyms?.length ?? 0) === 0
-                  ? null
-                  : synonyms,
-          }),
-        );
+        await store.write(collections.putSettings(collectionId, settings));
       } catch (error) {
         throw error instanceof ExpectationFailedError ? collectionNotFoundError(name) : error;
       }
@@ -353,10 +335,6 @@ export function findExactCollection(
     'not_found',
     `${JSON.stringify(name)} is an alias of the collection ${JSON.stringify(collection.name)}. This operation requires the name of the collection.`,
   );
-}
-
-function isEmpty(schema: MetadataSchema | null | undefined): schema is null | undefined {
-  return schema == null || Object.keys(schema).length === 0;
 }
 
 function keyRestrictionError(name: string): AppError {

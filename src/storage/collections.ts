@@ -1,14 +1,12 @@
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
-import type { MetadataSchema } from '../schemas/metadata-schema.ts';
-import type { QueryDefaults } from '../schemas/queries.ts';
-import type { Synonyms } from '../schemas/synonyms.ts';
 import { Aliases } from './aliases.ts';
+import { type CollectionSettings, replaceSettings, type StoredSettings } from './collection-settings.ts';
 import { tables, text, uuid } from './keys.ts';
 import { RecordCache } from './record-cache.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-export interface Collection {
+export interface Collection extends CollectionSettings {
   readonly collectionId: string;
   readonly organizationId: string;
   /** Unique in the organization. */
@@ -21,14 +19,6 @@ export interface Collection {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly languages: readonly string[];
-  /** Default options of its queries. */
-  readonly queryDefaults?: QueryDefaults;
-  /** Seconds after which its documents expire by default; absent: never. */
-  readonly defaultTtlSeconds?: number;
-  /** Types of metadata fields. */
-  readonly metadataSchema?: MetadataSchema;
-  /** Lists of words with the same meaning; absent for none. */
-  readonly synonyms?: Synonyms;
   /**
    * Absent until its model is changed for the first time; `dimensions` and `model` above are taken from here.
    */
@@ -117,24 +107,10 @@ const vectorStatesTable = new Table<readonly [collectionId: string], VectorState
   uuid,
 ]);
 /** A separate record for the same reason as the vector state. */
-const queryDefaultsTable = new Table<
-  readonly [collectionId: string],
-  {
-    readonly queryDefaults: QueryDefaults | null;
-    readonly defaultTtlSeconds?: number;
-    readonly metadataSchema?: MetadataSchema;
-    readonly synonyms?: Synonyms;
-  }
->(tables.queryDefaults, [uuid]);
+const settingsTable = new Table<readonly [collectionId: string], StoredSettings>(tables.queryDefaults, [
+  uuid,
+]);
 const tombstonesTable = new Table<readonly [collectionId: string], Tombstone>(tables.tombstones, [uuid]);
-
-/** Fields of a collection that can be changed; null for none. */
-export interface CollectionDefaults {
-  readonly queryDefaults: QueryDefaults | null;
-  readonly defaultTtlSeconds: number | null;
-  readonly metadataSchema: MetadataSchema | null;
-  readonly synonyms: Synonyms | null;
-}
 
 /** Collections by organization and name, and by id. */
 export class Collections {
@@ -235,18 +211,12 @@ export class Collections {
     ];
   }
 
-  /** Sets the defaults of a collection. */
-  putDefaults(
-    collectionId: string,
-    { queryDefaults, defaultTtlSeconds, metadataSchema, synonyms }: CollectionDefaults,
-  ): WriteOperation[] {
-    const defaults = {
-      queryDefaults,
-      ...(defaultTtlSeconds === null ? {} : { defaultTtlSeconds }),
-      ...(metadataSchema === null ? {} : { metadataSchema }),
-      ...(synonyms === null ? {} : { synonyms }),
-    };
-    return [this.expectExists(collectionId), queryDefaultsTable.put([collectionId], defaults)];
+  /** Replaces all settings of a collection. */
+  putSettings(collectionId: string, settings: CollectionSettings): WriteOperation[] {
+    return [
+      this.expectExists(collectionId),
+      settingsTable.put([collectionId], { ...settings, queryDefaults: settings.queryDefaults ?? null }),
+    ];
   }
 
   /** Errors: `ExpectationFailedError` if the collection was deleted or its state is no longer `before`. */
@@ -294,13 +264,13 @@ export class Collections {
   deleteTombstone(collectionId: string): WriteOperation[] {
     return [
       vectorStatesTable.delete([collectionId]),
-      queryDefaultsTable.delete([collectionId]),
+      settingsTable.delete([collectionId]),
       tombstonesTable.delete([collectionId]),
     ];
   }
 
   #withState(stored: Collection): Collection {
-    const collection = this.#withDefaults(stored);
+    const collection = this.#withSettings(stored);
     const vectors = vectorStatesTable.get(this.#store, [collection.collectionId]);
     if (vectors === undefined) return collection;
     const { model: _, ...rest } = collection;
@@ -308,24 +278,9 @@ export class Collections {
     return { ...rest, ...(model === null ? {} : { model }), dimensions, vectors };
   }
 
-  #withDefaults(collection: Collection): Collection {
-    const changed = queryDefaultsTable.get(this.#store, [collection.collectionId]);
-    if (changed === undefined) return collection;
-    const {
-      queryDefaults: _,
-      defaultTtlSeconds: __,
-      metadataSchema: ___,
-      synonyms: ____,
-      ...rest
-    } = collection;
-    const { queryDefaults, defaultTtlSeconds, metadataSchema, synonyms } = changed;
-    return {
-      ...rest,
-      ...(queryDefaults === null ? {} : { queryDefaults }),
-      ...(defaultTtlSeconds === undefined ? {} : { defaultTtlSeconds }),
-      ...(metadataSchema === undefined ? {} : { metadataSchema }),
-      ...(synonyms === undefined ? {} : { synonyms }),
-    };
+  #withSettings(collection: Collection): Collection {
+    const changed = settingsTable.get(this.#store, [collection.collectionId]);
+    return changed === undefined ? collection : replaceSettings(collection, changed);
   }
 }
 

@@ -1,0 +1,40 @@
+import type { MetadataSchema } from '../schemas/metadata-schema.ts';
+import type { QueryDefaults } from '../schemas/queries.ts';
+import type { Synonyms } from '../schemas/synonyms.ts';
+
+/** Fields of a collection that can be changed; absent for none. */
+export interface CollectionSettings {
+  /** Default options of its queries. */
+  readonly queryDefaults?: QueryDefaults;
+  /** Seconds after which its documents expire by default; absent: never. */
+  readonly defaultTtlSeconds?: number;
+  /** Types of metadata fields. */
+  readonly metadataSchema?: MetadataSchema;
+  /** Lists of words with the same meaning. */
+  readonly synonyms?: Synonyms;
+}
+
+/** Record of the settings of a collection after a change: they replace all those of its creation. */
+export type StoredSettings = Omit<CollectionSettings, 'queryDefaults'> & {
+  readonly queryDefaults: QueryDefaults | null;
+};
+
+const settingNames: Readonly<Record<keyof CollectionSettings, true>> = {
+  queryDefaults: true,
+  defaultTtlSeconds: true,
+  metadataSchema: true,
+  synonyms: true,
+};
+
+/** Returns the collection with these settings instead of its own. */
+export function replaceSettings<Collection extends CollectionSettings>(
+  collection: Collection,
+  { queryDefaults, ...others }: StoredSettings,
+): Collection {
+  const rest = Object.entries(collection).filter(([name]) => !Object.hasOwn(settingNames, name));
+  return {
+    ...(Object.fromEntries(rest) as Collection),
+    ...(queryDefaults === null ? {} : { queryDefaults }),
+    ...others,
+  };
+}
