@@ -98,6 +98,11 @@ export const fieldRows: readonly LimitRow[] = [
       .join(', '),
     enforcedIn: 'schemas/synonyms.ts synonymListsMax',
   }),
+  fieldRow('Stop words', {
+    bounds: 'Words of the `stop_words` of a collection, characters of each',
+    value: [queryLimits.stopWordsMax, queryLimits.stopWordUnitsMax].map(formatNumber).join(', '),
+    enforcedIn: 'schemas/stop-words.ts stopWordsMax',
+  }),
   fieldRow('Diverse results', {
     bounds: '`k` of a query with `diversity`',
     value: queryLimits.diverseResultsMax,

@@ -3,10 +3,16 @@ import { AppError } from '../core/app-error.ts';
 import { limits, shardCounts } from '../core/limits.ts';
 import type { CloneCollectionResponse, GetCollectionListResponse } from '../schemas/collections.ts';
 import type { StatusResponse } from '../schemas/status.ts';
+import {
+  changedSettingOptions,
+  describeSettings,
+  newSettingOptions,
+  readSettings,
+} from './collection-settings.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { controlOptions, integerOption, jsonObjectOption, readControlOptions } from './option-values.ts';
+import { controlOptions, integerOption, readControlOptions } from './option-values.ts';
 import { ProgressBar } from './progress.ts';
 import { formatModelChanges } from './status.ts';
 import { pluralize, toPrintable } from './text-layout.ts';
@@ -32,16 +38,7 @@ export const collectionCommands: readonly CommandSpec[] = [
       },
       { flags: '--model <name>', meaning: 'embedding model; own: you supply the vectors' },
       { flags: '--dimensions <count>', meaning: 'dimensions of the vectors, with --model own' },
-      { flags: '--default-ttl <seconds>', meaning: 'documents expire after this time by default' },
-      {
-        flags: '--metadata-schema <json>',
-        meaning: 'types of metadata fields: string, number, boolean, date, geo',
-      },
-      {
-        flags: '--synonyms <words>',
-        meaning: 'words with the same meaning, separated by commas; give it several times for several lists',
-        isRepeatable: true,
-      },
+      ...newSettingOptions,
       jsonOption,
     ],
     examples: [
@@ -56,28 +53,12 @@ export const collectionCommands: readonly CommandSpec[] = [
     usage: 'collections update <name>',
     settings: 'client',
     summary: 'set the defaults of a collection; without options, remove the query defaults',
-    options: [
-      ...controlOptions,
-      {
-        flags: '--default-ttl <seconds>',
-        meaning:
-          'new documents expire after this time by default; 0: never. Without other options, only this changes',
-      },
-      {
-        flags: '--metadata-schema <json>',
-        meaning: 'types of metadata fields; {}: none. Without other options, only this changes',
-      },
-      {
-        flags: '--synonyms <words>',
-        meaning: 'lists of synonyms, as for add; "": none. Without other options, only this changes',
-        isRepeatable: true,
-      },
-      jsonOption,
-    ],
+    options: [...controlOptions, ...changedSettingOptions, jsonOption],
     examples: [
       'quarry collections update handbook --max-per-document 1 --weights 1:0.8',
       'quarry collections update news --default-ttl 2592000',
       'quarry collections update handbook --synonyms refund,reimbursement --synonyms k8s,kubernetes',
+      'quarry collections update handbook --stop-words acme,inc',
     ],
     run: update,
   },
@@ -185,37 +166,12 @@ async function add(
             maximum: limits.ownVectorDimensionsMax,
           }),
         }),
-    ...(options.defaultTtl === undefined
-      ? {}
-      : {
-          default_ttl_seconds: integerOption(options, 'defaultTtl', {
-            minimum: 1,
-            maximum: limits.ttlSecondsMax,
-          }),
-        }),
-    ...metadataSchemaField(options),
-    ...synonymsField(options),
+    ...readSettings(options, { ttlMin: 1 }),
   });
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `Collection ${toPrintable(name)} created.`,
   );
   return exitCodes.done;
-}
-
-function metadataSchemaField(options: CommandOptions): { readonly metadata_schema?: object } {
-  const schema = jsonObjectOption(options, 'metadataSchema');
-  return schema === null ? {} : { metadata_schema: schema };
-}
-
-function synonymsField({ synonyms }: CommandOptions): { readonly synonyms?: string[][] } {
-  if (synonyms === undefined) return {};
-  const toWords = (list: string) =>
-    list
-      .split(',')
-      .map((word) => word.trim())
-      .filter((word) => word !== '');
-  const lists = (synonyms as readonly string[]).map(toWords);
-  return { synonyms: lists.filter((words) => words.length > 0) };
 }
 
 async function update(
@@ -225,26 +181,18 @@ async function update(
 ): Promise<number> {
   const name = args[0]!;
   const defaults = readControlOptions(options);
-  const ttl =
-    options.defaultTtl === undefined
-      ? undefined
-      : integerOption(options, 'defaultTtl', { minimum: 0, maximum: limits.ttlSecondsMax }) || null;
-  const others = { ...metadataSchemaField(options), ...synonymsField(options) };
-  const { metadata_schema: types, synonyms } = others;
+  const settings = readSettings(options, { ttlMin: 0 });
   const hasDefaults = Object.keys(defaults).length > 0;
-  const changesDefaults = hasDefaults || [ttl, types, synonyms].every((field) => field === undefined);
+  const changesDefaults = hasDefaults || Object.keys(settings).length === 0;
   const reply = await context.api.call('collections/update-collection', {
     collection_name: name,
     ...(changesDefaults ? { query_defaults: defaults } : {}),
-    ...(ttl === undefined ? {} : { default_ttl_seconds: ttl }),
-    ...others,
+    ...settings,
   });
   const description = hasDefaults ? JSON.stringify(defaults) : 'none';
   const lines = [
     ...(changesDefaults ? [`Query defaults of ${name}: ${description}`] : []),
-    ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
-    ...(types === undefined ? [] : [`Metadata schema of ${name}: ${JSON.stringify(types)}`]),
-    ...(synonyms === undefined ? [] : [`Synonyms of ${name}: ${JSON.stringify(synonyms)}`]),
+    ...describeSettings(name, settings),
   ];
   if (options.json === true) context.terminal.out(JSON.stringify(reply));
   else lines.map(toPrintable).forEach(context.terminal.out);

@@ -13,4 +13,6 @@ export const queryLimits = {
   synonymsPerListMax: 16,
   synonymUnitsMax: 64,
   synonymUnitsTotalMax: 65_536,
+  stopWordsMax: 1_000,
+  stopWordUnitsMax: 64,
 } as const;

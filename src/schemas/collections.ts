@@ -1,5 +1,6 @@
 import { MetadataSchema } from './metadata-schema.ts';
 import { QueryDefaults } from './queries.ts';
+import { StopWords } from './stop-words.ts';
 import { Synonyms } from './synonyms.ts';
 import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable, Timestamp, Uuid } from './wire.ts';
@@ -41,6 +42,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
   ),
   metadata_schema: Type.Optional(MetadataSchema),
   synonyms: Type.Optional(Synonyms),
+  stop_words: Type.Optional(StopWords),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -93,6 +95,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
         'Replaces all synonyms of the collection, for queries that start afterwards; null for none.',
     }),
   ),
+  stop_words: Type.Optional(
+    Nullable(StopWords, {
+      description:
+        'Replaces all stop words of the collection, for queries that start afterwards; null for none.',
+    }),
+  ),
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
@@ -140,6 +148,7 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   ),
   metadata_schema: Type.Optional(MetadataSchema),
   synonyms: Type.Optional(Synonyms),
+  stop_words: Type.Optional(StopWords),
 });
 export type CollectionInfo = Static<typeof CollectionInfo>;
 

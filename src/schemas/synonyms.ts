@@ -25,7 +25,7 @@ export function checkSynonyms(synonyms: Synonyms): void {
     if (words.length < 2 || words.length > synonymsPerListMax)
       reject(`synonyms[${i}] has ${words.length} words; it must have 2 to ${synonymsPerListMax}.`);
     for (const word of words)
-      if (word.length > synonymUnitsMax || !wordPattern.test(word))
+      if (!isSingleWord(word, synonymUnitsMax))
         reject(
           `synonyms[${i}]: ${JSON.stringify(word.slice(0, synonymUnitsMax))} must be one word of letters and digits, at most ${synonymUnitsMax} characters.`,
         );
@@ -33,6 +33,11 @@ export function checkSynonyms(synonyms: Synonyms): void {
   const units = synonyms.flat().reduce((sum, { length }) => sum + length, 0);
   if (units > synonymUnitsTotalMax)
     reject(`synonyms has ${units} characters; at most ${synonymUnitsTotalMax} are allowed.`);
+}
+
+/** Whether a text is one word of letters and digits, of at most `unitsMax` UTF-16 units. */
+export function isSingleWord(text: string, unitsMax: number): boolean {
+  return text.length <= unitsMax && wordPattern.test(text);
 }
 
 function reject(detail: string): never {

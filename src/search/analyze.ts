@@ -6,6 +6,7 @@ import type { AnalyzedQuery } from './prepared-query.ts';
 import type { SearchRequest } from './query-request.ts';
 import type { SearchComponents } from './search-components.ts';
 import { correctSpelling } from './spelling.ts';
+import { removeStopWords } from './stop-words.ts';
 import { addSynonyms } from './synonyms.ts';
 
 export const emptyQuery: LexicalQuery = { terms: [], words: [], letterWords: [] };
@@ -18,7 +19,8 @@ export async function analyze(
   const { query: text, control, deadlineMs, caller, collection } = request;
   if (control.weights.lexical === 0) return { lexicalQuery: emptyQuery, text, corrections: [] };
   const languages = collection.languages as readonly Language[];
-  const lexicalQuery = addSynonyms(analyzeQuery(text, languages), collection.synonyms, languages);
+  const searched = removeStopWords(analyzeQuery(text, languages), collection.stopWords);
+  const lexicalQuery = addSynonyms(searched, collection.synonyms, languages);
   if (isKnownWord === null || request.isRestricted === true) return { lexicalQuery, text, corrections: [] };
   const index = getIndex(collection.collectionId, getGeneration(collection));
   const phrases = control.operators?.phrases ?? [];

@@ -14,6 +14,7 @@ export function describeCollection(
     defaultTtlSeconds,
     metadataSchema,
     synonyms,
+    stopWords,
   }: Collection,
   defaultModel: string,
 ): CollectionInfo {
@@ -28,5 +29,6 @@ export function describeCollection(
     ...(defaultTtlSeconds === undefined ? {} : { default_ttl_seconds: defaultTtlSeconds }),
     ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
     ...(synonyms === undefined ? {} : { synonyms }),
+    ...(stopWords === undefined ? {} : { stop_words: stopWords }),
   };
 }

@@ -7,21 +7,27 @@ type SettingChanges = Omit<UpdateCollectionRequest, 'collection_name'>;
 
 /** Whether a request changes a setting. */
 export function hasSettings(changes: SettingChanges): boolean {
-  const { query_defaults, default_ttl_seconds, metadata_schema, synonyms } = changes;
-  return [query_defaults, default_ttl_seconds, metadata_schema, synonyms].some(
-    (change) => change !== undefined,
-  );
+  const { query_defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words } = changes;
+  const all: readonly unknown[] = [
+    query_defaults,
+    default_ttl_seconds,
+    metadata_schema,
+    synonyms,
+    stop_words,
+  ];
+  return all.some((change) => change !== undefined);
 }
 
 /** Returns the settings after the changes. */
 export function changeSettings(known: CollectionSettings, changes: SettingChanges): CollectionSettings {
-  const { query_defaults: defaults, default_ttl_seconds, metadata_schema, synonyms } = changes;
+  const { query_defaults: defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words } = changes;
   const picked = defaults == null ? defaults : pickKnownDefaults(defaults);
   return {
     ...toSetting('queryDefaults', known.queryDefaults, picked),
     ...toSetting('defaultTtlSeconds', known.defaultTtlSeconds, default_ttl_seconds),
     ...toSetting('metadataSchema', known.metadataSchema, metadata_schema),
     ...toSetting('synonyms', known.synonyms, synonyms),
+    ...toSetting('stopWords', known.stopWords, stop_words),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
+import type { StopWords } from '../schemas/stop-words.ts';
 import type { Synonyms } from '../schemas/synonyms.ts';
 
 /** Fields of a collection that can be changed; absent for none. */
@@ -12,6 +13,8 @@ export interface CollectionSettings {
   readonly metadataSchema?: MetadataSchema;
   /** Lists of words with the same meaning. */
   readonly synonyms?: Synonyms;
+  /** Words that lexical search ignores, in addition to those of the languages. */
+  readonly stopWords?: StopWords;
 }
 
 /** Record of the settings of a collection after a change: they replace all those of its creation. */
@@ -24,6 +27,7 @@ const settingNames: Readonly<Record<keyof CollectionSettings, true>> = {
   defaultTtlSeconds: true,
   metadataSchema: true,
   synonyms: true,
+  stopWords: true,
 };
 
 /** Returns the collection with these settings instead of its own. */

@@ -185,6 +185,22 @@ t.test('synonyms of a collection are given as words separated by commas', async 
   t.match(server.bodies('collections/add-collection'), [{ collection_name: 'handbook', synonyms }]);
 });
 
+t.test('stop words of a collection are given as words separated by commas', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.fixedReplies.set('collections/update-collection', { message: 'Success!' });
+  const update = (...words: readonly string[]) =>
+    runQuarry(['collections', 'update', 'handbook', ...words.flatMap((list) => ['--stop-words', list])], {
+      variables,
+    });
+  const updated = await update('acme, inc,', 'gmbh');
+  t.equal(updated.out, 'Stop words of handbook: ["acme","inc","gmbh"]\n', updated.err);
+  await update('');
+  t.same(server.bodies('collections/update-collection'), [
+    { collection_name: 'handbook', stop_words: ['acme', 'inc', 'gmbh'] },
+    { collection_name: 'handbook', stop_words: [] },
+  ]);
+});
+
 t.test('the process of a command ends with its exit code, results and errors in their streams', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set('handbook', new Map());

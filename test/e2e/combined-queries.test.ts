@@ -243,6 +243,37 @@ await t.test('synonyms of a collection find other words, until they are removed'
   t.match(added.body, { collection: { synonyms: [['a', 'b']] } });
 });
 
+await t.test('stop words of a collection are not searched, until they are removed', async (t) => {
+  const collection_name = 'food';
+  const words = { collection_name, query: 'herring loaf', k: 5, weights: { lexical: 1, vector: 0 } };
+  const find = async () => paths(await api.call('queries/top-documents', words)).sort();
+  const as = 'collections/update-collection' as 'collections/add-collection';
+  t.same(await find(), ['bread.txt', 'soup.txt']);
+  await api.call(as, { collection_name, stop_words: ['Herring'] });
+  t.same(await find(), ['bread.txt']);
+  const info = await api.request('collections/get-collection-info', { collection_name });
+  t.match(info.body, { collection: { stop_words: ['Herring'] } });
+  const several = await api.call('queries/top-documents', { ...words, collection_names: ['fish'] });
+  t.ok(paths(several).includes('soup.txt'), 'they do not apply to a query of several collections');
+  for (const [stop_words, status, message] of [
+    [['two words'], 400, /stop_words\[0\].*one word/],
+    [['soup', 'x'.repeat(65)], 400, /stop_words\[1\].*64/],
+    [Array(1_001).fill('a'), 400, /1000/],
+    ['soup', 422, /stop_words/],
+  ] as const) {
+    const reply = await api.request(as, { collection_name, stop_words });
+    t.equal(reply.status, status);
+    t.match(JSON.stringify(reply.body), message);
+  }
+  t.same(await find(), ['bread.txt'], 'an invalid change has no effect');
+  const clone = { collection_name, new_collection_name: 'food-copy' };
+  await api.call('collections/clone-collection' as 'collections/add-collection', clone);
+  const copy = await api.request('collections/get-collection-info', { collection_name: 'food-copy' });
+  t.match(copy.body, { collection: { stop_words: ['Herring'] } });
+  await api.call(as, { collection_name, stop_words: null });
+  t.same(await find(), ['bread.txt', 'soup.txt']);
+});
+
 await t.test('restricted keys see nothing more in any of these ways', async (t) => {
   const named = await clientWithKey({ restriction: { collection_names: ['fish'], filter: null } });
   const tenant = await clientWithKey({ restriction: { collection_names: null, filter: { kind: 'b' } } });

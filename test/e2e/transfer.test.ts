@@ -41,7 +41,8 @@ await t.test('an imported collection gives the same replies as the exported one'
     results.map(({ status }) => status),
     kindsOfDocuments.map(() => 201),
   );
-  await run(['collections', 'update', 'stones', '--max-per-document', '2', '--synonyms', 'granite,gneiss']);
+  const words = ['--synonyms', 'granite,gneiss', '--stop-words', 'stone'];
+  await run(['collections', 'update', 'stones', '--max-per-document', '2', ...words]);
   const exported = await run(['export', 'stones', file, '--json']);
   t.match(JSON.parse(exported.out), { documents: 10, files: 6 });
   const imported = await quarry(['import', file, '--collection', 'copy', '--json']);
@@ -49,7 +50,11 @@ await t.test('an imported collection gives the same replies as the exported one'
   t.same(await readEverything(api, 'copy'), await readEverything(api, 'stones'));
   const settings = await api.request('collections/get-collection-info', { collection_name: 'copy' });
   t.match(settings.body, {
-    collection: { query_defaults: { max_per_document: 2 }, synonyms: [['granite', 'gneiss']] },
+    collection: {
+      query_defaults: { max_per_document: 2 },
+      synonyms: [['granite', 'gneiss']],
+      stop_words: ['stone'],
+    },
   });
 });
 

@@ -34,7 +34,12 @@ export interface SkippedItem {
 
 /** Settings of a collection that is created for an import. */
 export type CollectionSettings = Pick<CollectionInfo, 'num_shards' | 'embedding_model' | 'dimensions'> &
-  Partial<Pick<CollectionInfo, 'query_defaults' | 'default_ttl_seconds' | 'metadata_schema' | 'synonyms'>>;
+  Partial<
+    Pick<
+      CollectionInfo,
+      'query_defaults' | 'default_ttl_seconds' | 'metadata_schema' | 'synonyms' | 'stop_words'
+    >
+  >;
 
 /** Documents from a file or another system. */
 export interface ImportSource {

@@ -1,6 +1,7 @@
 import { RenameCollectionRequest } from '../../schemas/aliases.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as collections from '../../schemas/collections.ts';
+import { checkStopWords } from '../../schemas/stop-words.ts';
 import { checkSynonyms } from '../../schemas/synonyms.ts';
 import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
 import { checkCollection, collectionNotFound, organizationRoute } from './json-route.ts';
@@ -28,6 +29,7 @@ export const collectionRoutes: readonly Route[] = [
       if (request.default_ttl_seconds !== undefined) checks.checkTtl(request.default_ttl_seconds);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
+      checkStopWords(request.stop_words ?? []);
     },
     serve: (services, call, request) => services.collections.addCollection(call, request),
   }),
@@ -53,7 +55,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/update-collection',
     summary: 'Change the defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, or its `synonyms`. Absent fields do not change.',
+      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, its `synonyms`, or its `stop_words`. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -64,6 +66,7 @@ export const collectionRoutes: readonly Route[] = [
       checks.checkTtl(request.default_ttl_seconds ?? 1);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
+      checkStopWords(request.stop_words ?? []);
     },
     serve: (services, call, request) => services.collections.updateCollection(call, request),
   }),

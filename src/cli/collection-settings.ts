@@ -1,0 +1,88 @@
+import { limits } from '../core/limits.ts';
+import type { UpdateCollectionRequest } from '../schemas/collections.ts';
+import type { CommandOptions, OptionSpec } from './command.ts';
+import { integerOption, jsonObjectOption } from './option-values.ts';
+
+/** Settings of a collection other than the defaults of its queries. */
+type Settings = Omit<UpdateCollectionRequest, 'collection_name' | 'query_defaults'>;
+
+/** Options of the settings, for a new collection. */
+export const newSettingOptions: readonly OptionSpec[] = [
+  { flags: '--default-ttl <seconds>', meaning: 'documents expire after this time by default' },
+  {
+    flags: '--metadata-schema <json>',
+    meaning: 'types of metadata fields: string, number, boolean, date, geo',
+  },
+  {
+    flags: '--synonyms <words>',
+    meaning: 'words with the same meaning, separated by commas; give it several times for several lists',
+    isRepeatable: true,
+  },
+  {
+    flags: '--stop-words <words>',
+    meaning: 'words that lexical search ignores, separated by commas',
+    isRepeatable: true,
+  },
+];
+
+/** Options of the settings, for an existing collection. */
+export const changedSettingOptions: readonly OptionSpec[] = [
+  {
+    flags: '--default-ttl <seconds>',
+    meaning:
+      'new documents expire after this time by default; 0: never. Without other options, only this changes',
+  },
+  {
+    flags: '--metadata-schema <json>',
+    meaning: 'types of metadata fields; {}: none. Without other options, only this changes',
+  },
+  {
+    flags: '--synonyms <words>',
+    meaning: 'lists of synonyms, as for add; "": none. Without other options, only this changes',
+    isRepeatable: true,
+  },
+  {
+    flags: '--stop-words <words>',
+    meaning: 'stop words, as for add; "": none. Without other options, only this changes',
+    isRepeatable: true,
+  },
+];
+
+/**
+ * Returns the settings that the options name. `ttlMin`: 1, or 0 where 0 removes the default. Errors: AppError
+ * `bad_request` for an invalid value.
+ */
+export function readSettings(options: CommandOptions, { ttlMin }: { readonly ttlMin: 0 | 1 }): Settings {
+  const { defaultTtl, synonyms, stopWords } = options;
+  const schema = jsonObjectOption(options, 'metadataSchema');
+  const ttlBounds = { minimum: ttlMin, maximum: limits.ttlSecondsMax };
+  const lists = (synonyms as readonly string[] | undefined)?.map(toWords);
+  return {
+    ...(defaultTtl === undefined
+      ? {}
+      : { default_ttl_seconds: integerOption(options, 'defaultTtl', ttlBounds) || null }),
+    ...(schema === null ? {} : { metadata_schema: schema as NonNullable<Settings['metadata_schema']> }),
+    ...(lists === undefined ? {} : { synonyms: lists.filter((words) => words.length > 0) }),
+    ...(stopWords === undefined ? {} : { stop_words: (stopWords as readonly string[]).flatMap(toWords) }),
+  };
+}
+
+/** Returns a line for each setting. */
+export function describeSettings(
+  name: string,
+  { default_ttl_seconds: ttl, metadata_schema: types, synonyms, stop_words: stopWords }: Settings,
+): string[] {
+  return [
+    ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
+    ...(types === undefined ? [] : [`Metadata schema of ${name}: ${JSON.stringify(types)}`]),
+    ...(synonyms === undefined ? [] : [`Synonyms of ${name}: ${JSON.stringify(synonyms)}`]),
+    ...(stopWords === undefined ? [] : [`Stop words of ${name}: ${JSON.stringify(stopWords)}`]),
+  ];
+}
+
+function toWords(list: string): string[] {
+  return list
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
