@@ -246,10 +246,20 @@ Bitset AttributeIndex::Compare(const FilterStep& step, uint32_t from, uint32_t s
   return CompareLocked(step, from, slots, checker);
 }
 
-Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const {
+Bitset AttributeIndex::Evaluate(const FilterProgram& filter, uint32_t slots, const VersionLookup& slotsOf,
+                                CancellationChecker* checker) const {
   const ReaderLock lock(mutex_);
   std::vector<Bitset> stack;
   for (const FilterStep& step : filter.steps()) {
+    if (step.HasVersions()) {
+      Bitset matches(slots);
+      for (const uint32_t slot : slotsOf(step.versions)) {
+        if (slot < slots) matches.Add(slot);
+      }
+      if (step.op == FilterOperator::kVersionNotIn) matches.Invert();
+      stack.push_back(std::move(matches));
+      continue;
+    }
     if (step.op != FilterOperator::kAnd && step.op != FilterOperator::kOr) {
       if (!checker->MayContinue(slots / 64)) return {};
       stack.push_back(CompareLocked(step, 0, slots, checker));

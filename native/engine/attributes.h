@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -68,8 +69,12 @@ class AttributeIndex {
   // Returns the slots in [from, slots) that match the comparison or membership, each minus `from`, which must
   // be a multiple of 64. If `checker` stops the work, the result is partial.
   Bitset Compare(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const;
+  // Returns the slots of documents by their versions.
+  using VersionLookup = std::function<std::vector<uint32_t>(const std::vector<uint64_t>& versions)>;
+
   // Returns the slots in [0, slots) that match. If `checker` stops the work, the result is partial.
-  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const;
+  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, const VersionLookup& slotsOf,
+                  CancellationChecker* checker) const;
 
   // Calls visit(name, value, set) for every pair, in byte order of name, then value. Holds the read lock.
   template <class Visit>

@@ -33,6 +33,8 @@ enum class FilterOperator : uint8_t {
   kGreaterAndLessOrEqual = 19,
   kGreaterOrEqualAndLess = 20,
   kGreaterOrEqualAndLessOrEqual = 21,
+  kVersionIn = 22,  // documents of these versions; the values are decimal numbers, and the attribute is ignored
+  kVersionNotIn = 23,
 };
 
 struct FilterStep {
@@ -40,7 +42,11 @@ struct FilterStep {
   uint32_t arity = 0;               // kAnd, kOr
   std::string attribute;            // all other operators
   std::vector<std::string> values;  // one for a comparison, two for a range, any number for a membership
+  std::vector<uint64_t> versions;   // kVersionIn, kVersionNotIn; such steps have no values
   std::string key;                  // unique key of the step: operator, and texts with their lengths
+
+  // Whether the step concerns versions, not attributes.
+  bool HasVersions() const { return op == FilterOperator::kVersionIn || op == FilterOperator::kVersionNotIn; }
 };
 
 // Semantics (a missing attribute is null): comparisons with null are false, kNotEqual and kNotIn with null

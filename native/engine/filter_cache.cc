@@ -63,8 +63,25 @@ void FilterCache::Insert(const std::string& key, const Rows& rows, uint32_t slot
   }));
 }
 
+FilterCache::Rows FilterCache::SelectVersions(const Shard& shard, const FilterStep& step, uint32_t slots) {
+  auto all = std::make_shared<MatchingRows>();
+  all->rows.Reset(RowsOf(shard, slots));
+  for (const uint32_t slot : shard.SlotsOf(step.versions)) {
+    if (slot >= slots) continue;
+    const DocumentSlot& document = shard.Document(slot);
+    all->rows.AddRange(document.firstRow, document.rowCount);
+  }
+  if (step.op == FilterOperator::kVersionNotIn) all->rows.Invert();
+  all->count = CountOf(all->rows);
+  return all;
+}
+
 FilterCache::Rows FilterCache::Compare(const Shard& shard, const FilterStep& step, uint32_t slots,
                                        CancellationChecker* checker) {
+  if (step.HasVersions()) {
+    if (!checker->MayContinue(kComparisonWork + RowsOf(shard, slots) / 64)) return nullptr;
+    return SelectVersions(shard, step, slots);
+  }
   const bool cacheable = step.key.size() <= kKeyBytesMax;
   const CacheEntry cached = cacheable ? Lookup(step.key) : CacheEntry();
   if (cached.rows != nullptr && cached.slots >= slots) return cached.rows;
@@ -134,6 +151,10 @@ FilterCache::CostEstimate FilterCache::EstimateCost(const Shard& shard, const Fi
         stack.pop_back();
       }
       stack.push_back(countMax);
+      continue;
+    }
+    if (step.HasVersions()) {
+      stack.push_back(rows);
       continue;
     }
     const auto found = entries_.find(step.key);

@@ -65,6 +65,9 @@ class FilterCache {
     uint64_t lastUse = 0;  // larger is more recent
   };
 
+  // Returns the rows of the versions of a step, or the others. Not cached, because they are found by a table, and a
+  // version that is staged later would be missing.
+  static Rows SelectVersions(const Shard& shard, const FilterStep& step, uint32_t slots);
   // Returns null if `checker` stops the work.
   Rows Compare(const Shard& shard, const FilterStep& step, uint32_t slots, CancellationChecker* checker);
   CacheEntry Lookup(const std::string& key);

@@ -13,7 +13,7 @@ Bitset MatchingSlots(const Shard& shard, const ReadSnapshot& readSnapshot, const
   const uint32_t slots = shard.Slots();
   Bitset candidates(slots);
   if (filter != nullptr) {
-    candidates = shard.attributes().Evaluate(*filter, slots, checker);
+    candidates = shard.Evaluate(*filter, slots, checker);
   } else {
     candidates.Invert();
   }

@@ -168,6 +168,22 @@ bool Shard::FindReady(uint64_t version, uint32_t* slot) const {
   return true;
 }
 
+std::vector<uint32_t> Shard::SlotsOf(const std::vector<uint64_t>& versions) const {
+  std::vector<uint32_t> slots;
+  const MutexLock lock(versionsMutex_);
+  for (const uint64_t version : versions) {
+    if (const uint32_t live = liveVersions_.Find(version); live != VersionTable::kNone) slots.push_back(live);
+    const auto staged = stagedVersions_.find(version);
+    if (staged != stagedVersions_.end()) slots.push_back(staged->second.slot);
+  }
+  return slots;
+}
+
+Bitset Shard::Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const {
+  return attributes_.Evaluate(
+      filter, slots, [this](const std::vector<uint64_t>& versions) { return SlotsOf(versions); }, checker);
+}
+
 void Shard::SetLive(const DocumentSlot& document, bool live) {
   uint64_t row = document.firstRow;
   const uint64_t end = row + document.rowCount;

@@ -98,6 +98,10 @@ class Shard {
     if (lastEpoch_.load(std::memory_order_acquire) <= epoch) return (word >> (row & 63) & 1) != 0;
     return IsSlotVisible(info_[row].slot, epoch);
   }
+  // Returns the slots of these versions that are staged or live.
+  std::vector<uint32_t> SlotsOf(const std::vector<uint64_t>& versions) const;
+  // Returns the slots in [0, slots) that match, visible or not. If `checker` stops the work, the result is partial.
+  Bitset Evaluate(const FilterProgram& filter, uint32_t slots, CancellationChecker* checker) const;
   // Lists the rows for which IsRowVisible is true, restricted to `matching` if it is not null, ascending from row
   // 64 * *word, until there are `limit` of them or row 64 * end is reached. Sets *word to where to continue.
   // Returns the number of rows; `rows` must have space for limit + 64.

@@ -23,7 +23,7 @@ Status ForEachVersion(const ReadSnapshot& readSnapshot, const FilterProgram* fil
       return more;
     };
     if (filter != nullptr) {
-      shard->attributes().Evaluate(*filter, slots, &checker).ForEach(consider);
+      shard->Evaluate(*filter, slots, &checker).ForEach(consider);
     } else {
       for (uint32_t slot = 0; slot < slots && consider(slot); slot++) {
       }

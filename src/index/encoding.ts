@@ -21,7 +21,9 @@ export type FilterNode =
   | { kind: 'member'; attribute: string; operator: 'in' | 'nin'; values: FilterValue[] }
   | { kind: 'area'; attribute: string; operator: 'within' | 'outside'; area: GeoArea }
   /** Whether the attribute has at least one value. */
-  | { kind: 'existence'; attribute: string; operator: 'exists' | 'missing' };
+  | { kind: 'existence'; attribute: string; operator: 'exists' | 'missing' }
+  /** Concerns versions of documents, not their attributes. */
+  | { kind: 'version'; operator: 'in' | 'not_in'; versions: readonly number[] };
 
 const operatorCode = {
   and: 0,
@@ -52,6 +54,8 @@ interface Range {
   readonly low: Comparison;
   readonly high: Comparison;
 }
+
+const versionCode = { in: 22, not_in: 23 } as const;
 
 const rangeCode = { gt: { lt: 18, lte: 19 }, gte: { lt: 20, lte: 21 } } as const;
 
@@ -159,6 +163,9 @@ function writeFilter(writer: ByteWriter, node: FilterNode | Range): void {
       return;
     case 'area':
       writeCondition(writer, operatorCode[node.operator], node.attribute, [node.area]);
+      return;
+    case 'version':
+      writeCondition(writer, versionCode[node.operator], '', node.versions.map(String));
       return;
     default:
       unreachable(node);

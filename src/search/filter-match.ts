@@ -1,4 +1,4 @@
-import { unreachable } from '../core/assert.ts';
+import { AssertionError, unreachable } from '../core/assert.ts';
 import { type GeoPoint, isInArea } from '../core/geo.ts';
 import { compareInstants, parseInstant } from '../core/instants.ts';
 import type { FilterNode, FilterValue, IndexValue } from '../index/encoding.ts';
@@ -33,6 +33,8 @@ export function matchesFilter(filter: FilterNode, metadata: Metadata): boolean {
       const isWithin = isPoint(value) && isInArea(value, filter.area);
       return isWithin === (filter.operator === 'within');
     }
+    case 'version':
+      throw new AssertionError('metadata has no version');
     default:
       return unreachable(filter);
   }

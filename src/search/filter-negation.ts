@@ -36,6 +36,8 @@ export function negateFilter(node: FilterNode): FilterNode {
       return { ...node, operator: opposites[node.operator] };
     case 'area':
       return { ...node, operator: opposites[node.operator] };
+    case 'version':
+      return { ...node, operator: node.operator === 'in' ? 'not_in' : 'in' };
     default:
       return unreachable(node);
   }

@@ -158,6 +158,37 @@ t.test('filters: each operator, missing attributes, lists and nesting', async (t
   await index.close();
 });
 
+t.test('filters of versions find documents in every shard, with and without other conditions', async (t) => {
+  const index = await openIndex(freshDirectory(), { shards: 8 });
+  for (let version = 0; version < 6; version += 1) {
+    const attributes = { kind: version < 3 ? 'a' : 'b' };
+    await index.stage(makeDocument({ shard: version % 8, version }, [vectors()], attributes));
+    index.commit({ sequence: version, shard: version % 8, add: version });
+  }
+  index.commit({ sequence: 6, shard: 5, remove: 5 });
+  const isB: FilterNode = { kind: 'compare', attribute: 'kind', operator: 'eq', value: 'b' };
+  const among = (operator: 'in' | 'not_in', versions: number[]): FilterNode => ({
+    kind: 'version',
+    operator,
+    versions,
+  });
+  const cases: [FilterNode, number[]][] = [
+    [among('in', [1, 3, 5, 99]), [1, 3]],
+    [among('in', []), []],
+    [among('not_in', [0, 99]), [1, 2, 3, 4]],
+    [among('not_in', []), [0, 1, 2, 3, 4]],
+    [{ kind: 'and', nodes: [isB, among('not_in', [3])] }, [4]],
+    [{ kind: 'or', nodes: [isB, among('in', [0])] }, [0, 3, 4]],
+  ];
+  for (const [filter, expected] of cases) {
+    t.same(Array.from(await index.list(filter, 100)).sort(), expected);
+    t.equal(index.count(filter), expected.length);
+    const found = await hitsOf(index, { ...anything, terms: [{ hash: 1n, weight: 1, group: 0 }], filter });
+    t.same(new Set(found.map(({ version }) => version)), new Set(expected));
+  }
+  await index.close();
+});
+
 t.test('a search reports the ef of each shard and whether it is calibrated', async (t) => {
   const index = await openIndex(freshDirectory(), { shards: 2 });
   for (let version = 0; version < 60; version++) {

@@ -1,5 +1,6 @@
 #include "engine/attributes.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -136,7 +137,8 @@ TEST("a filter matches the same documents as a naive evaluation") {
     const uint32_t slots = 650 + RandomBelow(&random, 51);
     const CancellationToken cancellation;
     CancellationChecker checker(cancellation);
-    const Bitset found = index.Evaluate(program, slots, &checker);
+    const auto noVersions = [](const std::vector<uint64_t>&) { return std::vector<uint32_t>(); };
+    const Bitset found = index.Evaluate(program, slots, noVersions, &checker);
     CHECK(checker.status().ok());
     CHECK(found.size() == slots);
     for (uint32_t slot = 0; slot < slots; slot++) CHECK(found.Has(slot) == filter.matches(documents[slot]));
@@ -246,8 +248,56 @@ TEST("a long filter evaluation stops at its deadline or on cancellation, and no 
     CHECK(filter.steps().size() > 1 ? uncached > 0 : uncached == shard.Rows());
     CHECK(FindRows(shard, filter)->count == count);
     CancellationChecker checker(late);
-    (void)shard.attributes().Evaluate(filter, shard.FilledSlots(), &checker);
+    (void)shard.Evaluate(filter, shard.FilledSlots(), &checker);
     CHECK(checker.status().code() == StatusCode::kDeadline);
+  }
+}
+
+TEST("a filter by versions finds staged and live ones, in the same way with and without the cache") {
+  Shard shard(4);
+  const auto stage = [&](uint64_t version) {
+    const auto input = test::MakeDocument(version, {{1, 0, 0, 0}, {0, 1, 0, 0}}, {{}, {}}, {{"color", {"red"}}});
+    REQUIRE(input->Check(4).ok());
+    uint32_t slot = 0;
+    REQUIRE(shard.Append(*input, Shard::StagedPolicy::kReplace, &slot).ok());
+    shard.MarkReady(slot);
+  };
+  const auto check = [&](FilterOperator op, const std::vector<std::string>& versions,
+                         const std::vector<size_t>& slots) {
+    const auto bytes = test::StepBytes(op, "", versions);
+    FilterProgram program;
+    REQUIRE(FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
+    const CancellationToken cancellation;
+    CancellationChecker checker(cancellation);
+    const Bitset found = shard.Evaluate(program, shard.FilledSlots(), &checker);
+    const auto rows = FindRows(shard, program);
+    size_t count = 0;
+    for (size_t slot = 0; slot < shard.FilledSlots(); slot++) {
+      const bool expected = std::find(slots.begin(), slots.end(), slot) != slots.end();
+      CHECK(found.Has(slot) == expected && rows->rows.Has(2 * slot) == expected &&
+            rows->rows.Has(2 * slot + 1) == expected);
+      count += expected ? 2 : 0;
+    }
+    CHECK(rows->count == count);
+  };
+  for (uint64_t version = 10; version < 14; version++) stage(version);
+  check(FilterOperator::kVersionIn, {"11", "13", "99"}, {1, 3});
+  check(FilterOperator::kVersionNotIn, {"11", "13", "99"}, {0, 2});
+  uint64_t version = 11;
+  shard.Commit(1, &version, nullptr);
+  version = 12;
+  shard.Commit(2, &version, nullptr);
+  check(FilterOperator::kVersionIn, {"11"}, {1});
+  stage(14);
+  check(FilterOperator::kVersionIn, {"14"}, {4});
+  shard.Commit(3, nullptr, &version);
+  check(FilterOperator::kVersionIn, {"12", "13"}, {3});
+  check(FilterOperator::kVersionIn, {}, {});
+  check(FilterOperator::kVersionNotIn, {}, {0, 1, 2, 3, 4});
+  for (const std::string& value : {"", "-1", "1x", "18446744073709551616"}) {
+    const auto bytes = test::StepBytes(FilterOperator::kVersionIn, "", {value});
+    FilterProgram program;
+    CHECK(!FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
   }
 }
 
