@@ -103,6 +103,21 @@ export const fieldRows: readonly LimitRow[] = [
     value: [queryLimits.stopWordsMax, queryLimits.stopWordUnitsMax].map(formatNumber).join(', '),
     enforcedIn: 'schemas/stop-words.ts stopWordsMax',
   }),
+  fieldRow('Curations', {
+    bounds:
+      'Rules of the `curations` of a collection; queries of a rule, characters of each; pinned and hidden documents; characters of all queries and paths',
+    value: [
+      queryLimits.curationsMax,
+      queryLimits.curationQueriesMax,
+      queryLimits.curationQueryUnitsMax,
+      queryLimits.pinnedDocumentsMax,
+      queryLimits.hiddenDocumentsMax,
+      queryLimits.curationUnitsTotalMax,
+    ]
+      .map(formatNumber)
+      .join(', '),
+    enforcedIn: 'schemas/curations.ts curationsMax',
+  }),
   fieldRow('Diverse results', {
     bounds: '`k` of a query with `diversity`',
     value: queryLimits.diverseResultsMax,

@@ -1,7 +1,7 @@
 import { limits } from '../core/limits.ts';
 import type { UpdateCollectionRequest } from '../schemas/collections.ts';
 import type { CommandOptions, OptionSpec } from './command.ts';
-import { integerOption, jsonObjectOption } from './option-values.ts';
+import { integerOption, jsonArrayOption, jsonObjectOption } from './option-values.ts';
 
 /** Settings of a collection other than the defaults of its queries. */
 type Settings = Omit<UpdateCollectionRequest, 'collection_name' | 'query_defaults'>;
@@ -22,6 +22,10 @@ export const newSettingOptions: readonly OptionSpec[] = [
     flags: '--stop-words <words>',
     meaning: 'words that lexical search ignores, separated by commas',
     isRepeatable: true,
+  },
+  {
+    flags: '--curations <json>',
+    meaning: 'pinned and hidden documents of queries: [{"queries": [...], "pinned": [...], "hidden": [...]}]',
   },
 ];
 
@@ -46,6 +50,10 @@ export const changedSettingOptions: readonly OptionSpec[] = [
     meaning: 'stop words, as for add; "": none. Without other options, only this changes',
     isRepeatable: true,
   },
+  {
+    flags: '--curations <json>',
+    meaning: 'all curations, as for add; []: none. Without other options, only this changes',
+  },
 ];
 
 /**
@@ -55,6 +63,7 @@ export const changedSettingOptions: readonly OptionSpec[] = [
 export function readSettings(options: CommandOptions, { ttlMin }: { readonly ttlMin: 0 | 1 }): Settings {
   const { defaultTtl, synonyms, stopWords } = options;
   const schema = jsonObjectOption(options, 'metadataSchema');
+  const curations = jsonArrayOption(options, 'curations');
   const ttlBounds = { minimum: ttlMin, maximum: limits.ttlSecondsMax };
   const lists = (synonyms as readonly string[] | undefined)?.map(toWords);
   return {
@@ -64,19 +73,22 @@ export function readSettings(options: CommandOptions, { ttlMin }: { readonly ttl
     ...(schema === null ? {} : { metadata_schema: schema as NonNullable<Settings['metadata_schema']> }),
     ...(lists === undefined ? {} : { synonyms: lists.filter((words) => words.length > 0) }),
     ...(stopWords === undefined ? {} : { stop_words: (stopWords as readonly string[]).flatMap(toWords) }),
+    // The server checks the fields.
+    ...(curations === null ? {} : { curations: curations as NonNullable<Settings['curations']> }),
   };
 }
 
 /** Returns a line for each setting. */
 export function describeSettings(
   name: string,
-  { default_ttl_seconds: ttl, metadata_schema: types, synonyms, stop_words: stopWords }: Settings,
+  { default_ttl_seconds: ttl, metadata_schema: types, synonyms, stop_words: stopWords, curations }: Settings,
 ): string[] {
   return [
     ...(ttl === undefined ? [] : [`Default time to live of ${name}: ${ttl === null ? 'none' : `${ttl} s`}`]),
     ...(types === undefined ? [] : [`Metadata schema of ${name}: ${JSON.stringify(types)}`]),
     ...(synonyms === undefined ? [] : [`Synonyms of ${name}: ${JSON.stringify(synonyms)}`]),
     ...(stopWords === undefined ? [] : [`Stop words of ${name}: ${JSON.stringify(stopWords)}`]),
+    ...(curations === undefined ? [] : [`Curations of ${name}: ${JSON.stringify(curations)}`]),
   ];
 }
 

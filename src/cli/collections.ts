@@ -59,6 +59,7 @@ export const collectionCommands: readonly CommandSpec[] = [
       'quarry collections update news --default-ttl 2592000',
       'quarry collections update handbook --synonyms refund,reimbursement --synonyms k8s,kubernetes',
       'quarry collections update handbook --stop-words acme,inc',
+      'quarry collections update handbook --curations \'[{"queries": ["refund"], "pinned": ["faq/refunds.md"]}]\'',
     ],
     run: update,
   },

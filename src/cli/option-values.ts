@@ -98,17 +98,27 @@ export function vectorOption(options: CommandOptions): number[] | string | null 
 
 /** Parses a JSON object; null if the option is absent. Errors: AppError `bad_request`. */
 export function jsonObjectOption(options: CommandOptions, name: string): Record<string, unknown> | null {
-  const text = options[name];
-  if (text === undefined) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(String(text));
-  } catch (cause) {
-    throw new AppError('bad_request', `--${name} is not JSON: ${(cause as Error).message}.`, { cause });
-  }
+  if (options[name] === undefined) return null;
+  const value = parseJson(options, name);
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw new AppError('bad_request', `--${name} must be a JSON object, for example {"team": "support"}.`);
+}
+
+/** Parses a JSON array; null if the option is absent. Errors: AppError `bad_request` if it is invalid. */
+export function jsonArrayOption(options: CommandOptions, name: string): unknown[] | null {
+  if (options[name] === undefined) return null;
+  const value = parseJson(options, name);
+  if (Array.isArray(value)) return value;
+  throw new AppError('bad_request', `${toFlag(name)} must be a JSON array.`);
+}
+
+function parseJson(options: CommandOptions, name: string): unknown {
+  try {
+    return JSON.parse(String(options[name]));
+  } catch (cause) {
+    throw new AppError('bad_request', `--${name} is not JSON: ${(cause as Error).message}.`, { cause });
+  }
 }
 
 /** Options that control queries beyond their text; defaults for queries that do not set their own. */

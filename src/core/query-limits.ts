@@ -15,4 +15,10 @@ export const queryLimits = {
   synonymUnitsTotalMax: 65_536,
   stopWordsMax: 1_000,
   stopWordUnitsMax: 64,
+  curationsMax: 200,
+  curationQueriesMax: 20,
+  curationQueryUnitsMax: 256,
+  pinnedDocumentsMax: 20,
+  hiddenDocumentsMax: 100,
+  curationUnitsTotalMax: 131_072,
 } as const;

@@ -1,3 +1,4 @@
+import { Curation, Curations } from './curations.ts';
 import { MetadataSchema } from './metadata-schema.ts';
 import { QueryDefaults } from './queries.ts';
 import { StopWords } from './stop-words.ts';
@@ -43,6 +44,7 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
   metadata_schema: Type.Optional(MetadataSchema),
   synonyms: Type.Optional(Synonyms),
   stop_words: Type.Optional(StopWords),
+  curations: Type.Optional(Curations),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -101,6 +103,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
         'Replaces all stop words of the collection, for queries that start afterwards; null for none.',
     }),
   ),
+  curations: Type.Optional(
+    Nullable(Curations, {
+      description:
+        'Replaces all curations of the collection, for queries that start afterwards; null for none.',
+    }),
+  ),
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
@@ -149,6 +157,12 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   metadata_schema: Type.Optional(MetadataSchema),
   synonyms: Type.Optional(Synonyms),
   stop_words: Type.Optional(StopWords),
+  curations: Type.Optional(
+    Type.Array(Curation, {
+      description:
+        'Rules for queries whose results are chosen by people. Not shown to keys that may not read all documents.',
+    }),
+  ),
 });
 export type CollectionInfo = Static<typeof CollectionInfo>;
 

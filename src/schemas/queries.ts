@@ -218,6 +218,9 @@ export const ResultExplanation = Component('ResultExplanation', 'Explanation of 
   boost: Type.Optional(
     Type.Number({ description: 'Only with `boost`: the factor by which `score` was multiplied.' }),
   ),
+  pinned: Type.Optional(
+    Type.Boolean({ description: 'True for a result that `curations` of the collection put in its place.' }),
+  ),
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;
 

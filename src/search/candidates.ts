@@ -30,6 +30,8 @@ export interface CandidateRequest extends IndexSearch {
   /** Increases the search depth: better results for more time (`latency_mode: high`). */
   readonly isWide: boolean;
   readonly excluded?: ExcludedRows | null;
+  /** See `SearchRequest`. */
+  readonly requiredVersion?: number | null;
   readonly recorder?: Pick<QueryRecorder, 'trace'>;
 }
 
@@ -132,14 +134,28 @@ function omitRows(hits: IndexHits, { version, rows }: ExcludedRows): IndexHits {
   };
 }
 
+/** Returns the first row of a version as the only hit, without scores. */
+function firstRowOf(version: number, { shards }: IndexHits): IndexHits {
+  return {
+    count: 1,
+    version: Float64Array.of(version),
+    chunk: new Uint32Array(1),
+    shard: new Uint16Array(1),
+    similarity: new Float32Array(1),
+    lexical: new Float32Array(1),
+    shards,
+  };
+}
+
 export async function findCandidates(
   index: Pick<CollectionIndex, 'search'>,
   request: CandidateRequest,
 ): Promise<CandidateList> {
   const depth = request.isWide ? request.depth * wideFactor : request.depth;
   const found = await searchIndex({ ...request, depth }, (query) => index.search(query));
-  const { vector, weights, excluded = null } = request;
-  const hits = excluded === null ? found : omitRows(found, excluded);
+  const { vector, weights, excluded = null, requiredVersion = null } = request;
+  const allowed = excluded === null ? found : omitRows(found, excluded);
+  const hits = requiredVersion === null || allowed.count > 0 ? allowed : firstRowOf(requiredVersion, allowed);
   const createList = () => new CandidateList(hits, vector !== null, weights);
   return request.recorder === undefined ? createList() : request.recorder.trace('fuse', createList);
 }

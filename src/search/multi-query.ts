@@ -1,5 +1,6 @@
 import { diversify, poolSizeForDiversity } from './diversity.ts';
 import { fuseByMeanScore } from './mean-score-fusion.ts';
+import { pinHits } from './pinned-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
@@ -54,7 +55,8 @@ export async function searchQueries<Item, Result extends { readonly score: numbe
   const hits =
     diversity > 0 ? await diversify(components, first.query, best, { k: request.k, diversity }) : best;
   const query = { ...first.query, request };
-  return combine(found, await completeResult(components, query, { ...first, hits }));
+  const curated = await pinHits(components, strategy, query, { ...first, hits });
+  return combine(found, await completeResult(components, query, curated));
 }
 
 /** Returns the best hits of all queries, at most `k`. */

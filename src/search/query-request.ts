@@ -45,6 +45,15 @@ export interface ExcludedRows {
   readonly count: number;
 }
 
+/** Rule of the collection for the query of a request. */
+export interface QueryCuration {
+  /** Versions of the documents that come first, in order. */
+  readonly pinned: readonly number[];
+  /** Versions of the documents that are no results, and the paths of these documents. */
+  readonly hidden: readonly number[];
+  readonly hiddenPaths: ReadonlySet<string>;
+}
+
 /** One of several collections of a request. */
 export interface SearchMember {
   readonly collection: Collection;
@@ -70,6 +79,10 @@ export interface SearchRequest {
   readonly diversity?: number;
   /** Absent or null for none. */
   readonly excluded?: ExcludedRows | null;
+  /** Absent or null for none. */
+  readonly curation?: QueryCuration | null;
+  /** A version that matches the filter: if the search finds nothing, its first row is the result. */
+  readonly requiredVersion?: number | null;
   /** Maximum number of results. */
   readonly k: number;
   readonly filter: FilterNode | null;

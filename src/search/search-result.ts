@@ -37,6 +37,8 @@ export interface HitOrigin {
   readonly relevance: number | null;
   /** Factor of the score by the age of the document; absent without a boost. */
   readonly boost?: number;
+  /** Whether a curation put the hit in its place; absent: no. */
+  readonly pinned?: boolean;
 }
 
 export interface Hit {

@@ -9,7 +9,16 @@ export function searchShards(
   depth: number,
 ): Promise<CandidateList> {
   if (found?.depth === depth) return Promise.resolve(new CandidateList(found.hits, vector !== null, weights));
-  const { filter, excluded = null, isWide, deadlineMs, caller, yieldToEventLoop, collection } = request;
+  const {
+    filter,
+    excluded = null,
+    requiredVersion = null,
+    isWide,
+    deadlineMs,
+    caller,
+    yieldToEventLoop,
+    collection,
+  } = request;
   return recorder.measure('search', () =>
     findCandidates(getIndex(collection.collectionId, generation), {
       vector,
@@ -18,6 +27,7 @@ export function searchShards(
       filter,
       depth: depth + (excluded?.count ?? 0),
       excluded,
+      requiredVersion,
       isWide,
       deadlineMs,
       caller,

@@ -2,6 +2,7 @@ import type { WrittenReply } from '../index/written-reply.ts';
 import { emptyQuery } from './analyze.ts';
 import { combineCollections } from './combined-collections.ts';
 import { needsSelection, searchQueries } from './multi-query.ts';
+import { findCuratedHits } from './pinned-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import type { SearchRequest } from './query-request.ts';
@@ -99,7 +100,7 @@ export class Search {
     const components = this.#componentsFor(request);
     if (needsSelection(request)) return searchQueries(components, strategy, request);
     const query = await prepareQuery(components, request);
-    return completeResult(components, query, await findHits(components, strategy, query));
+    return completeResult(components, query, await findCuratedHits(components, strategy, query));
   }
 
   async #write<Item, Result extends { readonly score: number }, H extends Hit>(

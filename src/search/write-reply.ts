@@ -30,6 +30,7 @@ export function isWritable({
   facets = null,
   order = null,
   page = null,
+  curation = null,
 }: SearchRequest): boolean {
   const isPlain =
     reranker === null &&
@@ -44,7 +45,8 @@ export function isWritable({
     control.operators === null &&
     facets === null &&
     order === null &&
-    page === null;
+    page === null &&
+    curation === null;
   const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
   return isPlain && isUnlimited && k <= writtenResultsMax;
 }

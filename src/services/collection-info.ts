@@ -1,7 +1,10 @@
 import type { CollectionInfo } from '../schemas/collections.ts';
 import type { Collection } from '../storage/collections.ts';
 
-/** `defaultModel`: id of the model of collections without a stored one. */
+/**
+ * `defaultModel`: id of the model of collections without a stored one. `showsPaths`: whether the caller may read all
+ * documents, and so their paths.
+ */
 export function describeCollection(
   {
     collectionId,
@@ -15,8 +18,9 @@ export function describeCollection(
     metadataSchema,
     synonyms,
     stopWords,
+    curations,
   }: Collection,
-  defaultModel: string,
+  { defaultModel, showsPaths }: { readonly defaultModel: string; readonly showsPaths: boolean },
 ): CollectionInfo {
   return {
     id: collectionId,
@@ -30,5 +34,6 @@ export function describeCollection(
     ...(metadataSchema === undefined ? {} : { metadata_schema: metadataSchema }),
     ...(synonyms === undefined ? {} : { synonyms }),
     ...(stopWords === undefined ? {} : { stop_words: stopWords }),
+    ...(curations === undefined || !showsPaths ? {} : { curations }),
   };
 }

@@ -1,5 +1,6 @@
 import type { UpdateCollectionRequest } from '../schemas/collections.ts';
-import type { CollectionSettings } from '../storage/collection-settings.ts';
+import type { ChangeableSettings } from '../storage/collection-settings.ts';
+import { checkCuratedQueries } from './curations.ts';
 import { pickKnownDefaults } from './query-defaults.ts';
 
 /** Settings of a request. Null and empty values remove a setting, absent ones do not change it. */
@@ -7,20 +8,29 @@ type SettingChanges = Omit<UpdateCollectionRequest, 'collection_name'>;
 
 /** Whether a request changes a setting. */
 export function hasSettings(changes: SettingChanges): boolean {
-  const { query_defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words } = changes;
+  const { query_defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words, curations } = changes;
   const all: readonly unknown[] = [
     query_defaults,
     default_ttl_seconds,
     metadata_schema,
     synonyms,
     stop_words,
+    curations,
   ];
   return all.some((change) => change !== undefined);
 }
 
-/** Returns the settings after the changes. */
-export function changeSettings(known: CollectionSettings, changes: SettingChanges): CollectionSettings {
-  const { query_defaults: defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words } = changes;
+/** Returns the settings after the changes. Errors: 400 for a query of several curations, or one without words. */
+export function changeSettings(known: ChangeableSettings, changes: SettingChanges): ChangeableSettings {
+  const {
+    query_defaults: defaults,
+    default_ttl_seconds,
+    metadata_schema,
+    synonyms,
+    stop_words,
+    curations,
+  } = changes;
+  checkCuratedQueries(curations ?? []);
   const picked = defaults == null ? defaults : pickKnownDefaults(defaults);
   return {
     ...toSetting('queryDefaults', known.queryDefaults, picked),
@@ -28,15 +38,16 @@ export function changeSettings(known: CollectionSettings, changes: SettingChange
     ...toSetting('metadataSchema', known.metadataSchema, metadata_schema),
     ...toSetting('synonyms', known.synonyms, synonyms),
     ...toSetting('stopWords', known.stopWords, stop_words),
+    ...toSetting('curations', known.curations, curations),
   };
 }
 
 /** Returns an object with the setting, or an empty one if it has no value. */
-function toSetting<Name extends keyof CollectionSettings>(
+function toSetting<Name extends keyof ChangeableSettings>(
   name: Name,
-  known: CollectionSettings[Name],
-  change: CollectionSettings[Name] | null,
-): Pick<CollectionSettings, Name> | object {
+  known: ChangeableSettings[Name],
+  change: ChangeableSettings[Name] | null,
+): Pick<ChangeableSettings, Name> | object {
   const isUnset = change === null || (typeof change === 'object' && Object.keys(change).length === 0);
   const value = isUnset ? undefined : (change ?? known);
   return value === undefined ? {} : { [name]: value };

@@ -28,7 +28,7 @@ import {
   startVectorChange,
 } from '../storage/collections.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
-import { canAccessCollection } from './access-filter.ts';
+import { canAccessCollection, documentFilterOf } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { appendCollectionChange } from './collection-change.ts';
 import { describeCollection } from './collection-info.ts';
@@ -283,7 +283,8 @@ export class CollectionServices {
   ): Promise<GetCollectionInfoResponse> {
     const { collections, defaultModel } = this.#options;
     const collection = findCollection(collections, call.principal, request.collection_name);
-    return { collection: describeCollection(collection, defaultModel) };
+    const showsPaths = documentFilterOf(call.principal) === null;
+    return { collection: describeCollection(collection, { defaultModel, showsPaths }) };
   }
 
   async getCollectionList(call: ServiceCall<OrganizationPrincipal>): Promise<GetCollectionListResponse> {

@@ -38,8 +38,8 @@ export function findRequestCollections(
   }
   const all = [...members.values()];
   const languages = [...new Set(all.flatMap((member) => member.collection.languages))];
-  // Several collections have no common synonyms and stop words, like no common defaults.
-  const { synonyms: _, stopWords: __, ...common } = collection;
+  // Several collections have no common synonyms, stop words and curations, like no common defaults.
+  const { synonyms: _, stopWords: __, curations: ___, ...common } = collection;
   return { collection: { ...common, languages }, members: all };
 }
 

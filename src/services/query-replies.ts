@@ -266,6 +266,7 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
     relevance: origin.relevance,
     look: origin.proximity,
     ...(origin.boost === undefined ? {} : { boost: origin.boost }),
+    ...(origin.pinned === undefined ? {} : { pinned: origin.pinned }),
   };
   return `,"explain":${JSON.stringify(explanation)}`;
 }

@@ -5,6 +5,7 @@ import { unlistedRerankers } from '../models/registry.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { TopPagesRequest } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
+import { withoutHidden } from '../search/curation.ts';
 import { parseFacets } from '../search/facets.ts';
 import { parseFilter } from '../search/filter.ts';
 import { parseOperators } from '../search/operators.ts';
@@ -19,6 +20,7 @@ import { parsePage } from '../search/result-page.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import { documentFilterOf, restrictFilter } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
+import { readCuration } from './curations.ts';
 import { accessCollection } from './document-access.ts';
 import { checkCommonModel, findRequestCollections } from './query-collections.ts';
 import { readSimilarSource, type SimilarComponents } from './similar-source.ts';
@@ -94,8 +96,11 @@ export class SearchRequestFactory {
     const defaults = members === null ? collection.queryDefaults : undefined;
     const merged = defaults === undefined ? request : { ...defaults, ...request };
     const { query, control } = parseQuery(request.query ?? '', merged);
+    const curation =
+      members === null ? readCuration(this.#options.documents, collection, request, control) : null;
     if (members !== null && !isListing && control.weights.vector > 0)
       checkCommonModel(members, defaultEmbeddingModel);
+    const requested = parseFilter(request.filter, collection.metadataSchema);
     return {
       collection,
       members,
@@ -103,7 +108,8 @@ export class SearchRequestFactory {
       otherQueries: (request.queries ?? []).map((text) => parseOtherQuery(text, merged)),
       ...this.#findVector(call, collection, { request, kind, control }),
       k: request.k,
-      filter: restrictFilter(call.principal, parseFilter(request.filter, collection.metadataSchema)),
+      filter: withoutHidden(restrictFilter(call.principal, requested), curation),
+      curation,
       facets: parseFacets(request.facets, collection.metadataSchema),
       isRestricted: documentFilterOf(call.principal) !== null,
       reranker,

@@ -1,10 +1,11 @@
+import type { Curations } from '../schemas/curations.ts';
 import type { MetadataSchema } from '../schemas/metadata-schema.ts';
 import type { QueryDefaults } from '../schemas/queries.ts';
 import type { StopWords } from '../schemas/stop-words.ts';
 import type { Synonyms } from '../schemas/synonyms.ts';
 
 /** Fields of a collection that can be changed; absent for none. */
-export interface CollectionSettings {
+export interface ChangeableSettings {
   /** Default options of its queries. */
   readonly queryDefaults?: QueryDefaults;
   /** Seconds after which its documents expire by default; absent: never. */
@@ -15,23 +16,26 @@ export interface CollectionSettings {
   readonly synonyms?: Synonyms;
   /** Words that lexical search ignores, in addition to those of the languages. */
   readonly stopWords?: StopWords;
+  /** Rules for queries whose results are chosen by people. */
+  readonly curations?: Curations;
 }
 
 /** Record of the settings of a collection after a change: they replace all those of its creation. */
-export type StoredSettings = Omit<CollectionSettings, 'queryDefaults'> & {
+export type StoredSettings = Omit<ChangeableSettings, 'queryDefaults'> & {
   readonly queryDefaults: QueryDefaults | null;
 };
 
-const settingNames: Readonly<Record<keyof CollectionSettings, true>> = {
+const settingNames: Readonly<Record<keyof ChangeableSettings, true>> = {
   queryDefaults: true,
   defaultTtlSeconds: true,
   metadataSchema: true,
   synonyms: true,
   stopWords: true,
+  curations: true,
 };
 
 /** Returns the collection with these settings instead of its own. */
-export function replaceSettings<Collection extends CollectionSettings>(
+export function replaceSettings<Collection extends ChangeableSettings>(
   collection: Collection,
   { queryDefaults, ...others }: StoredSettings,
 ): Collection {

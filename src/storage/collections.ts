@@ -1,12 +1,12 @@
 import type { ModelReference, ModelVersion } from '../core/model-reference.ts';
 import { Aliases } from './aliases.ts';
-import { type CollectionSettings, replaceSettings, type StoredSettings } from './collection-settings.ts';
+import { type ChangeableSettings, replaceSettings, type StoredSettings } from './collection-settings.ts';
 import { tables, text, uuid } from './keys.ts';
 import { RecordCache } from './record-cache.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-export interface Collection extends CollectionSettings {
+export interface Collection extends ChangeableSettings {
   readonly collectionId: string;
   readonly organizationId: string;
   /** Unique in the organization. */
@@ -212,7 +212,7 @@ export class Collections {
   }
 
   /** Replaces all settings of a collection. */
-  putSettings(collectionId: string, settings: CollectionSettings): WriteOperation[] {
+  putSettings(collectionId: string, settings: ChangeableSettings): WriteOperation[] {
     return [
       this.expectExists(collectionId),
       settingsTable.put([collectionId], { ...settings, queryDefaults: settings.queryDefaults ?? null }),

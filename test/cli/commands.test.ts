@@ -201,6 +201,23 @@ t.test('stop words of a collection are given as words separated by commas', asyn
   ]);
 });
 
+t.test('curations of a collection are given as JSON', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  server.fixedReplies.set('collections/update-collection', { message: 'Success!' });
+  const update = (json: string) =>
+    runQuarry(['collections', 'update', 'handbook', '--curations', json], { variables });
+  const curations = [{ queries: ['refund'], pinned: ['a.md'], hidden: ['b.md'] }];
+  const updated = await update(JSON.stringify(curations));
+  t.equal(updated.out, `Curations of handbook: ${JSON.stringify(curations)}\n`, updated.err);
+  await update('[]');
+  t.match(await update('{}'), { code: 2, err: /--curations must be a JSON array/ });
+  t.match(await update('['), { code: 2, err: /--curations is not JSON/ });
+  t.same(server.bodies('collections/update-collection'), [
+    { collection_name: 'handbook', curations },
+    { collection_name: 'handbook', curations: [] },
+  ]);
+});
+
 t.test('the process of a command ends with its exit code, results and errors in their streams', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.collections.set('handbook', new Map());

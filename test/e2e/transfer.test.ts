@@ -41,7 +41,9 @@ await t.test('an imported collection gives the same replies as the exported one'
     results.map(({ status }) => status),
     kindsOfDocuments.map(() => 201),
   );
+  const curations = [{ queries: ['which stone'], pinned: ['d/a.pdf'] }];
   const words = ['--synonyms', 'granite,gneiss', '--stop-words', 'stone'];
+  words.push('--curations', JSON.stringify(curations));
   await run(['collections', 'update', 'stones', '--max-per-document', '2', ...words]);
   const exported = await run(['export', 'stones', file, '--json']);
   t.match(JSON.parse(exported.out), { documents: 10, files: 6 });
@@ -54,6 +56,7 @@ await t.test('an imported collection gives the same replies as the exported one'
       query_defaults: { max_per_document: 2 },
       synonyms: [['granite', 'gneiss']],
       stop_words: ['stone'],
+      curations,
     },
   });
 });

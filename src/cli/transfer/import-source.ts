@@ -37,7 +37,7 @@ export type CollectionSettings = Pick<CollectionInfo, 'num_shards' | 'embedding_
   Partial<
     Pick<
       CollectionInfo,
-      'query_defaults' | 'default_ttl_seconds' | 'metadata_schema' | 'synonyms' | 'stop_words'
+      'query_defaults' | 'default_ttl_seconds' | 'metadata_schema' | 'synonyms' | 'stop_words' | 'curations'
     >
   >;
 

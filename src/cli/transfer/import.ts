@@ -198,7 +198,7 @@ async function prepareCollection(
 
 function toRequest(settings: CollectionSettings) {
   const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds } = settings;
-  const { metadata_schema, synonyms, stop_words } = settings;
+  const { metadata_schema, synonyms, stop_words, curations } = settings;
   return {
     num_shards,
     embedding_model,
@@ -208,6 +208,7 @@ function toRequest(settings: CollectionSettings) {
     ...(metadata_schema === undefined ? {} : { metadata_schema }),
     ...(synonyms === undefined ? {} : { synonyms }),
     ...(stop_words === undefined ? {} : { stop_words }),
+    ...(curations === undefined ? {} : { curations }),
   };
 }
 

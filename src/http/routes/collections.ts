@@ -1,6 +1,7 @@
 import { RenameCollectionRequest } from '../../schemas/aliases.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as collections from '../../schemas/collections.ts';
+import { checkCurations } from '../../schemas/curations.ts';
 import { checkStopWords } from '../../schemas/stop-words.ts';
 import { checkSynonyms } from '../../schemas/synonyms.ts';
 import { DefaultResponse, EmptyRequest } from '../../schemas/wire.ts';
@@ -30,6 +31,7 @@ export const collectionRoutes: readonly Route[] = [
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
       checkStopWords(request.stop_words ?? []);
+      checkCurations(request.curations ?? []);
     },
     serve: (services, call, request) => services.collections.addCollection(call, request),
   }),
@@ -55,7 +57,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/update-collection',
     summary: 'Change the defaults of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, its `synonyms`, or its `stop_words`. Absent fields do not change.',
+      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, its `synonyms`, its `stop_words`, or its `curations`. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -67,6 +69,7 @@ export const collectionRoutes: readonly Route[] = [
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
       checkStopWords(request.stop_words ?? []);
+      checkCurations(request.curations ?? []);
     },
     serve: (services, call, request) => services.collections.updateCollection(call, request),
   }),
