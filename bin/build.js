@@ -9,7 +9,8 @@ import { addonStep, hasAddon, nativeTestsStep, publishedAddonStep } from './nati
 import { runStep } from './run-step.js';
 import { requireNpm } from './toolchain.js';
 
-const sourceFolders = ['src', 'workers', 'bench', 'test', 'models'];
+// The client is tested with the project; the other packages have dependencies of their own.
+const sourceFolders = ['src', 'workers', 'bench', 'test', 'models', 'packages/client/src'];
 
 /** Installs and builds everything below `root`, tests included; rejects with a LaunchError that says what to do. */
 export async function ensureBuilt(root) {

@@ -37,7 +37,7 @@ function findFiles(suffix: string): string[] {
 /** Folders whose tests start servers or other processes, or measure or limit their own. */
 const ownProcessFolders = new Set(
   [
-    ...['', 'backup', 'bench', 'crash', 'e2e', 'http', 'native', 'package', 'run', 'simulate'],
+    ...['', 'backup', 'bench', 'crash', 'e2e', 'http', 'native', 'package', 'packages', 'run', 'simulate'],
     ...['parsing', 'parsing/process', 'parsing/processes', 'parsing/tools'],
   ].map((folder) => join('dist', 'test', folder)),
 );

@@ -77,6 +77,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'core/text-blocks',
     'search/filter',
   ],
+  // They use only the public API.
+  packages: [],
   main: ['core', 'config', 'app'],
   app: ['*'],
   workers: [
@@ -152,6 +154,12 @@ export const outgoingApis = {
   where: /^src\/(egress\/|cli\/(api-client|transfer\/service-client)\.ts$|parsing\/process\/watchdog\.ts$)/,
   rule: 'only src/egress opens outgoing connections',
 };
+
+/** Written by `test/packages/generated-client.test.ts`. */
+export const generatedFiles = /^packages\/client\/src\/generated\//;
+
+/** Entries of published packages, which export what their users import. */
+export const packageEntries: readonly string[] = ['packages/client/src/client.ts'];
 
 /** Code is formatted to 110 columns; comments and tables in them may be longer. */
 export const columnsMax = 125;

@@ -18,7 +18,7 @@ export interface ImportEdge {
 }
 
 /** Folders with code; other folders hold data, text or configuration. */
-const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin', 'web'];
+const codeFolders = ['src', 'workers', 'bench', 'test', 'models', 'bin', 'web', 'packages'];
 const skipped = /^(node_modules|build|data|dist(-.*)?|\.git|\.tap|shared|\.cache|\.peers|latest)$/;
 
 function filesUnder(folder: string): string[] {
