@@ -32,9 +32,7 @@ function setup(t: { teardown: (clean: () => void) => void }) {
     const run = async <Result>(task: object) => {
       const { file, page, widthMax, port } = task as RenderTask;
       renderedPages.push(`${file[0]}${page}${widthMax === undefined ? '' : ` ${widthMax}`}`);
-      const canceled = new Promise<'canceled'>((resolve) =>
-        port.once('message', () => resolve('canceled')),
-      );
+      const canceled = new Promise<'canceled'>((resolve) => port.once('message', () => resolve('canceled')));
       const outcome = await Promise.race([canceled, drawGate.promise]);
       port.close();
       if (outcome === 'canceled') return { failure: { code: 'timeout', message: 'canceled' } } as Result;
