@@ -63,9 +63,12 @@ class OverloadRun {
 
   async run(): Promise<Measurements> {
     const milliseconds = this.#context.millisecondsFor(defaultMinutes);
-    const aloneMs = await this.#measureIdleP99(milliseconds * 0.06);
+    const alone = this.#generatorFor(this.#tenants.at(-1)!);
+    await this.#measureIdle(alone, milliseconds * 0.06);
     const { perSecond, memoryBytes } = await this.#measureSustainableRate(milliseconds * 0.1);
-    const idleMs = await this.#measureIdleP99BesideFlood(perSecond, milliseconds * 0.1);
+    // Half before and half after the overload, because the speed of a machine changes within minutes.
+    const idle = this.#generatorFor(this.#tenants.at(-1)!);
+    await this.#measureIdleBesideFlood(idle, perSecond, milliseconds * 0.05);
     await this.#loopDelayMs();
     const floodGenerators = this.#generators();
     const wellBehaved = this.#generatorFor(this.#tenants.at(-1)!);
@@ -79,12 +82,16 @@ class OverloadRun {
     ]);
     clearInterval(progress);
     const loopDelayMs = await this.#loopDelayMs();
+    const peakMemoryBytes = sampler();
+    const idleP99MsBefore = p99Of(idle.accepted);
+    await this.#measureIdleBesideFlood(idle, perSecond, milliseconds * 0.05);
     const measured = {
-      aloneP99Ms: aloneMs,
-      idleP99Ms: idleMs,
+      aloneP99Ms: p99Of(alone.accepted),
+      idleP99Ms: p99Of(idle.accepted),
+      idleP99MsBefore,
       sustainablePerSecond: perSecond,
       sustainableMemoryBytes: memoryBytes,
-      peakMemoryBytes: sampler(),
+      peakMemoryBytes,
       eventLoopP99Ms: loopDelayMs ?? 'not exported',
     };
     return { ...measured, ...this.#evaluate({ floodGenerators, wellBehaved, ...measured }) };
@@ -115,28 +122,28 @@ class OverloadRun {
     return this.#tenants.slice(0, floodShares.length).map((tenant) => this.#generatorFor(tenant, url));
   }
 
-  /** p99 latency with one request in flight. */
-  async #measureIdleP99(milliseconds: number): Promise<number> {
+  /** Records the latencies of requests with one in flight, after a warm-up. */
+  async #measureIdle(generator: RequestGenerator, milliseconds: number): Promise<void> {
     this.#context.progress('idle');
-    const generator = this.#generatorFor(this.#tenants.at(-1)!);
-    await generator.closedLoop(1, Math.min(2_000, milliseconds / 4));
-    const measured = this.#generatorFor(this.#tenants.at(-1)!);
-    await measured.closedLoop(1, milliseconds, 10);
-    return p99Of(measured.accepted);
+    await this.#generatorFor(this.#tenants.at(-1)!).closedLoop(1, Math.min(2_000, milliseconds / 4));
+    await generator.closedLoop(1, milliseconds, 10);
   }
 
   /**
-   * p99 latency with one request in flight, beside the same flood sent to another server. The flood takes its
-   * processor time on this machine too, so that the difference is that of the server.
+   * Records the latencies of requests with one in flight, beside the same flood sent to another server. The flood takes
+   * its processor time on this machine too, so that the difference is that of the server.
    */
-  async #measureIdleP99BesideFlood(perSecond: number, milliseconds: number): Promise<number> {
+  async #measureIdleBesideFlood(
+    generator: RequestGenerator,
+    perSecond: number,
+    milliseconds: number,
+  ): Promise<void> {
     const worker = new Worker(new URL('./refusing-server-worker.js', import.meta.url));
     this.#context.onCleanup(() => worker.terminate());
     const [port] = (await once(worker, 'message')) as [number];
     const flood = this.#flood(this.#generators(`http://127.0.0.1:${port}`), perSecond, milliseconds);
-    const [p99Ms] = await Promise.all([this.#measureIdleP99(milliseconds * 0.8), ...flood]);
+    await Promise.all([this.#measureIdle(generator, milliseconds * 0.8), ...flood]);
     await worker.terminate();
-    return p99Ms;
   }
 
   /** Replies per second in a closed loop of several connections per organization. */
