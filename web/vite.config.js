@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 /** Browsers that know `light-dark()`, popovers and `Promise.withResolvers`: those of 2024 and later. */
 const browsers = ['chrome123', 'edge123', 'firefox125', 'safari17.5'];
 
-/** The dashboard: one page under /app/, and all that it loads under /assets/ with names that change with what is in it. */
+/** The dashboard: one page under /app/, and its files under /assets/, whose names contain a hash of the content. */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: '/',

@@ -61,7 +61,7 @@ async function buildFilter(t: Test, page: Page): Promise<void> {
   await page.getByText('unknown operator "$near"').waitFor();
   t.ok(await page.getByRole('button', { name: 'Search', exact: true }).isDisabled());
   await page.getByText('Conditions', { exact: true }).click();
-  await page.getByText('The conditions cannot show this filter.').waitFor();
+  await page.getByText('This filter cannot be shown as conditions.').waitFor();
   await page.getByText('JSON', { exact: true }).click();
   await json.fill('');
   await page.getByText('Conditions', { exact: true }).click();

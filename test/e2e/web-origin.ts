@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { TestOrigin } from './source-fixture.ts';
 import { sha256 } from './source-fixture.ts';
 
-/** A web site with one page per key, an index page with links to all of them, a sitemap, a robots.txt and a feed. */
+/** A website with one page per key, an index page with links to all of them, a sitemap, a robots.txt and a feed. */
 export class WebOrigin implements TestOrigin {
   readonly pages = new Map<string, string>();
   readonly headers = new Map<string, Readonly<Record<string, string>>>();

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/a11y/noRedundantRoles: browsers forget that a table is one when it is laid out as something else
+// biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the semantics of a table whose `display` is changed
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 

@@ -74,7 +74,7 @@ export function VirtualRows<Row>({
 type VirtualRowProps = Pick<VirtualRowsProps<unknown>, 'rowHeight'> & {
   readonly row: unknown;
   readonly position: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a class has no type of its own for each list, and only hands the row back
+  // biome-ignore lint/suspicious/noExplicitAny: the class is not generic, and only passes the row to the caller's function
   readonly render: (row: any, position: number) => ComponentChildren;
 };
 

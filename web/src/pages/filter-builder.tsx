@@ -83,7 +83,7 @@ function FilterBuilder({ error }: { readonly error: string | null }) {
   const [draft, setDraft] = useState<FilterRows | null>(() => readRows(filter));
   const shown = draft !== null && toText(draft) === filter ? draft : readRows(filter);
   if (shown === null)
-    return <p class="hint">The conditions cannot show this filter. Edit it as JSON, or empty it there.</p>;
+    return <p class="hint">This filter cannot be shown as conditions. Edit or clear it as JSON.</p>;
   const apply = (next: FilterRows) => {
     setDraft(next);
     updateQuery({ filter: toText(next) });

@@ -21,7 +21,7 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
   const { url } = useLocation();
   const openedUrl = useRef(url);
   useEffect(() => {
-    // A link to this page, as of the command palette, causes no event.
+    // A link to this page, such as one in the command palette, causes no event.
     if (url !== openedUrl.current && url.includes('#')) setToRun(readFragment());
     openedUrl.current = url;
   }, [url]);

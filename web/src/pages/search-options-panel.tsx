@@ -173,7 +173,9 @@ function DiversityField() {
     <ShareField
       label="Diversity"
       hint={
-        isPossible ? '0 orders by score, 1 by difference from other results' : 'Not with an order or groups'
+        isPossible
+          ? '0 orders by score, 1 by difference from other results'
+          : 'Not available with sort fields or groups'
       }
       isDisabled={!isPossible}
       value={diversity}

@@ -219,7 +219,7 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
             rows={3}
             maxLength={8_192}
             placeholder={
-              similarTo === null ? 'How long do refunds take?' : 'Optional: words that count as well'
+              similarTo === null ? 'How long do refunds take?' : 'Optional: words to search for as well'
             }
             value={query}
             onInput={(event) => updateQuery({ query: event.currentTarget.value })}

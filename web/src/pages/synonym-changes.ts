@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals';
 
-/** Number of changes of synonyms, so that figures of them are loaded again. */
+/** Number of changes of synonyms; components that show synonyms load them again when it changes. */
 export const synonymChanges = signal(0);

@@ -84,7 +84,7 @@ function DeleteDialog({ source, onClose, onChanged }: DeleteDialogProps) {
         onChanged();
       }}
     >
-      <p>The collection does not follow the origin any longer. The origin is not changed.</p>
+      <p>The collection no longer follows the origin. The origin is not changed.</p>
       <Checkbox
         label="Delete the documents of the source, too"
         checked={deletesDocuments}

@@ -67,7 +67,7 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
         {description.canWatch && (
           <Checkbox
             label="Run after each change"
-            hint="The folder is watched; the schedule finds what the system does not report."
+            hint="The folder is watched; the schedule finds changes that the system does not report."
             checked={fields.isWatched}
             onChange={(isWatched) => change({ isWatched })}
           />
@@ -278,7 +278,7 @@ function PrefixField({
 }) {
   return (
     <TextField
-      label="Start of the paths of its documents"
+      label="Path prefix of its documents"
       hint="It cannot be changed later."
       autoComplete="off"
       spellcheck={false}

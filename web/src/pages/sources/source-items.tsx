@@ -76,7 +76,11 @@ function ItemTable({ source, isFailed }: ItemTableProps) {
     );
   const rows = [...first.data.items, ...more];
   if (rows.length === 0)
-    return <p class="empty-note">{isFailed ? 'No item failed.' : 'No items yet. They appear with a run.'}</p>;
+    return (
+      <p class="empty-note">
+        {isFailed ? 'No item failed.' : 'No items yet. They appear during the first run.'}
+      </p>
+    );
   return (
     <>
       <Table

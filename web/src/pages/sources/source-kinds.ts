@@ -39,14 +39,14 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
         name: 'path',
         label: 'Path',
         type: 'text',
-        hint: 'A folder of the server that the operator allows.',
+        hint: 'A folder on the server that the operator allows.',
         placeholder: '/srv/handbook',
         isRequired: true,
       },
     ],
     moreFields: [
       { name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' },
-      { name: 'url_prefix', label: 'Start of the URL of each file', type: 'url' },
+      { name: 'url_prefix', label: 'URL prefix of the files', type: 'url' },
     ],
     credentials: [],
     canWatch: true,
@@ -55,7 +55,7 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     name: 'S3 bucket',
     fields: [
       { name: 'bucket', label: 'Bucket', type: 'text', placeholder: 'reports', isRequired: true },
-      { name: 'key_prefix', label: 'Start of the keys', type: 'text', placeholder: '2026/' },
+      { name: 'key_prefix', label: 'Key prefix', type: 'text', placeholder: '2026/' },
       { name: 'region', label: 'Region', type: 'text', placeholder: 'us-east-1' },
     ],
     moreFields: [
@@ -69,7 +69,7 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     canWatch: false,
   },
   website: {
-    name: 'Web site',
+    name: 'Website',
     fields: [
       {
         name: 'url',
@@ -132,7 +132,7 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     ],
     moreFields: [
       { name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' },
-      { name: 'url_prefix', label: 'Start of the URL of each file', type: 'url' },
+      { name: 'url_prefix', label: 'URL prefix of the files', type: 'url' },
     ],
     credentials: [
       { name: 'username', label: 'User name', type: 'text' },

@@ -149,7 +149,7 @@ function SettingsCard({ source }: { readonly source: SourceInfo }) {
           ...describeSettings(source),
           ['Schedule', schedule === 'off' ? 'Off' : schedule],
           ...(watch ? [['Runs after changes', 'Yes'] as const] : []),
-          ...(prefix === '' ? [] : [['Start of the paths', <code key="prefix">{prefix}</code>] as const]),
+          ...(prefix === '' ? [] : [['Path prefix', <code key="prefix">{prefix}</code>] as const]),
           ...(Object.keys(metadata).length === 0
             ? []
             : [['Metadata', <code key="metadata">{JSON.stringify(metadata)}</code>] as const]),

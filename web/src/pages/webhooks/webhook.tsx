@@ -197,7 +197,7 @@ function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
           onClose={() => setReplayed(null)}
           onConfirm={async () => {
             await replayWebhook(webhook.webhook_id, replayed.sequence);
-            showToast(`Changes from #${formatCount(replayed.sequence)} on are delivered again.`);
+            showToast(`Changes starting with #${formatCount(replayed.sequence)} are delivered again.`);
             onReplayed();
           }}
         >
