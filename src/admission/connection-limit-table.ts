@@ -113,7 +113,7 @@ const backgroundRows: readonly EffectRow[] = [
   },
   {
     limit: 'Denied attempts in the audit log',
-    bounds: 'Different entries per organization, operation and minute',
+    bounds: 'Distinct entries per organization, operation and minute',
     value: formatNumber(limits.deniedAuditEntriesPerMinuteMax),
     effect: 'counted in the log, without an entry',
     enforcedIn: 'audit/denied-access-log.ts deniedAuditEntriesPerMinuteMax',

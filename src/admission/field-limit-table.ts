@@ -20,8 +20,8 @@ export const fieldRows: readonly LimitRow[] = [
     enforcedIn: 'schemas/checks.ts checkName',
   }),
   fieldRow('Metadata', {
-    bounds: 'Bytes of compact JSON; can be raised for an organization',
-    value: `${formatNumber(limits.metadataBytesMax)}, raised ${formatNumber(limits.metadataBytesRaisedMax)}`,
+    bounds: 'Bytes of compact JSON',
+    value: `${formatNumber(limits.metadataBytesMax)}; up to ${formatNumber(limits.metadataBytesRaisedMax)} with an override`,
     enforcedIn: 'schemas/checks.ts checkMetadata',
   }),
   fieldRow('Metadata schema', {
@@ -34,7 +34,7 @@ export const fieldRows: readonly LimitRow[] = [
     value: [limits.facetsMax, limits.facetValuesMax, limits.facetRangesMax].map(formatNumber).join(', '),
     enforcedIn: 'search/facets.ts facetsMax',
   }),
-  fieldRow('Different values of facets', {
+  fieldRow('Distinct values of facets', {
     bounds: 'MiB of values that get-document-info-list counts for `facets`',
     value: orderLimits.listFacetBytesMax / 2 ** 20,
     enforcedIn: 'services/document-list.ts listFacetBytesMax',

@@ -104,7 +104,7 @@ export const sourceEffectRows: readonly EffectRow[] = [
       formatNumber(sourceLimits.gitPacksMax),
       formatSeconds(sourceLimits.gitFetchMsMax),
     ].join(', '),
-    effect: 'a larger commit, or a longer fetch, fails the run; a larger copy is made anew',
+    effect: 'a larger commit, or a longer fetch, fails the run; a larger copy is replaced by a new one',
     enforcedIn: 'sources/git/git-copies.ts gitCopyBytesMax',
   },
   {
@@ -116,7 +116,8 @@ export const sourceEffectRows: readonly EffectRow[] = [
   },
   {
     limit: 'Waiting item',
-    bounds: 'Attempts to add an item while a queue or an allowance is used up, and the wait between them',
+    bounds:
+      'Attempts to add an item while a queue is full or an allowance is used up, and the wait between them',
     value: `${formatNumber(sourceLimits.retriesMax)}, up to ${formatSeconds(sourceLimits.retryMsMax)}`,
     effect: 'the item fails; the next run retries it',
     enforcedIn: 'sources/document-target.ts retriesMax',

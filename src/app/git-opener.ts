@@ -33,7 +33,7 @@ export function createGitOpener({ connections, cacheFolder, bytesFree }: GitOpen
       if (url.hostname.endsWith('.'))
         throw new AppError('bad_request', 'The host of the URL must not end with a dot.');
       if (git.branch != null && !branchPattern.test(git.branch))
-        throw new AppError('bad_request', `${JSON.stringify(git.branch)} is not the name of a branch.`);
+        throw new AppError('bad_request', `${JSON.stringify(git.branch)} is not a valid branch name.`);
       if (
         username.includes(':') ||
         ![username, password ?? '-'].every((text) => credentialPattern.test(text))
@@ -61,5 +61,8 @@ function parseFolder(text: string): string {
   const folder = text.replace(/^\/+|\/+$/g, '');
   const isPlain = folder.split('/').every((name) => name !== '.' && name !== '..');
   if (isPlain && !folder.includes('\0')) return folder;
-  throw new AppError('bad_request', `${JSON.stringify(text)} is not a folder of a repository.`);
+  throw new AppError(
+    'bad_request',
+    `${JSON.stringify(text)} is not a valid path of a folder in a repository.`,
+  );
 }

@@ -10,7 +10,7 @@ export const mcpCommand: CommandSpec = {
   settings: 'client',
   summary: 'serve the Model Context Protocol on standard input and output, for a running server',
   options: [{ flags: '--write', meaning: 'offer the tools that add and delete documents' }],
-  examples: ['quarry mcp', 'quarry mcp --write --api-key <key>'],
+  examples: ['quarry mcp', 'quarry mcp --write --key <key>'],
   run,
 };
 

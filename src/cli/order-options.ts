@@ -11,7 +11,7 @@ export const facetOption: OptionSpec = {
 export const orderOptions: readonly OptionSpec[] = [
   {
     flags: '--sort <field>',
-    meaning: 'order the best results by a metadata field; -field is descending; repeat for ties',
+    meaning: 'order the best results by a metadata field; -field is descending; repeat to break ties',
     isRepeatable: true,
   },
   {

@@ -106,7 +106,7 @@ export const webhookCommands: readonly CommandSpec[] = [
   {
     usage: 'webhooks replay <id>',
     settings: 'client',
-    summary: 'deliver all changes from a sequence number on again',
+    summary: 'deliver all changes again, starting with a sequence number',
     options: [{ flags: '--from <sequence>', meaning: 'first change to deliver again' }, jsonOption],
     examples: [`quarry webhooks replay ${exampleId} --from 42`],
     run: replay,
@@ -114,7 +114,8 @@ export const webhookCommands: readonly CommandSpec[] = [
   {
     usage: 'webhooks rotate-secret <id>',
     settings: 'client',
-    summary: 'print a new secret once; messages are signed with the previous one, too, for a day',
+    summary:
+      'create a new secret and print it once; for a day, messages are also signed with the previous one',
     options: [jsonOption],
     examples: [`quarry webhooks rotate-secret ${exampleId}`],
     run: rotateSecret,

@@ -11,7 +11,7 @@ const pattern =
 const daySeconds = 86_400;
 
 /**
- * Parses a date of RFC 3339: a `full-date`, which means 00:00 UTC, or a `date-time` with at most 9 digits
+ * Parses an RFC 3339 date: a `full-date`, which means 00:00 UTC, or a `date-time` with at most 9 digits
  * of a second. Returns null for any other text. `native/engine/typed_values.cc` parses the same texts.
  */
 export function parseInstant(text: string): Instant | null {

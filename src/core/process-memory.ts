@@ -12,7 +12,7 @@ const systemSources: MemorySources = {
 };
 
 /**
- * Returns the bytes of process memory that no file backs, resident or swapped out. File-backed pages (vectors
+ * Returns the bytes of anonymous process memory, resident or swapped out. File-backed pages (vectors
  * of snapshots, programs) do not count, because the system evicts them under memory pressure. Where the
  * system does not distinguish them, returns all resident bytes.
  */

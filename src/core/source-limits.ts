@@ -36,7 +36,7 @@ export const sourceLimits = {
   gitCopyBytesMax: 1_073_741_824,
   /** Bytes of all copies that are kept between runs. */
   gitCopiesBytesMax: 4_294_967_296,
-  /** Fetches after which the copy is made anew. */
+  /** Fetches after which the copy is replaced by a new one. */
   gitPacksMax: 50,
   gitFetchMsMax: 600_000,
   /** Bytes of the list of the files of a commit. */

@@ -55,7 +55,7 @@ export const readingTools: readonly McpTool[] = [
       filter: Type.Optional(
         Type.Unknown({
           description:
-            'Filter on metadata: `{name: {operator: value}}` with $eq $ne $gt $gte $lt $lte $in $nin, combined with $and and $or. Values are strings, numbers, booleans or dates as `{"$date": "2026-03-31"}`; a value matches operands of its type only.',
+            'Filter on metadata: `{name: {operator: value}}` with $eq $ne $gt $gte $lt $lte $between $prefix $in $nin $contains $exists, combined with $and, $or and $not. Values are strings, numbers, booleans or dates as `{"$date": "2026-03-31"}`; a value matches operands of its type only.',
         }),
       ),
       ...searchOrderFields,
@@ -241,10 +241,14 @@ function describeSnippet(
   { path, collection_name, page_span, start_index, end_index, score }: SnippetResponse,
   number: number,
 ): string {
-  const [first = 0, end = first + 1] = page_span;
+  const pages = formatPages(page_span);
   const where = collection_name === undefined ? path : `${path} in ${collection_name}`;
-  const pages = end - first > 1 ? `pages ${first}-${end - 1}` : `page ${first}`;
   return `[${number}] ${where}, ${pages}, characters ${start_index}-${end_index}, score ${score.toFixed(3)}`;
+}
+
+/** `span`: the first page, and the page after the last one. */
+function formatPages([first = 0, end = first + 1]: readonly number[]): string {
+  return end - first > 1 ? `pages ${first}-${end - 1}` : `page ${first}`;
 }
 
 async function readDocument(
@@ -269,7 +273,7 @@ async function readDocument(
   const content = budget.spendStart(text.content);
   const end = content === text.content ? text.end_index : text.start_index + countCodePoints(content);
   const next = end < text.end_index ? end : text.next_index;
-  const where = page === undefined ? `pages ${text.page_span.join(' to before ')}` : `page ${page}`;
+  const where = page === undefined ? formatPages(text.page_span) : `page ${page}`;
   const header = `${path}: ${where} of ${text.num_pages}, characters ${text.start_index}-${end} of ${text.length}`;
   const footer = next === null ? '' : `\n\nTo continue, call again with offset ${next}.`;
   const image = page === undefined ? null : await findPageImage(api, { collection, path, page });

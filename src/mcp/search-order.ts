@@ -8,7 +8,7 @@ export const searchOrderFields = {
   sort: Type.Optional(
     Type.Array(SortField, {
       description:
-        'Order of the best passages by metadata instead of relevance, for example newest first: [{"field": "published", "order": "desc"}].',
+        'Order of the best snippets by metadata instead of relevance, for example newest first: [{"field": "published", "order": "desc"}].',
     }),
   ),
   boost: Type.Optional(RecencyBoost),

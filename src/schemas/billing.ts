@@ -11,8 +11,8 @@ const nullableText = (description: string) => Nullable(Type.String(), { descript
 const nullableTime = (description: string) => Nullable(Timestamp(description), { description });
 const centsField = (description: string) =>
   Type.Integer({ description: `${description}, in the smallest unit of the currency.` });
-const currency = Type.String({ description: 'Three letters of ISO 4217, lower case.', examples: ['usd'] });
-const returnUrl = optionalText('Return target of the browser: a path or a URL of this server.');
+const currency = Type.String({ description: 'ISO 4217 code in lower case.', examples: ['usd'] });
+const returnUrl = optionalText('Redirect target of the browser: a path or a URL of this server.');
 
 const BillingInvoice = Component('BillingInvoice', 'An invoice.', {
   id: Type.String(),

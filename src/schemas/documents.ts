@@ -58,7 +58,7 @@ const overwriteField = Type.Optional(
 const expiresAtField = Type.Optional(
   Nullable(Type.String(), {
     description:
-      'Time in RFC 3339 at which the document expires; null for never. Default: after `default_ttl_seconds` of the collection.',
+      'RFC 3339 time at which the document expires; null for never. Default: after `default_ttl_seconds` of the collection.',
     examples: ['2027-01-31T12:00:00Z'],
   }),
 );
@@ -180,7 +180,7 @@ export const UpdateDocumentRequest = Component(
     ),
     expires_at: Type.Optional(
       Nullable(Type.String(), {
-        description: 'New time of expiry in RFC 3339; null for never. The document must be `indexed`.',
+        description: 'New time of expiry (RFC 3339); null for never. The document must be `indexed`.',
         examples: ['2027-01-31T12:00:00Z'],
       }),
     ),

@@ -69,7 +69,9 @@ export const GetHealthResponse = Component('GetHealthResponse', 'Health of the i
   node_version: Type.String({ description: 'Version of Node.js.' }),
   http_server: Type.String({ description: '`uws` or `node`.' }),
   started_at: Timestamp('Start of the server.'),
-  memory_used_bytes: Type.Integer({ description: 'Memory of the server that no file backs.' }),
+  memory_used_bytes: Type.Integer({
+    description: 'Anonymous memory of the server, which is not backed by files.',
+  }),
   memory_max_bytes: Type.Integer({ description: 'Value of `QUARRY_MEMORY_BYTES_MAX`.' }),
   disk_free_bytes: Type.Integer({ description: 'Free bytes of the disk with the data directory.' }),
   disk_reserve_bytes: Type.Integer({

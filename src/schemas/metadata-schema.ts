@@ -11,7 +11,7 @@ export const listPrefix = 'list:';
 export const MetadataSchema = Type.Unsafe<Record<string, MetadataType>>({
   title: 'MetadataSchema',
   description:
-    'Types of metadata fields by name: `string`, `number`, `boolean`, `date` (a string with a date of RFC 3339) or `geo` (`{"lat": 52.5, "lon": 13.4}`). Documents whose value has another type are rejected. Filters compare dates by their instants. At most 256 fields; other fields may have any type.',
+    'Types of metadata fields by name: `string`, `number`, `boolean`, `date` (a string with an RFC 3339 date) or `geo` (`{"lat": 52.5, "lon": 13.4}`). Documents whose value has another type are rejected. Filters compare dates by their instants. At most 256 fields; other fields may have any type.',
   type: 'object',
   additionalProperties: { anyOf: metadataTypes.map((type) => ({ const: type })) },
   examples: [{ year: 'number', published: 'date', place: 'geo' }],
@@ -22,7 +22,7 @@ const descriptions: Readonly<Record<MetadataType, string>> = {
   string: 'a string',
   number: 'a number',
   boolean: 'a boolean',
-  date: 'a date of RFC 3339, such as "2026-03-31" or "2026-03-31T09:00:00+02:00"',
+  date: 'an RFC 3339 date, such as "2026-03-31" or "2026-03-31T09:00:00+02:00"',
   geo: 'a point such as {"lat": 52.5, "lon": 13.4}',
 };
 

@@ -7,14 +7,14 @@ export const highlights = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'Include the positions of the words in the text of each result that match the query, `k` up to 128.',
+      'Include the positions of the words that match the query in the text of each result; `k` is at most 128.',
   }),
 );
 
 export const collectionNames = Type.Optional(
   Nullable(Type.Array(Type.String()), {
     description:
-      'Other collections that are searched like one with `collection_name`, at most 15; names or aliases. Each counts as a query, and each result names its collection. Their vectors must be of one model.',
+      'Names or aliases of other collections, at most 15, that are searched together with `collection_name` as one collection. Each counts as a query, and each result names its collection. Their vectors must be of one model.',
     examples: [['handbook-2025']],
   }),
 );
@@ -32,13 +32,13 @@ export const similarTo = Type.Optional(
       start_index: Type.Optional(
         Type.Integer({
           description:
-            'Position in the text of the document, in code points: the snippet at this position is compared instead of the document. `start_index` of a result is its own.',
+            'Position in the text of the document, in code points: the snippet at this position is compared instead of the document. For a result, send its `start_index`.',
         }),
       ),
     }),
     {
       description:
-        'Find content that is similar to a document or snippet: its vector is that of the query. It is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count, too.',
+        'Find content that is similar to a document or snippet, whose vector replaces that of the query and which is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count, too.',
       examples: [{ path: 'refunds.md' }],
     },
   ),

@@ -28,7 +28,7 @@ const orderOfValues =
 /** Order of the results of a query. */
 export const querySort = Type.Optional(
   Nullable(Type.Array(SortField), {
-    description: `Order of the results by metadata: the best results of the query (100, or \`k\` if that is more) are found as without it, and the first \`k\` in this order are returned. Ties are ordered by score. ${orderOfValues}`,
+    description: `Orders the best results of the query (100, or \`k\` if that is more) by metadata and returns the first \`k\`. Ties are ordered by score. ${orderOfValues}`,
     examples: sortExamples,
   }),
 );
@@ -36,7 +36,7 @@ export const querySort = Type.Optional(
 /** Order of the documents of a query, which may be a listing. */
 export const documentSort = Type.Optional(
   Nullable(Type.Array(SortField), {
-    description: `Order of the documents by metadata. With a query, the best documents (100, or \`k\` if that is more) are found as without it, and the first \`k\` in this order are returned; ties are ordered by score. Without a query, all documents that match the filter are ordered. ${orderOfValues}`,
+    description: `Orders documents by metadata and returns the first \`k\`. With a query, only its best documents are ordered (100, or \`k\` if that is more), and ties are ordered by score. Without a query, all documents that match the filter are ordered. ${orderOfValues}`,
     examples: sortExamples,
   }),
 );
@@ -44,13 +44,13 @@ export const documentSort = Type.Optional(
 /** Order of a list of documents. */
 export const listSort = Type.Optional(
   Nullable(Type.Array(SortField), {
-    description: `Order of the documents by metadata, instead of \`sort_by\`; equal ones are ordered by path. Reads the whole collection for each page. The reply then contains \`next_cursor\`. ${orderOfValues}`,
+    description: `Orders documents by metadata, instead of \`sort_by\`; ties are ordered by path. Reads the whole collection for each page. The reply then contains \`next_cursor\`. ${orderOfValues}`,
     examples: sortExamples,
   }),
 );
 
 export const RecencyBoost = Component('RecencyBoost', 'Preference for recent documents.', {
-  field: Type.String({ description: 'Metadata field with dates of RFC 3339.', examples: ['published'] }),
+  field: Type.String({ description: 'Metadata field with RFC 3339 dates.', examples: ['published'] }),
   half_life: Type.String({
     description:
       'Age at which the factor is one half: a number with the unit `s`, `m`, `h`, `d`, `w` or `y`.',
@@ -64,7 +64,7 @@ export const RecencyBoost = Component('RecencyBoost', 'Preference for recent doc
   ),
   origin: Type.Optional(
     Nullable(Type.String(), {
-      description: 'Date of RFC 3339 from which ages are measured; default: the time of the query.',
+      description: 'RFC 3339 date from which ages are measured; default: the time of the query.',
     }),
   ),
 });
@@ -87,7 +87,7 @@ export const GroupBy = Component('GroupBy', 'Grouping of results by metadata.', 
 export const queryGroups = Type.Optional(
   Nullable(GroupBy, {
     description:
-      'Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then the maximum number of groups. The results are ordered group by group, each group at its first result, and `groups` of the reply counts them. Results without a value are one group.',
+      'Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then the maximum number of groups. Results of one group are adjacent, groups are in the order of their first results, and `groups` of the reply has the size of each. Results without a value are one group.',
     examples: [{ field: 'author', size: 2 }],
   }),
 );
@@ -96,7 +96,9 @@ export const ResultGroup = Component('ResultGroup', 'Results with the same value
   value: Nullable(Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
     description: 'Null for results without a value.',
   }),
-  results: Type.Integer({ description: 'Number of the results, which follow those of the groups before.' }),
+  results: Type.Integer({
+    description: 'Number of its results. In `results`, they follow those of the previous groups.',
+  }),
 });
 
 export const groupResponses = Type.Optional(

@@ -22,7 +22,10 @@ export type SignInOptionsResponse = Static<typeof SignInOptionsResponse>;
 
 export const AdminLoginRequest = Component('AdminLoginRequest', 'Sign-in of the administrator.', {
   username: optionalText('Ignored; there is one administrator.'),
-  password: Type.String({ description: 'The password behind QUARRY_ADMIN_PASSWORD_HASH.', maxLength: 1_024 }),
+  password: Type.String({
+    description: 'The password of which QUARRY_ADMIN_PASSWORD_HASH is the hash.',
+    maxLength: 1_024,
+  }),
   code: optionalText('Code of the second factor, if it is enabled.'),
 });
 export type AdminLoginRequest = Static<typeof AdminLoginRequest>;

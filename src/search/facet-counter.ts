@@ -60,7 +60,7 @@ export class FacetCounter {
     if (this.#bytes <= this.#bytesMax) return;
     throw new AppError(
       'bad_request',
-      `The facets of this list have too many different values, at last of ${JSON.stringify(attribute)}: more than ${Math.round(this.#bytesMax / 2 ** 20)} MiB. Use ranges, or facets of top-documents without a query.`,
+      `The facets of this list have more than ${Math.round(this.#bytesMax / 2 ** 20)} MiB of distinct values; the limit was reached at ${JSON.stringify(attribute)}. Use ranges, or facets of top-documents without a query.`,
     );
   }
 }

@@ -84,7 +84,7 @@ function parseBound(bound: unknown, isDate: boolean, path: string): FacetBound {
 
 function parseDate(text: unknown, path: string): FacetDate {
   const instant = typeof text === 'string' ? parseInstant(text) : null;
-  if (instant === null) reject(path, 'a date must be one of RFC 3339, such as "2026-03-31".');
+  if (instant === null) reject(path, 'a date must be an RFC 3339 date, such as "2026-03-31".');
   return { instant, text: text as string };
 }
 

@@ -42,7 +42,7 @@ function parseDate(value: unknown, position: FilterPosition): Instant {
   const instant = typeof value === 'string' ? parseInstant(value) : null;
   return (
     instant ??
-    reject(position, 'expected a date of RFC 3339, such as "2026-03-31" or "2026-03-31T09:00:00+02:00".')
+    reject(position, 'expected an RFC 3339 date, such as "2026-03-31" or "2026-03-31T09:00:00+02:00".')
   );
 }
 

@@ -64,7 +64,7 @@ export function parseBoost(
 
 function parseOrigin(origin: string | null): number | null {
   if (origin === null) return null;
-  const instant = parseInstant(origin) ?? reject('origin must be a date of RFC 3339, such as "2026-03-31".');
+  const instant = parseInstant(origin) ?? reject('origin must be an RFC 3339 date, such as "2026-03-31".');
   return instant.seconds * 1_000 + instant.nanoseconds / 1e6;
 }
 

@@ -9,7 +9,7 @@ export function parseExpiry(text: string, now: number): number {
   if (Number.isNaN(time) || time < 0)
     throw new AppError(
       'bad_request',
-      'expires_at must be a time in RFC 3339 with an offset, such as "2027-01-31T12:00:00Z".',
+      'expires_at must be an RFC 3339 time with an offset, such as "2027-01-31T12:00:00Z".',
     );
   if (time > now) return time;
   throw new AppError('bad_request', `expires_at is ${text}, which is not in the future. Send a later time.`);

@@ -264,7 +264,7 @@ t.test('strings keep their order and never equal another type', async (t) => {
   await index.close();
 });
 
-t.test('dates of RFC 3339 and texts that are almost dates', async (t) => {
+t.test('RFC 3339 dates and texts that are almost dates', async (t) => {
   for (const text of dates) t.ok(parseInstant(text), text);
   for (const text of others) t.equal(parseInstant(text), null, text);
   t.same(parseInstant('1970-01-01T01:00:00.25+01:00'), { seconds: 0, nanoseconds: 250_000_000 });

@@ -66,7 +66,7 @@ const refused: [string, unknown, RegExp][] = [
   [
     'a date that is none',
     { a: { $gt: { $date: '2023-02-29' } } },
-    /\.\$gt\.\$date: expected a date of RFC 3339/,
+    /\.\$gt\.\$date: expected an RFC 3339 date/,
   ],
   ['an object for a value', { a: { $eq: { lat: 1, lon: 2 } } }, /expected a value or \{"\$date"/],
   [
@@ -136,7 +136,7 @@ t.test('dates are written with $date, or as the schema of the collection declare
   t.same(parseFilter({ other: '1970-01-01' }, schema), eq('other', '1970-01-01'), 'another field');
   t.same(parseFilter({ toString: 'x' }, schema), eq('toString', 'x'));
   t.throws(() => parseFilter({ published: 'yesterday' }, schema), {
-    message: /at filter\.published: expected a date/,
+    message: /at filter\.published: expected an RFC 3339 date/,
   });
 });
 

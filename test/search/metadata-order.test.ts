@@ -191,7 +191,7 @@ t.test('an invalid boost is rejected', async (t) => {
     [{ half_life: '-1d' }, /half_life must be/],
     [{ weight: 1.1 }, /weight is 1.1/],
     [{ weight: -0.1 }, /weight is -0.1/],
-    [{ origin: 'now' }, /origin must be a date/],
+    [{ origin: 'now' }, /origin must be an RFC 3339 date/],
   ];
   for (const [fields, message] of refused)
     t.throws(

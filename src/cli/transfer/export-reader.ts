@@ -20,8 +20,8 @@ export interface ExportSummary {
 const newline = 0x0a;
 
 /**
- * Checks the whole file. Resolves to its collection and the number of its documents. Errors: 400 for another file, a
- * damaged or an incomplete one.
+ * Checks the whole file. Resolves to its collection and the number of its documents. Errors: 400 for a file
+ * that is not an export, or is damaged or incomplete.
  */
 export async function verifyExport(path: string): Promise<ExportSummary> {
   const reader = new ExportReader(path);
@@ -56,7 +56,7 @@ export class ExportReader {
       const line = await this.#readLine();
       if (line === null) throw this.#damaged('it ends early');
       if (line.type === 'export') this.#open(line);
-      else if (this.#collection === null) throw this.#damaged('it does not start as an export');
+      else if (this.#collection === null) throw this.#damaged('its first line is not that of an export');
       else if (line.type === 'checkpoint') {
         if (line.sha256 !== this.#bytes.takeDigest()) throw this.#damaged('a checksum differs');
         chain = chainDigest(chain, line.sha256);

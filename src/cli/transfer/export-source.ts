@@ -2,7 +2,10 @@ import { hasFailed } from '../document-list.ts';
 import { type ExportEntry, ExportReader, verifyExport } from './export-reader.ts';
 import type { ImportItem, ImportSource } from './import-source.ts';
 
-/** Opens an export after its checksums were checked. Errors: 400 for another, damaged or incomplete file. */
+/**
+ * Opens an export after its checksums were checked. Errors: 400 for a file that is not an export, or is damaged or
+ * incomplete.
+ */
 export async function openExportSource(file: string): Promise<ImportSource> {
   const { collection, documents } = await verifyExport(file);
   return {

@@ -44,7 +44,7 @@ export const backupSettings = {
   }),
   backupJournalBytesMax: integerSetting(1_000_000, 100_000_000_000_000, 4_000_000_000, {
     meaning:
-      'Size of the commits that wait in the data directory while QUARRY_BACKUP_TARGET is unavailable; above it they are dropped, and the next backup starts another recoverable window',
+      'Maximum size of the commits that wait in the data directory while QUARRY_BACKUP_TARGET is unavailable; above it they are dropped, and the next backup starts another recoverable window',
     unit: 'bytes',
   }),
   backupBytesPerSecond: integerSetting(0, 100_000_000_000, 0, {

@@ -41,7 +41,7 @@ export const serverSettings = {
   metricsListen: optionalSetting({
     pattern: /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$/,
     meaning:
-      'Address, for HTTP without a credential, of /metrics, /readyz and /healthz; /metrics and /readyz are then not served on QUARRY_PORT',
+      'Separate address of /metrics, /readyz and /healthz, for HTTP without a credential; /metrics and /readyz are then not served on QUARRY_PORT',
     allowed: 'host:port, for example 127.0.0.1:9720 or [::1]:9720',
     defaultMeaning: 'none: they are served on QUARRY_PORT',
   }),

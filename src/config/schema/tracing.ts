@@ -10,7 +10,7 @@ export const tracingSettings = {
   }),
   traceSamplesPerThousand: integerSetting(0, 1_000, 10, {
     meaning:
-      'Requests and documents of a thousand that are traced; for a request with a traceparent header, the header decides',
+      'Number of requests and documents per thousand that are traced; for a request with a traceparent header, the header decides',
     unit: 'per thousand',
   }),
   traceHeaders: optionalSetting({

@@ -155,5 +155,5 @@ function describeFailure(messages: string): string {
     return 'The repository does not exist, or it needs credentials that may read it.';
   const lines = messages.split('\n').flatMap((line) => /^(?:fatal|error): (.*)/.exec(line)?.[1] ?? []);
   const reason = lines.at(-1)?.slice(0, 512);
-  return reason === undefined ? 'Git ended without a reason.' : `Git reports: ${reason}`;
+  return reason === undefined ? 'Git failed and reported no reason.' : `Git reports: ${reason}`;
 }
