@@ -59,7 +59,7 @@ struct Instant {
   auto operator<=>(const Instant&) const = default;
 };
 
-// Parses a string that is a date of RFC 3339: a `full-date` or a `date-time`. Returns none for any other string.
+// Parses an RFC 3339 date: a `full-date` or a `date-time`. Returns none for any other string.
 std::optional<Instant> ParseDate(std::string_view text);
 
 // Decodes an operand that is an instant.

@@ -115,7 +115,7 @@ class Stemmer {
     }
   }
 
-  // Returns the position behind the first consonant that follows a vowel at or behind `start`.
+  // Returns the position after the first consonant that follows a vowel at or after `start`.
   size_t RegionAfter(size_t start) const {
     size_t at = start;
     while (at < word_.size() && !IsVowel(word_[at])) ++at;

@@ -1,4 +1,4 @@
-// Splits text for the lexical analysis: words with their joints, and grams of scripts without spaces.
+// Splits text for the lexical analysis: words with their connectors, and grams of scripts without spaces.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class TermKind : uint8_t { kWord, kBigram, kWeakBigram, kSingle, kUnigram }
 
 struct ScanLimits {
   size_t termUnitsMax = 0;       // of one run of letters and digits
-  size_t compoundRunsMax = 0;    // maximum number of runs that joints connect to one word
+  size_t compoundRunsMax = 0;    // maximum number of runs that connectors join to one word
   size_t segmenterUnitsMax = 0;  // of one slice passed to the segmenter
 };
 

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
 
-/** Longer than every name of a host. */
+/** Longer than any host name. */
 const originBytesMax = 512;
 
 /** `scheme://host:port` of apps whose pages have a scheme of their own, such as extensions of browsers. */
@@ -29,7 +29,7 @@ function normalizeOrigin(text: string): string {
   );
 }
 
-/** Returns null if the text has more than an origin. */
+/** Returns null if the text contains more than an origin. */
 function normalizeWebOrigin(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { origin, href } = new URL(text);

@@ -26,7 +26,7 @@ interface ObservationWindow {
  */
 export class OverloadDetector implements OverloadObserver {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By organization; only those with a refusal in this window or the one before. */
+  /** By organization; only those with a rejection in this window or the one before. */
   readonly #windows = new Map<string, ObservationWindow>();
   #overloadedUntil = Number.NEGATIVE_INFINITY;
 
@@ -54,7 +54,7 @@ export class OverloadDetector implements OverloadObserver {
     return true;
   }
 
-  /** Counts the refusal of a request that was already recorded. */
+  /** Counts the rejection of a request that was already recorded. */
   recordRejection(key: string): void {
     let window = this.#windowOf(key);
     if (window === null) {

@@ -71,7 +71,7 @@ const ingestRetryMs = 2_000;
 
 /**
  * Enforces request, query and document quotas of organizations. Without limits, the check costs one map
- * lookup. Refusals are 429 and name the limit in the message and in `x-quarry-limit`.
+ * lookup. Rejected calls get 429, with the limit in the message and in `x-quarry-limit`.
  */
 export class Quotas {
   readonly #options: QuotasOptions;

@@ -2,7 +2,7 @@ import { ReplacementProcess } from './replacement-process.ts';
 
 export interface RestartOptions {
   readonly port: number;
-  /** Whether a service manager started this process and takes its end for the end of the service. */
+  /** Whether a service manager started this process and treats its exit as the end of the service. */
   readonly isManaged: boolean;
   /** Aborted when the server stops. */
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export class RestartRequests {
     process.on('SIGUSR2', () => this.#onRequest());
   }
 
-  /** Resolves when a new process is prepared. If one cannot start, this process continues and waits for the next request. */
+  /** Resolves when a new process is ready. If one cannot start, this process continues and waits for the next request. */
   wait(options: RestartOptions): Promise<ReplacementProcess> {
     return new Promise((resolve) => {
       let isStarting = false;

@@ -73,11 +73,11 @@ export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event === 'start';
 }
 
-/** What systemd tells a service of type `notify`; not settings of Quarry. */
+/** Values that systemd passes to a service of type `notify`; not settings of Quarry. */
 export interface ServiceManager {
   /** Unix socket for the states of the service. */
   readonly socket: string;
-  /** The service is restarted if it sends no sign of life for this long; null if systemd does not watch it. */
+  /** systemd restarts the service if it sends no watchdog notification for this long; null without a watchdog. */
   readonly watchdogMs: number | null;
 }
 
@@ -90,10 +90,10 @@ export function readServiceManager(): ServiceManager | null {
   return { socket: NOTIFY_SOCKET, watchdogMs: isWatched && watchdogMs > 0 ? watchdogMs : null };
 }
 
-/** Listening socket that the process which started this one has passed on, as systemd does (`sd_listen_fds`). */
+/** Listening socket inherited from the process that started this one, such as systemd (`sd_listen_fds`). */
 export interface InheritedSocket {
   readonly descriptor: number;
-  /** Whether a server of this data directory passed it on, and ends when this process is prepared. */
+  /** Whether it comes from a server of this data directory, which ends when this process is ready. */
   readonly isFromPredecessor: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface RequestHooks {
    */
   readonly admit?: (principal: Principal | null, operation: string) => void;
   /**
-   * Runs before the reply to a denied request that carried a credential: 401, 403, or the refusal of a user
+   * Runs before the reply to a denied request that carried a credential: 401, 403, or the error for a user
    * who is not a member of the organization.
    */
   readonly onDenied?: (event: DeniedAccess) => void;

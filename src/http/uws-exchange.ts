@@ -182,7 +182,7 @@ export class UwsExchange implements Exchange {
    * Sends the whole reply, discards further input for a bounded time, then closes the connection. Ending the
    * response would close at once, and no other call sends a body of known length without ending it. Header
    * values are sent verbatim, so the last one carries the blank line and the body (not for speed: without it,
-   * a client that sends its whole over-long body cannot read the refusal). The library ends it with a
+   * a client that sends its whole over-long body cannot read the error). The library ends it with a
    * line break, which clients skip between two messages.
    */
   async #endLingering(response: UwsResponse, reply: Reply, body: Uint8Array): Promise<boolean> {

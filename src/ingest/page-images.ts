@@ -140,9 +140,9 @@ class PageRendering implements CancellationSource {
   readonly #onCanceled: () => void;
   #callers = 0;
 
-  /** `onCancelled`: called on cancellation, so that the next caller starts a new rendering. */
-  constructor(onCancelled: () => void) {
-    this.#onCanceled = onCancelled;
+  /** `onCanceled`: called on cancellation, so that the next caller starts a new rendering. */
+  constructor(onCanceled: () => void) {
+    this.#onCanceled = onCanceled;
   }
 
   get isCanceled(): boolean {

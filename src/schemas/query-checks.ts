@@ -37,7 +37,7 @@ export function checkOtherQueries({
   for (const text of queries) checkQuery(text);
 }
 
-/** Several collections are searched like one, so they have no facets, whose counts belong to one. */
+/** Checks the other collections of a query. They cannot be combined with facets, whose counts are of one collection. */
 export function checkOtherCollections({
   collection_names: names = null,
   queries = null,

@@ -21,7 +21,7 @@ interface CombinedIndexOptions {
 }
 
 /**
- * Several collections searched like one: words are weighted by their frequency in all of them, and the scores of all
+ * Several collections searched as one: words are weighted by their frequency in all of them, and the scores of all
  * rows are fused together, so that they are comparable. The collections are searched one after the other, so that a
  * request uses no more threads at once than any other.
  */

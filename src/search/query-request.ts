@@ -67,7 +67,7 @@ export interface SearchMember {
 export interface SearchRequest {
   /** With `members`: the first of them, with the languages of all. */
   readonly collection: Collection;
-  /** Collections that are searched like one; absent or null: only `collection`. Their vectors have one model. */
+  /** Collections that are searched as one; absent or null: only `collection`. Their vectors have one model. */
   readonly members?: readonly SearchMember[] | null;
   /** Query text without operators. */
   readonly query: string;

@@ -17,7 +17,7 @@ export interface HitParts {
   readonly row: { readonly number: number; readonly json: Uint8Array } | null;
 }
 
-/** What the engine needs to write the reply of a query from cached parts. */
+/** Parameters of a reply that the engine writes from cached parts. */
 export interface ReplyFormat {
   readonly unit: ReplyUnit;
   /** Number of the collection among the cached parts. */

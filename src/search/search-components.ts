@@ -21,7 +21,7 @@ export interface QueryModels {
   rerankWeight(model: string, query: string): number;
 }
 
-/** What a search uses of an index. */
+/** Methods of an index that a search uses. */
 export type SearchableIndex = Pick<
   CollectionIndex,
   | 'commits'
@@ -37,7 +37,7 @@ export type SearchableIndex = Pick<
   statistics(): Pick<IndexStatistics, 'rows'>;
 };
 
-/** What a search reads of the documents that it finds. */
+/** Methods by which a search reads the documents that it finds. */
 export type SearchReader = Pick<
   VersionReader,
   'readRecords' | 'readRows' | 'readFineChunks' | 'readLayout' | 'readPage' | 'readPageChunk'

@@ -18,7 +18,7 @@ interface SimilarTo {
   readonly start_index?: number | undefined;
 }
 
-/** What a search for similar content compares. */
+/** Vector of the content to which a search finds similar content, and the rows of that content. */
 export interface SimilarSource {
   /** Of unit length. */
   readonly vector: Float32Array;

@@ -73,7 +73,7 @@ TEST("rows are ranked by the fused score, then by version and chunk") {
   CHECK(ranked[0].version == 3 && ranked[0].score == 1 && ranked[1].score == 0.25F);
 }
 
-TEST("a reply is written only from parts of the collection, the URL and the present") {
+TEST("a reply is written only from unexpired parts of the same collection and URL") {
   ReplyCache cache;
   cache.SetBytesMax(10000);
   cache.PutDocument({7, 1}, Parts("a", 50));
@@ -153,7 +153,7 @@ TEST("a fine snippet is a part of the JSON of its row") {
   CHECK(cache.bytes() == 0);
 }
 
-TEST("the cache of reply parts keeps its bound and what was used") {
+TEST("the cache of reply parts never exceeds its bound and keeps parts that are used") {
   ReplyCache cache;
   cache.PutDocument({1, 1}, Parts("a"));
   CHECK(cache.Find({1, 1}) == nullptr);

@@ -87,7 +87,7 @@ t.test(`words with hyphens, apostrophes and capitals have the same terms (seed $
   t.ok(same([{ text: `12 45 total 99 ${randomWords()}`, prefix: '' }]), 'no language');
 });
 
-t.test('joints, numbers, codes and long runs are split the same', async (t) => {
+t.test('connectors, numbers, codes and long runs are split the same', async (t) => {
   const text = [
     'foo-bar_1.2 getUserName PX-4500B john.doe@example.com 1,234.5 1,2345 C++ C# c## a++b AT&T',
     "o'neill’s rock'n'roll a.b.c.d.e.f.g.h.i.j.k 12,345,678 1,234,5678",

@@ -11,7 +11,7 @@ function scan(text: string): { words: string[]; grams: string[] } {
 
 const wordCases: readonly (readonly [string, string, readonly string[]])[] = [
   ['sentences', 'The end. Next one, please!', ['The', 'end', 'Next', 'one', 'please']],
-  ['compounds keep their joints', 'foo-bar_1.2 a@b.org', ['foo-bar_1.2', 'a@b.org']],
+  ['compounds keep their connectors', 'foo-bar_1.2 a@b.org', ['foo-bar_1.2', 'a@b.org']],
   ['commas join thousands only', '1,234 1,23 12,3456', ['1,234', '1', '23', '12', '3456']],
   ['slashes separate', 'src/text/scan.ts', ['src', 'text', 'scan.ts']],
   ['code names with signs', 'C++, C# and g++', ['C++', 'C#', 'and', 'g++']],

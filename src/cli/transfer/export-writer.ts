@@ -27,7 +27,7 @@ const gzipLevel = 1;
 
 /**
  * Writes an export to `FILE.partial`, which becomes FILE when it is complete. Each checkpoint ends a gzip member and is
- * durable, so that an interrupted export continues behind it.
+ * durable, so that an interrupted export continues after it.
  */
 export class ExportWriter {
   readonly #file: string;

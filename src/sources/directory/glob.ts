@@ -29,7 +29,7 @@ export function matchesName(pattern: readonly string[], name: readonly string[])
   return at === pattern.length;
 }
 
-/** Returns the position behind the element of the pattern at `at` if it matches the character; else -1. */
+/** Returns the position after the element of the pattern at `at` if it matches the character; else -1. */
 function matchOne(pattern: readonly string[], at: number, character: string): number {
   const element = pattern[at]!;
   if (element === '?') return at + 1;
