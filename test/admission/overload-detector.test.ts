@@ -7,7 +7,7 @@ import { FakeClock, flushPromises } from './fake-clock.ts';
 const serviceMs = 5;
 const waitingMax = 256;
 
-/** Simulated server that answers one query every 5 ms and records waits and refusals by organization. */
+/** Simulated server that answers one query every 5 ms and records waits and rejections by organization. */
 function build() {
   const time = new FakeClock();
   const overload = new OverloadDetector(time);

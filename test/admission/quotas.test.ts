@@ -80,7 +80,7 @@ t.test('concurrent writes never reserve the same space', async (t) => {
   const writes = Array.from({ length: 8 }, () => add(10));
   const reservations = await Promise.all(writes.slice(0, 5));
   const [sixth, ...others] = writes.slice(5);
-  // Stored already, but still reserved: until the reservation ends, counting both must not cause a refusal.
+  // Stored already, but still reserved: until the reservation ends, counting both must not cause a rejection.
   state.stored = { documents: 9, bytes: 40 };
   for (const one of reservations.slice(1)) one?.end(true);
   const settled = (promise: Promise<unknown> | undefined) =>

@@ -1,7 +1,7 @@
 import { SharedBudget } from '../../src/admission/shared-budget.ts';
 import t from '../support/tap.ts';
 
-/** Takes single units until one is refused; returns the number taken. */
+/** Takes single units until one is denied; returns the number taken. */
 function takeAll(budget: SharedBudget, owner: string): number {
   let acquired = 0;
   while (budget.tryAcquire(owner, 1)) acquired += 1;

@@ -31,13 +31,13 @@ t.test('a start and a stop extend their time limit, a ready server does not', as
   t.same(messages, [extension, 'READY=1', 'STOPPING=1', extension]);
 });
 
-t.test('a watched server sends signs of life until it closes', async (t) => {
+t.test('a watched server sends watchdog notifications until it closes', async (t) => {
   const { notifier, messages } = startNotifier(30);
   notifier.ready();
   const until = performance.now() + testEventMsMax;
-  const signs = () => messages.filter((message) => message === 'WATCHDOG=1').length;
-  while (signs() < 5 && performance.now() < until) await sleep(5);
-  t.ok(signs() >= 5);
+  const notifications = () => messages.filter((message) => message === 'WATCHDOG=1').length;
+  while (notifications() < 5 && performance.now() < until) await sleep(5);
+  t.ok(notifications() >= 5);
   notifier.close();
   const count = messages.length;
   await sleep(50);

@@ -30,7 +30,7 @@ async function listEntries(whose: { readonly organization_id?: string } = {}): P
 
 type ExpectedEntry = Partial<Omit<AuditLogEntry, 'details'>> & { readonly details?: Record<string, unknown> };
 
-/** Refusals are written in the background, so the search retries. */
+/** Entries of rejected attempts are written in the background, so the search retries. */
 function findEntry(
   whose: { readonly organization_id?: string },
   expectedEntry: ExpectedEntry,

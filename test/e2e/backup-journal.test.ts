@@ -87,7 +87,7 @@ await t.test('documents deleted by mistake are restored from the moment before',
   const moment = new Date(beforeMistake).toISOString();
   const { report, restored, paths } = await restore(t, 'before', '--at', moment);
   t.same(paths, ['kept.txt', 'lost.txt']);
-  await t.test('what was revoked or deleted after the restored moment stays deleted', async (t) => {
+  await t.test('keys, organizations and users deleted after the restored moment stay deleted', async (t) => {
     t.match(report.deleted, { keys: 1, organizations: 1, users: 1 });
     const statusOf = (key: string) =>
       new CheckedApiClient(restored, key).status('collections/get-collection-list');
@@ -102,27 +102,30 @@ await t.test('documents deleted by mistake are restored from the moment before',
   });
 });
 
-await t.test('the newest state, that of a sequence number, and no other are restored', async (t) => {
-  const { report, paths } = await restore(t, 'newest');
-  t.same(paths, ['kept.txt', 'last.txt', 'later.txt', 'restarted.txt'], 'also after kill -9');
-  const { recoverable } = await runForJson(['backup', 'list', '--target', target]);
-  t.equal(recoverable.length, 1, 'kill -9 leaves no gap');
-  const words = ['backup', 'restore', '--target', target, '--data'];
-  const restoreSequence = (name: string, sequence: number) =>
-    runForJson([...words, join(folder, name), '--sequence', String(sequence)]);
-  const last = await restoreSequence('last', recoverable[0].to_sequence);
-  t.match(last, { sequence: report.sequence, documents: 4, backup: report.backup });
-  t.match(await restoreSequence('first', backup.sequence), {
-    sequence: backup.sequence,
-    documents: 1,
-    deleted: { keys: 1, organizations: 1, users: 1 },
-  });
-  const none = join(folder, 'none');
-  const tooEarly = await runQuarry([...words, none, '--at', '2020-01-01']);
-  t.match(tooEarly, { code: 1, errors: /This point in time cannot be restored\. Recoverable: 20/ });
-  t.match(await runQuarry([...words, none, '--at', 'yesterday']), { code: 2, errors: /expected a day/ });
-  t.match(await runQuarry([...words, none, '--sequence', '-1']), {
-    code: 2,
-    errors: /expected a whole number/,
-  });
-});
+await t.test(
+  'the newest state and that of a sequence number are restored; other points are rejected',
+  async (t) => {
+    const { report, paths } = await restore(t, 'newest');
+    t.same(paths, ['kept.txt', 'last.txt', 'later.txt', 'restarted.txt'], 'also after kill -9');
+    const { recoverable } = await runForJson(['backup', 'list', '--target', target]);
+    t.equal(recoverable.length, 1, 'kill -9 leaves no gap');
+    const words = ['backup', 'restore', '--target', target, '--data'];
+    const restoreSequence = (name: string, sequence: number) =>
+      runForJson([...words, join(folder, name), '--sequence', String(sequence)]);
+    const last = await restoreSequence('last', recoverable[0].to_sequence);
+    t.match(last, { sequence: report.sequence, documents: 4, backup: report.backup });
+    t.match(await restoreSequence('first', backup.sequence), {
+      sequence: backup.sequence,
+      documents: 1,
+      deleted: { keys: 1, organizations: 1, users: 1 },
+    });
+    const none = join(folder, 'none');
+    const tooEarly = await runQuarry([...words, none, '--at', '2020-01-01']);
+    t.match(tooEarly, { code: 1, errors: /This point in time cannot be restored\. Recoverable: 20/ });
+    t.match(await runQuarry([...words, none, '--at', 'yesterday']), { code: 2, errors: /expected a day/ });
+    t.match(await runQuarry([...words, none, '--sequence', '-1']), {
+      code: 2,
+      errors: /expected a whole number/,
+    });
+  },
+);

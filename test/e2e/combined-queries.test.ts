@@ -102,7 +102,7 @@ await t.test('the results of several queries are fused', async (t) => {
   }
 });
 
-await t.test('several collections are searched like one, and each result names its own', async (t) => {
+await t.test('several collections are searched as one, and each result names its collection', async (t) => {
   const both = { collection_name: 'fish', collection_names: ['food'], k: 10 };
   for (const operation of queryOperations) {
     const reply = await api.call(operation, { ...both, query: 'herring trout' });
@@ -274,35 +274,38 @@ await t.test('stop words of a collection are not searched, until they are remove
   t.same(await find(), ['bread.txt', 'soup.txt']);
 });
 
-await t.test('restricted keys see nothing more in any of these ways', async (t) => {
-  const named = await clientWithKey({ restriction: { collection_names: ['fish'], filter: null } });
-  const tenant = await clientWithKey({ restriction: { collection_names: null, filter: { kind: 'b' } } });
-  for (const operation of queryOperations) {
-    const both = { ...fish, query: 'herring', collection_names: ['food'] };
-    const hidden = await named.request(operation, both);
-    t.equal(hidden.status, 404);
-    const missing = await named.request(operation, { ...both, collection_names: ['none'] });
-    t.equal(
-      JSON.stringify(hidden.body).replaceAll('food', 'none'),
-      JSON.stringify(missing.body),
-      'a hidden collection looks nonexistent',
-    );
-    const ways: readonly object[] = [
-      { queries: ['trout', 'soup'] },
-      { collection_names: ['food'] },
-      { collection_names: ['food'], queries: ['soup'], diversity: 0.5 },
-      { diversity: 0.5 },
-      { query: '', similar_to: { path: 'trout.txt' }, collection_names: ['food'] },
-    ];
-    for (const way of ways) {
-      const reply = await tenant.call(operation, { ...fish, query: 'herring', ...way });
-      for (const path of paths(reply))
-        t.ok(['trout.txt', 'bread.txt'].includes(path), `${operation} ${path}`);
+await t.test(
+  'restricted keys find nothing outside of their restriction by any of these options',
+  async (t) => {
+    const named = await clientWithKey({ restriction: { collection_names: ['fish'], filter: null } });
+    const tenant = await clientWithKey({ restriction: { collection_names: null, filter: { kind: 'b' } } });
+    for (const operation of queryOperations) {
+      const both = { ...fish, query: 'herring', collection_names: ['food'] };
+      const hidden = await named.request(operation, both);
+      t.equal(hidden.status, 404);
+      const missing = await named.request(operation, { ...both, collection_names: ['none'] });
+      t.equal(
+        JSON.stringify(hidden.body).replaceAll('food', 'none'),
+        JSON.stringify(missing.body),
+        'a hidden collection looks nonexistent',
+      );
+      const ways: readonly object[] = [
+        { queries: ['trout', 'soup'] },
+        { collection_names: ['food'] },
+        { collection_names: ['food'], queries: ['soup'], diversity: 0.5 },
+        { diversity: 0.5 },
+        { query: '', similar_to: { path: 'trout.txt' }, collection_names: ['food'] },
+      ];
+      for (const way of ways) {
+        const reply = await tenant.call(operation, { ...fish, query: 'herring', ...way });
+        for (const path of paths(reply))
+          t.ok(['trout.txt', 'bread.txt'].includes(path), `${operation} ${path}`);
+      }
+      const source = { ...fish, query: '', similar_to: { path: 'herring.txt' } };
+      t.equal((await tenant.request(operation, source)).status, 404, 'a hidden document is no source');
     }
-    const source = { ...fish, query: '', similar_to: { path: 'herring.txt' } };
-    t.equal((await tenant.request(operation, source)).status, 404, 'a hidden document is no source');
-  }
-});
+  },
+);
 
 await t.test('each query and collection is counted and limited', async (t) => {
   const limited = '77777777-6666-4555-8555-555555555555';

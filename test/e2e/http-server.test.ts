@@ -239,7 +239,7 @@ await t.test('node:http, on the same data', async (t) => {
   await runAllChecks(t);
 });
 
-await t.test('a regular end persists everything, and a base URL applies to file URLs', async (t) => {
+await t.test('a clean shutdown persists everything, and a base URL applies to file URLs', async (t) => {
   const before = await createEverything();
   t.equal(await server.stop(), 0);
   await server.restart({ BASE_URL: 'https://search.example.org/quarry', PORT: String(await freePort()) });

@@ -70,7 +70,7 @@ t.test('the health names the checks, the components and the versions', async (t)
   t.ok(Date.parse(health.started_at) <= Date.now());
 });
 
-t.test('the settings name their source, and secrets only as set', async (t) => {
+t.test('settings are listed with their sources, and secrets without their values', async (t) => {
   const { settings, file } = await administrator.call('admin/get-settings');
   t.equal(file, null);
   const find = (variable: string) => settings.find((setting) => setting.variable === variable);

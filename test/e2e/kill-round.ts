@@ -6,7 +6,7 @@ import type { ServerVariables, TestServer } from './server.ts';
 const pdf = Buffer.from(buildPdf(['Granite on page one.', 'Marble on page two.']));
 
 /**
- * Kills the server during the work on acknowledged documents; after the restart each of them is there, and is finished.
+ * Kills the server during the work on acknowledged documents; after the restart each of them exists and is completed.
  * `name` is the folder of the documents. The server is restarted with the additional variables.
  */
 export async function checkKillRound(

@@ -252,7 +252,7 @@ await t.test('a restricted key sees its collections and documents only', async (
   t.equal((await callTool(foreign, 'list_collections')).text, 'There are no collections.');
 });
 
-await t.test('HTTP: messages that are not served', async (t) => {
+await t.test('HTTP: invalid and unsupported messages are rejected', async (t) => {
   await t.rejects(connectHttp(t, null), /API key is missing/);
   const post = (body: unknown, method = 'POST') =>
     fetch(`${server.url}/mcp`, {

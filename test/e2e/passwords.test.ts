@@ -76,7 +76,7 @@ await t.test('an invited user chooses a password, is a member, and can sign in a
   t.match(await signIn(' ADA@example.com'.trim(), strong), { status: 200 });
 });
 
-await t.test('void invitations create no account, and an existing account is kept', async (t) => {
+await t.test('invalid invitations create no account, and an existing account is kept', async (t) => {
   const deleted = await invite('bob@example.com');
   const revoke = { organization_id, email: 'bob@example.com' };
   t.match(await call(operator, 'organizations/users/delete-invite-user', revoke), { status: 200 });

@@ -86,7 +86,7 @@ await t.test('documents are added, replaced and deleted like the files of a fold
   ]);
 });
 
-await t.test('a document that was changed or deleted by a client becomes equal again', async (t) => {
+await t.test('a document that was changed or deleted by a client is restored', async (t) => {
   const path = createFolder('repair');
   for (const name of ['a.txt', 'b.txt']) write(join(path, name), name);
   await addSource('repair', path);
@@ -210,7 +210,7 @@ await t.test('new metadata of a source reaches documents without reading their t
   t.match((await api.info('metadata', 'a.txt')).metadata, { team: 'sales', source: 'metadata' });
 });
 
-await t.test('bad requests are refused and change nothing', async (t) => {
+await t.test('invalid requests are rejected and change nothing', async (t) => {
   const path = createFolder('refused');
   await createCollection(api, 'refused');
   const valid = { source_name: 'refused', collection_name: 'refused', directory: { path } };

@@ -28,7 +28,7 @@ t.test('a collection follows a Git repository', { skip: gitSkipReason }, async (
   await t.test('documents equal the last commit after changes and kills', (t) => followChanges(t, fixture));
   await t.test('a missing branch, folder or repository deletes nothing', (t) => failSafely(t, fixture));
   await t.test('credentials are sent and never shown', (t) => sendCredentials(t, fixture));
-  await t.test('other addresses are refused', (t) => refuseAddresses(t, fixture));
+  await t.test('other addresses are rejected', (t) => rejectAddresses(t, fixture));
   await t.test('the copy of a repository is deleted with its source', (t) => deleteCopies(t, fixture));
 });
 
@@ -125,7 +125,7 @@ async function sendCredentials(t: Test, fixture: Fixture): Promise<void> {
   origin.authorization = null;
 }
 
-async function refuseAddresses(t: Test, fixture: Fixture): Promise<void> {
+async function rejectAddresses(t: Test, fixture: Fixture): Promise<void> {
   const { origin, api } = fixture;
   const common = { source_name: 'refused', collection_name: 'all' };
   for (const [status, settings] of [

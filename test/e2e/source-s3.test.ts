@@ -71,7 +71,7 @@ await t.test('credentials are never shown, and are required by the bucket', asyn
   t.match((await synchronize(api, 'one')).last_run, { outcome: 'succeeded' });
 });
 
-await t.test('other hosts and private addresses are refused', async (t) => {
+await t.test('other hosts and private addresses are rejected', async (t) => {
   await createCollection(api, 'refused');
   for (const [status, settings] of [
     [403, { endpoint: 'http://127.0.0.1:9' }],

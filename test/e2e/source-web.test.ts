@@ -52,7 +52,7 @@ await t.test('a crawl follows links, and respects robots.txt and its directives'
   t.equal((await pathsOf('site')).length, 3);
 });
 
-await t.test('depth, number of pages and a sitemap bound a site', async (t) => {
+await t.test('a site is limited by depth, number of pages or a sitemap', async (t) => {
   origin.pages.clear();
   for (let i = 0; i < 10; i += 1) origin.pages.set(`page-${i}.txt`, `page ${i}`);
   await addSource('shallow', { website: { url: origin.url, max_depth: 0, ...rate } });
@@ -82,7 +82,7 @@ await t.test('a page that fails keeps the documents of the site', async (t) => {
   t.match((await synchronize(api, 'sitemap')).last_run, { outcome: 'succeeded', counts: { deleted: 1 } });
 });
 
-await t.test('bad settings and other hosts are refused', async (t) => {
+await t.test('invalid settings and other hosts are rejected', async (t) => {
   await createCollection(api, 'refused');
   const common = { source_name: 'refused', collection_name: 'refused' };
   for (const [status, settings] of [

@@ -213,7 +213,7 @@ await t.test('another organization can neither export nor import by guessing', a
   t.match(JSON.parse(imported.out), { added: 10, unchanged: 0 });
 });
 
-/** Returns the bytes of the first members of an export, and its chain of checksums behind them. */
+/** Returns the bytes of the first members of an export, and its chain of checksums after them. */
 function prefixOf(path: string, members: number): { bytes: Buffer; chain: string } {
   const bytes = readFileSync(path);
   const magic = Buffer.from([0x1f, 0x8b, 0x08]);

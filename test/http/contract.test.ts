@@ -2,7 +2,7 @@ import { post } from './fake-services.ts';
 import { sleep, waitUntil } from './raw-client.ts';
 import { addPath, createGate, listPath, serverContract } from './server-contract.ts';
 
-/** Contract of both HTTP servers: connections, replies and refusals. */
+/** Contract of both HTTP servers: connections, replies and rejections. */
 
 serverContract('an unknown Expect header is rejected with 417', async ({ t, open, connect }) => {
   const client = await connect(await open());

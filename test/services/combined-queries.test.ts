@@ -59,26 +59,29 @@ t.test('reranked texts are recorded as one call', async (t) => {
   t.equal(reranks.length, 1);
 });
 
-t.test('all queries but the first are charged before the search, which a refusal prevents', async (t) => {
-  const parts = await createTwoCollections(t);
-  const charges: number[] = [];
-  const { queries } = createQueryServices(parts.first, new DocumentUrls(tokenSecret), {
-    chargeQueries: (_organizationId, count) => void charges.push(count),
-  });
-  await queries.topSnippets(serviceCallFor(), first);
-  await queries.topSnippets(serviceCallFor(), { ...first, highlights: true, diversity: 0.5 });
-  await queries.topSnippets(serviceCallFor(), { ...first, queries: ['trout'] });
-  await queries.topDocuments(serviceCallFor(), many);
-  t.same(charges, [1, 5]);
-  const refusing = createQueryServices(parts.first, new DocumentUrls(tokenSecret), {
-    chargeQueries: () => {
-      throw new AppError('rate_limited', 'too many');
-    },
-  });
-  await t.rejects(refusing.queries.topSnippets(serviceCallFor(), many), { code: 'rate_limited' });
-  t.same(refusing.recordedUsage, []);
-  t.ok(queryLimits.searchesPerRequestMax >= 6);
-});
+t.test(
+  'all queries but the first are charged before the search, which does not run if they are rejected',
+  async (t) => {
+    const parts = await createTwoCollections(t);
+    const charges: number[] = [];
+    const { queries } = createQueryServices(parts.first, new DocumentUrls(tokenSecret), {
+      chargeQueries: (_organizationId, count) => void charges.push(count),
+    });
+    await queries.topSnippets(serviceCallFor(), first);
+    await queries.topSnippets(serviceCallFor(), { ...first, highlights: true, diversity: 0.5 });
+    await queries.topSnippets(serviceCallFor(), { ...first, queries: ['trout'] });
+    await queries.topDocuments(serviceCallFor(), many);
+    t.same(charges, [1, 5]);
+    const refusing = createQueryServices(parts.first, new DocumentUrls(tokenSecret), {
+      chargeQueries: () => {
+        throw new AppError('rate_limited', 'too many');
+      },
+    });
+    await t.rejects(refusing.queries.topSnippets(serviceCallFor(), many), { code: 'rate_limited' });
+    t.same(refusing.recordedUsage, []);
+    t.ok(queryLimits.searchesPerRequestMax >= 6);
+  },
+);
 
 t.test('the log of slow queries counts queries and names collections by ID', async (t) => {
   const parts = await createTwoCollections(t);

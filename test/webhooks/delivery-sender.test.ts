@@ -60,7 +60,7 @@ function createSender(
   return new DeliverySender({ connections, sealer, clock, semaphore, version: '1' });
 }
 
-t.test('private addresses and redirects are refused', async (t) => {
+t.test('private addresses and redirects are rejected', async (t) => {
   const target = await startReceiver(t, 200);
   const { port, received } = await startReceiver(t, 302, { location: `http://127.0.0.1:${target.port}/` });
   const send = (sender: DeliverySender, url: string) => {
