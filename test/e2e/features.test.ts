@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { projectRoot } from '../../src/core/root.ts';
 import { codeBlocks } from '../docs/code-blocks.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
@@ -19,7 +17,7 @@ interface FeatureRow {
   readonly part: string;
 }
 
-const page = readFileSync(join(projectRoot, 'docs', 'reference', 'features.md'), 'utf8');
+const page = readFileSync(new URL('../../../docs/reference/features.md', import.meta.url), 'utf8');
 
 function readRows(): FeatureRow[] {
   const rows = page.matchAll(/^\| ([^|`]+) \| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| \[.+\)( \|)$/gm);

@@ -160,8 +160,8 @@ export class CollectionsApi {
   /**
    * Change the defaults of a collection: `POST /v1/collections/update-collection`. Replaces the
    * `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for
-   * documents that are added afterwards, its `metadata_schema`, or its `synonyms`. Absent fields do not
-   * change.
+   * documents that are added afterwards, its `metadata_schema`, its `synonyms`, its `stop_words`, or its
+   * `curations`. Absent fields do not change.
    */
   updateCollection(request: UpdateCollectionRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(

@@ -146,6 +146,28 @@ export interface AddCollectionRequest {
    * lists and 65,536 characters.
    */
   readonly synonyms?: readonly (readonly string[])[] | undefined;
+  /**
+   * Words that lexical search ignores in queries of this collection, unless a query has no others. Each is
+   * one word of letters and digits, at most 64 characters; at most 1,000 words. Case and accents do not
+   * matter.
+   */
+  readonly stop_words?: readonly string[] | undefined;
+  /**
+   * Rules for queries whose results are chosen by people: at most 200, with at most 131,072 characters. Paths
+   * of documents that do not exist have no effect.
+   */
+  readonly curations?: readonly ({
+    /**
+     * Queries to which the rule applies: 1 to 20, each with at least one word and at most 256 characters. The
+     * whole query must be equal; case, accents, punctuation and spaces do not matter. A query may occur in
+     * one rule only.
+     */
+    readonly queries: readonly string[];
+    /** Paths of the documents that come first, in this order: at most 20. */
+    readonly pinned?: readonly string[] | undefined;
+    /** Paths of the documents that are no results: at most 100. */
+    readonly hidden?: readonly string[] | undefined;
+  })[] | undefined;
 }
 
 /** A document to add. */
@@ -171,8 +193,8 @@ export interface AddDocumentRequest {
   readonly vectors?: readonly (readonly number[] | string)[] | undefined;
   readonly metadata?: DocumentMetadataJson | undefined;
   /**
-   * Time in RFC 3339 at which the document expires; null for never. Default: after `default_ttl_seconds` of
-   * the collection.
+   * RFC 3339 time at which the document expires; null for never. Default: after `default_ttl_seconds` of the
+   * collection.
    */
   readonly expires_at?: string | null | undefined;
   /** Replace an existing document atomically instead of returning 409. Default: `false`. */
@@ -395,8 +417,8 @@ export interface BatchDocument {
   readonly vectors?: readonly (readonly number[] | string)[] | undefined;
   readonly metadata?: DocumentMetadataJson | undefined;
   /**
-   * Time in RFC 3339 at which the document expires; null for never. Default: after `default_ttl_seconds` of
-   * the collection.
+   * RFC 3339 time at which the document expires; null for never. Default: after `default_ttl_seconds` of the
+   * collection.
    */
   readonly expires_at?: string | null | undefined;
   /** Replace an existing document atomically instead of returning 409. Default: `false`. */
@@ -638,6 +660,27 @@ export interface CollectionInfo {
    * lists and 65,536 characters.
    */
   synonyms?: string[][] | undefined;
+  /**
+   * Words that lexical search ignores in queries of this collection, unless a query has no others. Each is
+   * one word of letters and digits, at most 64 characters; at most 1,000 words. Case and accents do not
+   * matter.
+   */
+  stop_words?: string[] | undefined;
+  /**
+   * Rules for queries whose results are chosen by people. Not shown to keys that may not read all documents.
+   */
+  curations?: ({
+    /**
+     * Queries to which the rule applies: 1 to 20, each with at least one word and at most 256 characters. The
+     * whole query must be equal; case, accents, punctuation and spaces do not matter. A query may occur in
+     * one rule only.
+     */
+    queries: string[];
+    /** Paths of the documents that come first, in this order: at most 20. */
+    pinned?: string[] | undefined;
+    /** Paths of the documents that are no results: at most 100. */
+    hidden?: string[] | undefined;
+  })[] | undefined;
 }
 
 /** The second factor is enabled. */
@@ -1176,10 +1219,9 @@ export interface GetDocumentInfoListRequest {
   /** Reverse the order of `sort_by`. Default: `false`. */
   readonly descending?: boolean | undefined;
   /**
-   * Order of the documents by metadata, instead of `sort_by`; equal ones are ordered by path. Reads the whole
-   * collection for each page. The reply then contains `next_cursor`. Strings are ordered by their UTF-8
-   * bytes, before numbers, which are before booleans; documents without a value, and points, come last. At
-   * most 4 fields.
+   * Orders documents by metadata, instead of `sort_by`; ties are ordered by path. Reads the whole collection
+   * for each page. The reply then contains `next_cursor`. Strings are ordered by their UTF-8 bytes, before
+   * numbers, which are before booleans; documents without a value, and points, come last. At most 4 fields.
    */
   readonly sort?: readonly SortField[] | null | undefined;
   /** The `next_cursor` of the previous page, with the same `sort_by` and `descending`, or the same `sort`. */
@@ -1279,7 +1321,7 @@ export interface GetHealthResponse {
   http_server: string;
   /** Start of the server. */
   started_at: string;
-  /** Memory of the server that no file backs. */
+  /** Anonymous memory of the server, which is not backed by files. */
   memory_used_bytes: number;
   /** Value of `QUARRY_MEMORY_BYTES_MAX`. */
   memory_max_bytes: number;
@@ -1630,9 +1672,9 @@ export type MetadataPatch = Readonly<Record<string, string | readonly string[] |
 }>>;
 
 /**
- * Types of metadata fields by name: `string`, `number`, `boolean`, `date` (a string with a date of RFC 3339)
- * or `geo` (`{"lat": 52.5, "lon": 13.4}`). Documents whose value has another type are rejected. Filters
- * compare dates by their instants. At most 256 fields; other fields may have any type.
+ * Types of metadata fields by name: `string`, `number`, `boolean`, `date` (a string with an RFC 3339 date) or
+ * `geo` (`{"lat": 52.5, "lon": 13.4}`). Documents whose value has another type are rejected. Filters compare
+ * dates by their instants. At most 256 fields; other fields may have any type.
  */
 export type MetadataSchema = Record<string, 'string' | 'number' | 'boolean' | 'date' | 'geo'>;
 
@@ -2014,13 +2056,13 @@ export interface RateLimits {
 
 /** Preference for recent documents. */
 export interface RecencyBoost {
-  /** Metadata field with dates of RFC 3339. */
+  /** Metadata field with RFC 3339 dates. */
   readonly field: string;
   /** Age at which the factor is one half: a number with the unit `s`, `m`, `h`, `d`, `w` or `y`. */
   readonly half_life: string;
   /** 0 to 1, default 1: share of the score that decays. The factor is never below 1 - `weight`. */
   readonly weight?: number | null | undefined;
-  /** Date of RFC 3339 from which ages are measured; default: the time of the query. */
+  /** RFC 3339 date from which ages are measured; default: the time of the query. */
   readonly origin?: string | null | undefined;
 }
 
@@ -2143,13 +2185,15 @@ export interface ResultExplanation {
   } | null;
   /** Only with `boost`: the factor by which `score` was multiplied. */
   boost?: number | undefined;
+  /** True for a result that `curations` of the collection put in its place. */
+  pinned?: boolean | undefined;
 }
 
 /** Results with the same value of a field. */
 export interface ResultGroup {
   /** Null for results without a value. */
   value: string | number | boolean | null;
-  /** Number of the results, which follow those of the groups before. */
+  /** Number of its results. In `results`, they follow those of the previous groups. */
   results: number;
 }
 
@@ -2412,8 +2456,9 @@ export interface TopDocumentsRequest {
   /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
   readonly collection_name: string;
   /**
-   * Other collections that are searched like one with `collection_name`, at most 15; names or aliases. Each
-   * counts as a query, and each result names its collection. Their vectors must be of one model.
+   * Names or aliases of other collections, at most 15, that are searched together with `collection_name` as
+   * one collection. Each counts as a query, and each result names its collection. Their vectors must be of
+   * one model.
    */
   readonly collection_names?: readonly string[] | null | undefined;
   /**
@@ -2426,16 +2471,16 @@ export interface TopDocumentsRequest {
    */
   readonly queries?: readonly string[] | null | undefined;
   /**
-   * Find content that is similar to a document or snippet: its vector is that of the query. It is not a
-   * result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count,
-   * too.
+   * Find content that is similar to a document or snippet, whose vector replaces that of the query and which
+   * is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query`
+   * count, too.
    */
   readonly similar_to?: {
     /** Path of a document of `collection_name`. */
     readonly path: string;
     /**
      * Position in the text of the document, in code points: the snippet at this position is compared instead
-     * of the document. `start_index` of a result is its own.
+     * of the document. For a result, send its `start_index`.
      */
     readonly start_index?: number | undefined;
   } | null | undefined;
@@ -2463,10 +2508,10 @@ export interface TopDocumentsRequest {
    */
   readonly facets?: readonly (string | Readonly<Record<string, unknown>>)[] | null | undefined;
   /**
-   * Order of the documents by metadata. With a query, the best documents (100, or `k` if that is more) are
-   * found as without it, and the first `k` in this order are returned; ties are ordered by score. Without a
-   * query, all documents that match the filter are ordered. Strings are ordered by their UTF-8 bytes, before
-   * numbers, which are before booleans; documents without a value, and points, come last. At most 4 fields.
+   * Orders documents by metadata and returns the first `k`. With a query, only its best documents are ordered
+   * (100, or `k` if that is more), and ties are ordered by score. Without a query, all documents that match
+   * the filter are ordered. Strings are ordered by their UTF-8 bytes, before numbers, which are before
+   * booleans; documents without a value, and points, come last. At most 4 fields.
    */
   readonly sort?: readonly SortField[] | null | undefined;
   /**
@@ -2477,8 +2522,8 @@ export interface TopDocumentsRequest {
   readonly boost?: RecencyBoost | null | undefined;
   /**
    * Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then
-   * the maximum number of groups. The results are ordered group by group, each group at its first result, and
-   * `groups` of the reply counts them. Results without a value are one group.
+   * the maximum number of groups. Results of one group are adjacent, groups are in the order of their first
+   * results, and `groups` of the reply has the size of each. Results without a value are one group.
    */
   readonly group_by?: GroupBy | null | undefined;
   /**
@@ -2540,8 +2585,9 @@ export interface TopPagesRequest {
   /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
   readonly collection_name: string;
   /**
-   * Other collections that are searched like one with `collection_name`, at most 15; names or aliases. Each
-   * counts as a query, and each result names its collection. Their vectors must be of one model.
+   * Names or aliases of other collections, at most 15, that are searched together with `collection_name` as
+   * one collection. Each counts as a query, and each result names its collection. Their vectors must be of
+   * one model.
    */
   readonly collection_names?: readonly string[] | null | undefined;
   /**
@@ -2555,16 +2601,16 @@ export interface TopPagesRequest {
    */
   readonly queries?: readonly string[] | null | undefined;
   /**
-   * Find content that is similar to a document or snippet: its vector is that of the query. It is not a
-   * result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count,
-   * too.
+   * Find content that is similar to a document or snippet, whose vector replaces that of the query and which
+   * is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query`
+   * count, too.
    */
   readonly similar_to?: {
     /** Path of a document of `collection_name`. */
     readonly path: string;
     /**
      * Position in the text of the document, in code points: the snippet at this position is compared instead
-     * of the document. `start_index` of a result is its own.
+     * of the document. For a result, send its `start_index`.
      */
     readonly start_index?: number | undefined;
   } | null | undefined;
@@ -2592,10 +2638,9 @@ export interface TopPagesRequest {
    */
   readonly facets?: readonly (string | Readonly<Record<string, unknown>>)[] | null | undefined;
   /**
-   * Order of the results by metadata: the best results of the query (100, or `k` if that is more) are found
-   * as without it, and the first `k` in this order are returned. Ties are ordered by score. Strings are
-   * ordered by their UTF-8 bytes, before numbers, which are before booleans; documents without a value, and
-   * points, come last. At most 4 fields.
+   * Orders the best results of the query (100, or `k` if that is more) by metadata and returns the first `k`.
+   * Ties are ordered by score. Strings are ordered by their UTF-8 bytes, before numbers, which are before
+   * booleans; documents without a value, and points, come last. At most 4 fields.
    */
   readonly sort?: readonly SortField[] | null | undefined;
   /**
@@ -2606,8 +2651,8 @@ export interface TopPagesRequest {
   readonly boost?: RecencyBoost | null | undefined;
   /**
    * Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then
-   * the maximum number of groups. The results are ordered group by group, each group at its first result, and
-   * `groups` of the reply counts them. Results without a value are one group.
+   * the maximum number of groups. Results of one group are adjacent, groups are in the order of their first
+   * results, and `groups` of the reply has the size of each. Results without a value are one group.
    */
   readonly group_by?: GroupBy | null | undefined;
   /**
@@ -2620,7 +2665,7 @@ export interface TopPagesRequest {
   /** Include the text of the pages. Default: `false`. */
   readonly include_content?: boolean | undefined;
   /**
-   * Include the positions of the words in the text of each result that match the query, `k` up to 128.
+   * Include the positions of the words that match the query in the text of each result; `k` is at most 128.
    * Default: `false`.
    */
   readonly highlights?: boolean | undefined;
@@ -2680,8 +2725,9 @@ export interface TopSnippetsRequest {
   /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
   readonly collection_name: string;
   /**
-   * Other collections that are searched like one with `collection_name`, at most 15; names or aliases. Each
-   * counts as a query, and each result names its collection. Their vectors must be of one model.
+   * Names or aliases of other collections, at most 15, that are searched together with `collection_name` as
+   * one collection. Each counts as a query, and each result names its collection. Their vectors must be of
+   * one model.
    */
   readonly collection_names?: readonly string[] | null | undefined;
   /**
@@ -2695,16 +2741,16 @@ export interface TopSnippetsRequest {
    */
   readonly queries?: readonly string[] | null | undefined;
   /**
-   * Find content that is similar to a document or snippet: its vector is that of the query. It is not a
-   * result itself. With an empty `query`, only vectors are compared; otherwise the words of `query` count,
-   * too.
+   * Find content that is similar to a document or snippet, whose vector replaces that of the query and which
+   * is not a result itself. With an empty `query`, only vectors are compared; otherwise the words of `query`
+   * count, too.
    */
   readonly similar_to?: {
     /** Path of a document of `collection_name`. */
     readonly path: string;
     /**
      * Position in the text of the document, in code points: the snippet at this position is compared instead
-     * of the document. `start_index` of a result is its own.
+     * of the document. For a result, send its `start_index`.
      */
     readonly start_index?: number | undefined;
   } | null | undefined;
@@ -2734,10 +2780,9 @@ export interface TopSnippetsRequest {
    */
   readonly facets?: readonly (string | Readonly<Record<string, unknown>>)[] | null | undefined;
   /**
-   * Order of the results by metadata: the best results of the query (100, or `k` if that is more) are found
-   * as without it, and the first `k` in this order are returned. Ties are ordered by score. Strings are
-   * ordered by their UTF-8 bytes, before numbers, which are before booleans; documents without a value, and
-   * points, come last. At most 4 fields.
+   * Orders the best results of the query (100, or `k` if that is more) by metadata and returns the first `k`.
+   * Ties are ordered by score. Strings are ordered by their UTF-8 bytes, before numbers, which are before
+   * booleans; documents without a value, and points, come last. At most 4 fields.
    */
   readonly sort?: readonly SortField[] | null | undefined;
   /**
@@ -2748,8 +2793,8 @@ export interface TopSnippetsRequest {
   readonly boost?: RecencyBoost | null | undefined;
   /**
    * Groups the best results of the query (100, or `k` if that is more) by the value of a field. `k` is then
-   * the maximum number of groups. The results are ordered group by group, each group at its first result, and
-   * `groups` of the reply counts them. Results without a value are one group.
+   * the maximum number of groups. Results of one group are adjacent, groups are in the order of their first
+   * results, and `groups` of the reply has the size of each. Results without a value are one group.
    */
   readonly group_by?: GroupBy | null | undefined;
   /**
@@ -2762,7 +2807,7 @@ export interface TopSnippetsRequest {
   /** Snippets of about 200 characters instead of about 2,000. Default: `false`. */
   readonly precise_responses?: boolean | undefined;
   /**
-   * Include the positions of the words in the text of each result that match the query, `k` up to 128.
+   * Include the positions of the words that match the query in the text of each result; `k` is at most 128.
    * Default: `false`.
    */
   readonly highlights?: boolean | undefined;
@@ -2857,6 +2902,21 @@ export interface UpdateCollectionRequest {
   readonly metadata_schema?: MetadataSchema | null | undefined;
   /** Replaces all synonyms of the collection, for queries that start afterwards; null for none. */
   readonly synonyms?: readonly (readonly string[])[] | null | undefined;
+  /** Replaces all stop words of the collection, for queries that start afterwards; null for none. */
+  readonly stop_words?: readonly string[] | null | undefined;
+  /** Replaces all curations of the collection, for queries that start afterwards; null for none. */
+  readonly curations?: readonly ({
+    /**
+     * Queries to which the rule applies: 1 to 20, each with at least one word and at most 256 characters. The
+     * whole query must be equal; case, accents, punctuation and spaces do not matter. A query may occur in
+     * one rule only.
+     */
+    readonly queries: readonly string[];
+    /** Paths of the documents that come first, in this order: at most 20. */
+    readonly pinned?: readonly string[] | undefined;
+    /** Paths of the documents that are no results: at most 100. */
+    readonly hidden?: readonly string[] | undefined;
+  })[] | null | undefined;
 }
 
 /** New metadata of an indexed document, or the retry of a failed one. */
@@ -2869,7 +2929,7 @@ export interface UpdateDocumentRequest {
   readonly metadata?: DocumentMetadataJson | null | undefined;
   /** Changes individual attributes; cannot be combined with `metadata`. */
   readonly metadata_patch?: MetadataPatch | null | undefined;
-  /** New time of expiry in RFC 3339; null for never. The document must be `indexed`. */
+  /** New time of expiry (RFC 3339); null for never. The document must be `indexed`. */
   readonly expires_at?: string | null | undefined;
   /** `not_parsed` retries after `parsing_failed`, `not_indexed` after `indexing_failed`. */
   readonly index_status?: 'not_parsed' | 'not_indexed' | null | undefined;
