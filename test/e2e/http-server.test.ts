@@ -19,8 +19,10 @@ const api = new CheckedApiClient(server);
 const collection_name = 'kept';
 const pdf = Buffer.from(buildPdf(['Granite on page one.', 'Marble on page two.']));
 
+/** Without compression, so that `content-length` is the length of the text. */
 async function get(path: string, method = 'GET'): Promise<Response> {
-  return fetch(`${server.url}${path}`, { method, redirect: 'manual' });
+  const headers = { 'accept-encoding': 'identity' };
+  return fetch(`${server.url}${path}`, { method, headers, redirect: 'manual' });
 }
 
 async function checkPrefixes(t: Test): Promise<void> {

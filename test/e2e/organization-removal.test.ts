@@ -71,7 +71,7 @@ await t.test('usage: totals, over time, of one collection, and as an export', as
   const byDay = await runAsAdministrator('usage', '--by', 'day', '--key', api_key);
   t.match(
     byDay.out,
-    /^From \(UTC\) +Added +Indexed +Deleted +Queries +Rerank +Embed\n20\d\d-\d\d-\d\d +62 +62 +1 +5 +0 +0\n/,
+    /^From \(UTC\) +Added +Indexed +Deleted +Queries +p50 ms +p95 ms +p99 ms +Rerank +Embed\n20\d\d-\d\d-\d\d +62 +62 +1 +5( +[\d.]+){3} +0 +0\n/,
   );
   const ofOne = await runAsAdministrator(
     'usage',
