@@ -1,4 +1,9 @@
-import { followChanges, listDocuments, QuarryClient } from '../../packages/client/src/client.ts';
+import {
+  findSnippets,
+  followChanges,
+  listDocuments,
+  QuarryClient,
+} from '../../packages/client/src/client.ts';
 import { adminKey, operatorKey, TestServer } from '../e2e/server.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
@@ -99,6 +104,32 @@ await t.test('lists are read page by page, in the order of paths and of metadata
   t.same(await list([{ field: 'rank' }]), paths.toReversed());
 });
 
+await t.test('snippets have the metadata of their documents, also of several collections', async (t) => {
+  for (const name of ['north', 'south']) {
+    await quarry.collections.addCollection({ collection_name: name });
+    await quarry.documents.addDocument({
+      collection_name: name,
+      path: 'same.txt',
+      content: { type: 'text', text: `Penguins of the ${name}` },
+      metadata: { name },
+      wait: true,
+    });
+  }
+  const search = { query: 'penguins', k: 5 };
+  const found = await findSnippets(quarry, {
+    ...search,
+    collection_name: 'north',
+    collection_names: ['south'],
+  });
+  const parts = found.map(({ id, collection_name: from, metadata }) => [id, from, metadata.name]).sort();
+  t.same(parts, [
+    ['north/same.txt#0-21', 'north', 'north'],
+    ['south/same.txt#0-21', 'south', 'south'],
+  ]);
+  const [one] = await findSnippets(quarry, { ...search, collection_name: 'south' });
+  t.match(one, { id: 'south/same.txt#0-21', collection_name: 'south', metadata: { name: 'south' } });
+});
+
 await t.test('changes are followed until the caller stops', async (t) => {
   const { cursor } = await quarry.changes.getChanges();
   const stop = new AbortController();
@@ -134,5 +165,5 @@ await t.test('errors of keys and requests, and operations of the administrator',
     json: {},
     isRead: true,
   });
-  t.equal(status.num_documents, 7);
+  t.equal(status.num_documents, 9);
 });

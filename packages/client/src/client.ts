@@ -5,6 +5,7 @@ export * from './errors.ts';
 export type * from './generated/operations.ts';
 export type * from './generated/schemas.ts';
 export * from './iterators.ts';
+export * from './snippets.ts';
 export type { CallOptions, ClientOptions, OperationRequest } from './transport.ts';
 export type { PutDocumentRequest, UploadContent, UploadDocumentRequest } from './uploads.ts';
 
