@@ -1,5 +1,27 @@
 import { queryLimits } from '../core/query-limits.ts';
-import { type EffectRow, formatNumber, renderEffectTable } from './limit-row.ts';
+import { type EffectRow, formatNumber, type LimitRow, renderEffectTable } from './limit-row.ts';
+
+/** Limits of suggestions that reject a request. */
+export const suggestionRows: readonly LimitRow[] = [
+  {
+    limit: 'Suggestions',
+    bounds: 'Characters of `query`, and `limit` of suggest',
+    value: `${formatNumber(queryLimits.suggestUnitsMax)}, ${formatNumber(queryLimits.suggestionsMax)}`,
+    enforcedIn: 'schemas/suggestions.ts suggestUnitsMax',
+    status: 400,
+    header: null,
+    share: 'per request',
+  },
+  {
+    limit: 'Vocabularies being built',
+    bounds: 'Collections of an organization whose first suggestion waits until their words are read',
+    value: formatNumber(queryLimits.vocabularyBuildsWaitingMax),
+    enforcedIn: 'app/suggestions.ts vocabularyBuildsWaitingMax',
+    status: 429,
+    header: 'waiting-vocabularies',
+    share: 'own queue; round robin between organizations',
+  },
+];
 
 /** Limits of queries that shorten or approximate a reply. */
 export const queryEffectRows: readonly EffectRow[] = [
@@ -23,6 +45,43 @@ export const queryEffectRows: readonly EffectRow[] = [
     value: formatNumber(queryLimits.diverseCandidatesMax),
     effect: 'results are chosen from the best candidates',
     enforcedIn: 'search/diversity.ts diverseCandidatesMax',
+  },
+  {
+    limit: 'Vocabulary of suggestions',
+    bounds: 'Documents; characters of each and of all; MiB of words and titles',
+    value: [
+      formatNumber(queryLimits.vocabularyDocumentsMax),
+      formatNumber(queryLimits.vocabularyDocumentUnitsMax),
+      formatNumber(queryLimits.vocabularyTextUnitsMax),
+      formatNumber(queryLimits.vocabularyBytesMax / 2 ** 20),
+    ].join(', '),
+    effect: 'the words of further documents and text are not suggested',
+    enforcedIn: 'search/vocabularies.ts vocabularyDocumentsMax',
+  },
+  {
+    limit: 'Vocabularies in memory',
+    bounds: 'MiB of the server, of an organization; filters of restricted keys of a vocabulary',
+    value: [
+      formatNumber(queryLimits.vocabulariesBytesMax / 2 ** 20),
+      formatNumber(queryLimits.organizationVocabulariesBytesMax / 2 ** 20),
+      formatNumber(queryLimits.vocabularyFiltersMax),
+    ].join(', '),
+    effect: 'a vocabulary is built again when it is needed',
+    enforcedIn: 'search/vocabularies.ts vocabulariesBytesMax',
+  },
+  {
+    limit: 'Refresh of a vocabulary',
+    bounds: 'Seconds, and multiple of the time that it took to build, between two builds',
+    value: `${formatNumber(queryLimits.vocabularyRefreshMsMin / 1_000)}, ${formatNumber(queryLimits.vocabularyRefreshFactor)}`,
+    effect: 'words of new documents are suggested later',
+    enforcedIn: 'search/vocabularies.ts vocabularyRefreshMsMin',
+  },
+  {
+    limit: 'Context of a suggestion',
+    bounds: 'Words before the last',
+    value: formatNumber(queryLimits.suggestContextWordsMax),
+    effect: 'earlier words are ignored',
+    enforcedIn: 'search/vocabulary.ts suggestContextWordsMax',
   },
 ];
 

@@ -40,6 +40,7 @@ import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
+import { openVocabularies } from './suggestions.ts';
 import { openTracer } from './tracing.ts';
 
 /** Composition root: constructs all components in the order of their dependencies. */
@@ -187,7 +188,7 @@ async function openAccountModules(
   resources: ResourceStack,
   dependencies: AccountModuleDependencies,
 ) {
-  const { data, backups, components, retrieval, plans, egress, logger, installation } = dependencies;
+  const { data, backups, components, retrieval, plans, egress, logger, installation, metrics } = dependencies;
   const { storage, pools, pipeline, images, derivedFiles, maintenance } = retrieval;
   const { organizations, keys, audit, directory, secondFactors } = components;
   const tiers = await reconcileAccounts(settings, data.store, components);
@@ -200,7 +201,6 @@ async function openAccountModules(
   const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
   const collections = createCollectionServices({ storage, pipeline, audit });
-  const { metrics } = dependencies;
   const inputs = { data, storage, pipeline, quotas, organizations, audit, logger, metrics };
   const { sources, scheduler, webhooks, dispatcher } = openIntegrations(settings, resources, inputs);
   const sweep = () => maintenance.sweep();
@@ -236,6 +236,7 @@ async function openAccountModules(
     images,
     derivedFiles,
     slowQueries: dependencies.slowQueries,
+    vocabularies: openVocabularies(storage, resources, logger),
     installation,
     sources,
   });

@@ -18,6 +18,7 @@ import type { DerivedFiles } from '../ingest/derived-files.ts';
 import { FileReader } from '../ingest/file-reader.ts';
 import type { PageImages } from '../ingest/page-images.ts';
 import { defaultEmbeddingModel } from '../models/registry.ts';
+import type { Vocabularies } from '../search/vocabularies.ts';
 import { AdminService } from '../services/admin.ts';
 import { CohereServices } from '../services/cohere.ts';
 import { CollectionCloneServices } from '../services/collection-clones.ts';
@@ -36,6 +37,7 @@ import { QueryServices } from '../services/queries.ts';
 import type { SlowQueryLog } from '../services/slow-query-log.ts';
 import type { SourceServices } from '../services/sources.ts';
 import { StatusServices } from '../services/status.ts';
+import { SuggestionServices } from '../services/suggestions.ts';
 import { UsageService } from '../services/usage.ts';
 import { UserService } from '../services/users.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
@@ -74,6 +76,7 @@ interface ServiceDependencies {
   readonly images: PageImages;
   readonly derivedFiles: DerivedFiles;
   readonly slowQueries: SlowQueryLog | null;
+  readonly vocabularies: Vocabularies;
   readonly installation: Installation;
   readonly sources: SourceServices;
   readonly webhooks: WebhookServices;
@@ -182,6 +185,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     changeFeed: createChangeServices(data, storage),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries,
+    suggestions: new SuggestionServices({ collections, vocabularies: dependencies.vocabularies, clock }),
     files: new FileServices({
       collections,
       documents,

@@ -27,6 +27,7 @@ import { searchCommand } from './search.ts';
 import { signInCommands } from './sign-in-commands.ts';
 import { sourceCommands } from './sources.ts';
 import { statusCommand } from './status.ts';
+import { suggestCommand } from './suggest.ts';
 import { exportCommand } from './transfer/export.ts';
 import { importCommand } from './transfer/import.ts';
 import { upgradeCommand } from './upgrade.ts';
@@ -49,6 +50,7 @@ export const commands: readonly CommandSpec[] = [
   importCommand,
   exportCommand,
   searchCommand,
+  suggestCommand,
   mcpCommand,
   evalCommand,
   statusCommand,

@@ -20,6 +20,7 @@ import type { ParserServices } from '../services/parsers.ts';
 import type { QueryServices } from '../services/queries.ts';
 import type { SourceServices } from '../services/sources.ts';
 import type { StatusServices } from '../services/status.ts';
+import type { SuggestionServices } from '../services/suggestions.ts';
 import type { UsageService } from '../services/usage.ts';
 import type { UserService } from '../services/users.ts';
 import type { WebhookServices } from '../webhooks/webhook-services.ts';
@@ -46,6 +47,7 @@ export interface Services {
   readonly changeFeed: PublicMethods<ChangeServices>;
   readonly files: PublicMethods<FileServices>;
   readonly queries: PublicMethods<QueryServices>;
+  readonly suggestions: PublicMethods<SuggestionServices>;
   readonly status: PublicMethods<StatusServices>;
   readonly parsers: PublicMethods<ParserServices>;
   readonly models: Pick<ModelService, 'getModelList' | 'embed' | 'rerank'>;

@@ -1,4 +1,4 @@
-import { foldDiacritics, normalizeCase, removeInvisible } from '../text/fold.ts';
+import { foldWord } from '../text/fold.ts';
 import type { LexicalQuery } from '../text/query.ts';
 
 /** Folded stop words. Built once per setting. */
@@ -10,12 +10,13 @@ const foldedCache = new WeakMap<readonly string[], ReadonlySet<string>>();
  */
 export function removeStopWords(query: LexicalQuery, stopWords: readonly string[] | undefined): LexicalQuery {
   if (stopWords === undefined || stopWords.length === 0) return query;
-  const folded = foldedOf(stopWords);
+  const folded = foldStopWords(stopWords);
   // The first term of a group is the folded word. A part of a compound is a word, too.
   const stopped = new Set<number>();
   const seen = new Set<number>();
   for (const { text, group } of query.terms) {
-    if (!seen.has(group) && (folded.has(text) || folded.has(fold(query.words[group]!)))) stopped.add(group);
+    if (!seen.has(group) && (folded.has(text) || folded.has(foldWord(query.words[group]!))))
+      stopped.add(group);
     seen.add(group);
   }
   if (stopped.size === 0 || stopped.size === query.words.length) return query;
@@ -31,14 +32,11 @@ export function removeStopWords(query: LexicalQuery, stopWords: readonly string[
   };
 }
 
-function foldedOf(stopWords: readonly string[]): ReadonlySet<string> {
+/** Returns the form in which words are compared with stop words. */
+export function foldStopWords(stopWords: readonly string[]): ReadonlySet<string> {
   const cached = foldedCache.get(stopWords);
   if (cached !== undefined) return cached;
-  const folded = new Set(stopWords.map(fold));
+  const folded = new Set(stopWords.map(foldWord));
   foldedCache.set(stopWords, folded);
   return folded;
-}
-
-function fold(word: string): string {
-  return foldDiacritics(normalizeCase(removeInvisible(word)));
 }

@@ -29,6 +29,11 @@ export function foldDiacritics(word: string): string {
     .normalize('NFC');
 }
 
+/** Returns the form in which words are compared that are not stemmed. */
+export function foldWord(word: string): string {
+  return foldDiacritics(normalizeCase(removeInvisible(word)));
+}
+
 const invisible = /\u00ad|\u0640|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]/g;
 const nonAsciiDigit = /(?![0-9])\p{Nd}/gu;
 /** The breve of й is matched outside the group and therefore kept. */

@@ -201,6 +201,21 @@ t.test('stop words of a collection are given as words separated by commas', asyn
   ]);
 });
 
+t.test('suggest prints completed queries', async (t) => {
+  const { server, variables } = await openFakeServer(t);
+  const reply = { suggestions: [{ query: 'refund policy', num_documents: 2 }] };
+  server.fixedReplies.set('queries/suggest', reply);
+  const words = ['suggest', 'refund', 'po', '--collection', 'handbook'];
+  t.match(await runQuarry(words, { variables }), { code: 0, out: 'refund policy\n' });
+  const json = await runQuarry([...words, '--limit', '3', '--json'], { variables });
+  t.same(JSON.parse(json.out), reply);
+  const request = { collection_name: 'handbook', query: 'refund po' };
+  t.same(server.bodies('queries/suggest'), [
+    { ...request, limit: 5 },
+    { ...request, limit: 3 },
+  ]);
+});
+
 t.test('curations of a collection are given as JSON', async (t) => {
   const { server, variables } = await openFakeServer(t);
   server.fixedReplies.set('collections/update-collection', { message: 'Success!' });

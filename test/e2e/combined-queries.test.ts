@@ -274,6 +274,32 @@ await t.test('stop words of a collection are not searched, until they are remove
   t.same(await find(), ['bread.txt', 'soup.txt']);
 });
 
+await t.test('queries are completed by words of the documents that the key may read', async (t) => {
+  const suggest = async (client: CheckedApiClient, fields: object) =>
+    (await client.call('queries/suggest', { collection_name: 'fish', ...fields })).suggestions;
+  t.same(await suggest(api, { query: 'herri' }), [
+    { query: 'herring', num_documents: 2 },
+    { query: 'herrings', num_documents: 2 },
+  ]);
+  t.same(await suggest(api, { query: 'Clear ri' }), [{ query: 'Clear rivers', num_documents: 1 }]);
+  t.equal((await suggest(api, { query: 's', limit: 1 })).length, 1);
+  const tenant = await clientWithKey({ restriction: { collection_names: null, filter: { kind: 'b' } } });
+  t.same(await suggest(tenant, { query: 'herri' }), [], 'the words of hidden documents are unknown');
+  t.same(await suggest(tenant, { query: 'tr' }), [{ query: 'trout', num_documents: 1 }]);
+  const named = await clientWithKey({ restriction: { collection_names: ['food'], filter: null } });
+  for (const [client, fields, status, message] of [
+    [named, { query: 'h' }, 404, /does not exist/],
+    [api, { query: 'x'.repeat(257) }, 400, /257 characters/],
+    [api, { query: 'h', limit: 21 }, 400, /limit is 21/],
+    [api, { query: 'h', limit: 0 }, 400, /limit is 0/],
+    [api, { query: null }, 422, /query/],
+  ] as const) {
+    const reply = await client.request('queries/suggest', { collection_name: 'fish', ...fields });
+    t.equal(reply.status, status);
+    t.match(JSON.stringify(reply.body), message);
+  }
+});
+
 await t.test(
   'restricted keys find nothing outside of their restriction by any of these options',
   async (t) => {

@@ -111,6 +111,7 @@ const fakeServices: FakeServices = {
     RenderedJson.of({ results: [{ path: 'p', score: 1, metadata: null, file_url: document.file_url }] }),
   topPages: async () => RenderedJson.of({ results: [], document_results: [] }),
   topSnippets: async () => RenderedJson.of({ results: [], document_results: [] }),
+  suggest: async () => ({ suggestions: [{ query: 'granite', num_documents: 1 }] }),
   parseDocument: async (_call, { base64_data }) => ({
     pages: [Buffer.from(decodeFile(base64_data, 1_000_000)).toString()],
     warnings: [],

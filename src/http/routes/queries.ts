@@ -10,7 +10,8 @@ import {
   checkPage,
   checkSimilarTo,
 } from '../../schemas/query-checks.ts';
-import { checkCollection, organizationRoute } from './json-route.ts';
+import { checkSuggest, SuggestRequest, SuggestResponse } from '../../schemas/suggestions.ts';
+import { checkCollection, collectionNotFound, organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
 
 const queryErrors = { 404: 'The collection or the reranker does not exist.' } as const;
@@ -102,5 +103,25 @@ export const queryRoutes: readonly Route[] = [
       checkHighlights(request);
     },
     serve: (services, call, request) => services.queries.topSnippets(call, request),
+  }),
+  organizationRoute({
+    operation: 'suggest',
+    access: 'read',
+    path: '/queries/suggest',
+    summary: 'Complete a query',
+    description:
+      'Completes the last word of a query, and the whole query, by the words and titles of the documents that the key may read. Does not count as a query.',
+    request: SuggestRequest,
+    reply: SuggestResponse,
+    example: { collection_name: 'handbook', query: 'refund po', limit: 5 },
+    errorResponses: {
+      404: collectionNotFound,
+      429: 'Suggestions of too many collections are being prepared.',
+    },
+    check: (request) => {
+      checkCollection(request);
+      checkSuggest(request);
+    },
+    serve: (services, call, request) => services.suggestions.suggest(call, request),
   }),
 ];

@@ -76,6 +76,10 @@ const TopSnippetsResponse = Type.Object({
   ...shardExplanation,
 });
 
+const SuggestResponse = Type.Object({
+  suggestions: Type.Array(Type.Object({ query: Type.String(), num_documents: Type.Integer() })),
+});
+
 /** Operations of queries. */
 export const queryTests = {
   'top-documents': {
@@ -92,5 +96,10 @@ export const queryTests = {
     expected: readAccess(200),
     buildInput: inCollection({ query: 'granite', k: 3, explain: true }),
     published: published('queries/top-snippets', TopSnippetsResponse),
+  },
+  suggest: {
+    expected: readAccess(200),
+    buildInput: inCollection({ query: 'gran', limit: 3 }),
+    published: published('queries/suggest', SuggestResponse),
   },
 } satisfies OperationTests;

@@ -1,0 +1,116 @@
+import { Vocabularies } from '../../src/search/vocabularies.ts';
+import { VocabularyBuilder } from '../../src/search/vocabulary-builder.ts';
+import { cancellationTokenWith } from '../core/cancellation-token.ts';
+import { type IngestComponents, openComponents, textDocument } from '../ingest/controllable-store.ts';
+import t from '../support/tap.ts';
+import { testEventMsMax, waitUntil } from '../timeouts.ts';
+import { addDocuments } from './search-fixtures.ts';
+
+const everything = { allowed: null, limit: 20, stopWords: new Set<string>() };
+const neverPause = () => null;
+
+async function build(texts: readonly (string | { title: string; text: string })[]) {
+  const builder = new VocabularyBuilder(['en']);
+  for (const [version, each] of texts.entries())
+    if (typeof each === 'string') builder.add(version, { title: null, texts: [each] });
+    else builder.add(version, { title: each.title, texts: [each.text] });
+  return builder.build(neverPause);
+}
+
+t.test('the last word is completed by words of the documents, the most frequent first', async (t) => {
+  const vocabulary = await build([
+    'Refund policy: refunds take the usual time',
+    'The REFUND form, and a reference',
+    'Réfund reform. px-4500B 12345 foo_bar',
+  ]);
+  const suggest = (query: string, fields: object = {}) =>
+    vocabulary
+      .suggest(query, { ...everything, ...fields })
+      .map((found) => `${found.query} ${found.documents}`);
+  t.same(suggest('ref'), ['refund 3', 'reform 1', 'refunds 1', 'reference 1']);
+  t.same(suggest('Réf', { limit: 2 }), ['refund 3', 'reform 1']);
+  t.same(suggest('r').length, 4, 'one letter');
+  t.same(suggest('refund'), ['refunds 1'], 'not the word itself');
+  t.same(suggest('ref', { stopWords: new Set(['refund']) }), ['reform 1', 'refunds 1', 'reference 1']);
+  t.same(suggest('th'), [], 'stop words of the language');
+  t.same(suggest('450'), ['4500b 1'], 'parts of compounds');
+  t.same(suggest('ba'), ['bar 1']);
+  t.same(suggest('12'), [], 'numbers are not words');
+  for (const query of ['', ' ', 'ref?', 'xyz', '退', '💐']) t.same(suggest(query), [], query);
+  t.same(suggest('ref', { allowed: Uint8Array.of(0, 0, 1) }), ['reform 1', 'refund 1']);
+});
+
+t.test('words before the last choose documents, and unknown ones are ignored', async (t) => {
+  const vocabulary = await build(['refund policy', 'refund form', 'password policy', 'a pony']);
+  const suggest = (query: string) => vocabulary.suggest(query, everything);
+  t.same(suggest('refund po'), [{ query: 'refund policy', documents: 1 }]);
+  t.same(
+    suggest('My  Refund, po'),
+    [{ query: 'My  Refund, policy', documents: 1 }],
+    'the start stays as typed',
+  );
+  t.same(
+    suggest('unknown po').map(({ query }) => query),
+    ['unknown policy', 'unknown pony'],
+  );
+  t.same(suggest('pony po'), [], 'no document has both');
+});
+
+t.test('titles complete the whole query', async (t) => {
+  const vocabulary = await build([
+    { title: 'Refund policy of 2026', text: 'money' },
+    { title: 'Refund policy of 2026', text: 'money' },
+    { title: 'Refunds', text: 'money' },
+  ]);
+  const suggest = (query: string) => vocabulary.suggest(query, everything).map((found) => found.query);
+  t.same(suggest('refund p'), ['refund policy', 'Refund policy of 2026']);
+  t.same(suggest('Refund policy o'), ['Refund policy of 2026']);
+  t.same(suggest('policy o'), [], 'a title is completed from its start');
+  t.same(suggest('refu'), ['refund', 'Refund policy of 2026', 'refunds'], 'a title of one word is a word');
+});
+
+function openVocabularies({ indexes, documents, versions, contents }: IngestComponents, now: () => number) {
+  const errors: unknown[] = [];
+  const vocabularies = new Vocabularies({
+    getIndex: (collectionId) => indexes.get(collectionId),
+    findExpired: (collectionId) => documents.listExpiredVersions(collectionId, 0),
+    versions,
+    contents,
+    clock: { monotonic: now },
+    backgroundScheduler: { slice: () => neverPause },
+    semaphore: { acquire: () => null, release: () => undefined },
+    onError: (error) => errors.push(error),
+  });
+  return { vocabularies, errors };
+}
+
+t.test('removed documents are forgotten at once, new ones are read again after a while', async (t) => {
+  const first = await openComponents(t);
+  await addDocuments(first, { 'a.txt': ['herring and hake'], 'b.txt': ['halibut'] });
+  let now = 0;
+  const { vocabularies, errors } = openVocabularies(first, () => now);
+  const caller = { deadlineMs: testEventMsMax, caller: cancellationTokenWith() };
+  const suggest = async (query: string, filter: Parameters<typeof vocabularies.find>[1]['filter'] = null) => {
+    const collection = first.collections.findById(first.papers.collectionId)!;
+    const { vocabulary, allowed } = await vocabularies.find(collection, { ...caller, filter });
+    return vocabulary.suggest(query, { ...everything, allowed }).map((found) => found.query);
+  };
+  const all = await Promise.all([suggest('h'), suggest('h')]);
+  t.same(all, [
+    ['hake', 'halibut', 'herring'],
+    ['hake', 'halibut', 'herring'],
+  ]);
+  const live = first.documents.get(first.papers.collectionId, 'b.txt')!.live!;
+  t.same(await suggest('h', { kind: 'version', operator: 'in', versions: [live] }), ['halibut']);
+  const replaced = await first.writer.add(first.papers, {
+    ...textDocument('a.txt', 'haddock'),
+    overwrite: true,
+  });
+  await first.ingest.waitUntilSettled(replaced.version, AbortSignal.timeout(testEventMsMax));
+  t.same(await suggest('h'), ['halibut'], 'the words of the old text');
+  now = 3_600_000;
+  await waitUntil('reading the new text', async () => (await suggest('h')).includes('haddock'));
+  t.same(await suggest('h'), ['haddock', 'halibut']);
+  await vocabularies.close();
+  t.same(errors, []);
+});
