@@ -205,11 +205,11 @@ export class Vocabularies {
     const cached = cache.get(key);
     if (expired.length === 0 && cached?.commits === commits) return cached.allowed;
     const { versions } = vocabulary;
-    const own = both(filter, { kind: 'version', operator: 'in', versions: [...versions] });
-    const found = await callIndex(caller, () => index.list(own, versions.length, deadlineMs));
+    const found = await callIndex(caller, () => listVersions(index, versions, filter, deadlineMs));
     const gone = new Set(expired);
-    const visible = found.filter((version) => !gone.has(version)).sort();
-    const allowed = visible.length === versions.length ? null : toFlags(versions, visible);
+    const visible = gone.size === 0 ? found : found.filter((version) => !gone.has(version));
+    const flags = toFlags(versions, visible.sort());
+    const allowed = flags.includes(0) ? flags : null;
     if (expired.length > 0) return allowed;
     if (cache.size >= queryLimits.vocabularyFiltersMax) cache.clear();
     cache.set(key, { commits, allowed });
@@ -217,14 +217,30 @@ export class Vocabularies {
   }
 }
 
-/** Returns 1 for each of the ascending versions that is among the ascending `visible` ones. */
+/**
+ * Returns the visible versions that match the filter: at least those among `versions`. Listing all documents is faster than
+ * a filter of thousands of versions, if there are not many more.
+ */
+async function listVersions(
+  index: SearchableIndex,
+  versions: Float64Array,
+  filter: FilterNode | null,
+  deadlineMs: number,
+): Promise<Float64Array> {
+  const listedMax = 2 * queryLimits.vocabularyDocumentsMax;
+  const all = await index.list(filter, listedMax, deadlineMs);
+  if (all.length < listedMax) return all;
+  const own = both(filter, { kind: 'version', operator: 'in', versions: [...versions] });
+  return index.list(own, versions.length, deadlineMs);
+}
+
+/** Returns 1 for each of the ascending versions that is among the ascending `visible` ones, else 0. */
 function toFlags(versions: Float64Array, visible: Float64Array): Uint8Array {
   const flags = new Uint8Array(versions.length);
   let at = 0;
   for (let i = 0; i < versions.length && at < visible.length; i += 1) {
-    if (versions[i] !== visible[at]) continue;
-    flags[i] = 1;
-    at += 1;
+    while (at < visible.length && visible[at]! < versions[i]!) at += 1;
+    if (visible[at] === versions[i]) flags[i] = 1;
   }
   return flags;
 }

@@ -1,5 +1,8 @@
+import { queryLimits } from '../../src/core/query-limits.ts';
+import type { FilterNode } from '../../src/index/collection-index.ts';
 import { Vocabularies } from '../../src/search/vocabularies.ts';
 import { VocabularyBuilder } from '../../src/search/vocabulary-builder.ts';
+import type { Collection } from '../../src/storage/collections.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import { type IngestComponents, openComponents, textDocument } from '../ingest/controllable-store.ts';
 import t from '../support/tap.ts';
@@ -113,4 +116,50 @@ t.test('removed documents are forgotten at once, new ones are read again after a
   t.same(await suggest('h'), ['haddock', 'halibut']);
   await vocabularies.close();
   t.same(errors, []);
+});
+
+t.test('of many documents, only those of the vocabulary are asked for', async (t) => {
+  const { vocabularyDocumentsMax } = queryLimits;
+  const removed = 17;
+  const asked: (FilterNode | null)[] = [];
+  const index = {
+    commits: 0,
+    list: async (filter: FilterNode | null, limit: number) => {
+      asked.push(filter);
+      const versions =
+        filter?.kind === 'version' ? filter.versions : Array.from({ length: 30_000 }, (_, i) => i);
+      return Float64Array.from(versions.filter((version) => asked.length === 1 || version !== removed)).slice(
+        0,
+        limit,
+      );
+    },
+  };
+  const chunks = {
+    readLayout: () => ({ title: null, chunkStarts: Uint32Array.of(0) }),
+    read: ([key]: readonly { readonly documentId: string }[]) => [{ text: key!.documentId }],
+  };
+  const vocabularies = new Vocabularies({
+    getIndex: () => index,
+    findExpired: async () => Float64Array.of(18),
+    versions: {
+      getMany: (_id: string, versions: readonly number[]) =>
+        versions.map((version) => ({
+          version,
+          documentId: version === 17 || version === 18 ? 'herring' : 'hake',
+        })),
+    },
+    contents: { chunks },
+    clock: { monotonic: () => 0 },
+    backgroundScheduler: { slice: () => neverPause },
+    semaphore: { acquire: () => null, release: () => undefined },
+    onError: t.error,
+  } as unknown as ConstructorParameters<typeof Vocabularies>[0]);
+  const collection = { collectionId: 'c', organizationId: 'o', languages: [] } as unknown as Collection;
+  const reader = { filter: null, deadlineMs: testEventMsMax, caller: cancellationTokenWith() };
+  const { vocabulary, allowed } = await vocabularies.find(collection, reader);
+  t.equal(vocabulary.versions.length, vocabularyDocumentsMax);
+  t.same(vocabulary.suggest('h', { ...everything, allowed }), [
+    { query: 'hake', documents: vocabularyDocumentsMax - 2 },
+  ]);
+  t.match(asked, [null, null, { kind: 'version', operator: 'in' }]);
 });
