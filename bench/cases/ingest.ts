@@ -183,8 +183,8 @@ async function runMode(
     mode === 'ingest alone' ? null : generator.run(plan.name, job, signal),
   ]);
   const cpuAfter = cpuMsOf(server.pid);
-  if (searches !== null && searches.refused > 0)
-    throw new Error(`Queries were rejected: ${searches.firstRefusal}`);
+  if (searches !== null && searches.rejected > 0)
+    throw new Error(`Queries were rejected: ${searches.firstRejection}`);
   const serverCpuMs = cpuBefore === null || cpuAfter === null ? null : cpuAfter - cpuBefore;
   return { added, latencies: searches?.latencies ?? null, serverCpuMs };
 }

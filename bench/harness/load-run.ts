@@ -42,8 +42,8 @@ export interface LoadOutcome {
   /** Requests that were due and had no reply when the job stopped waiting. */
   readonly abandoned: number;
   /** Replies with a status other than 200, warm-up included; then status line and body of the first of them. */
-  readonly refused: number;
-  readonly firstRefusal: string | null;
+  readonly rejected: number;
+  readonly firstRejection: string | null;
   readonly serverCpuMs: number | null;
   /** CPU time of the whole process of the generator. */
   readonly clientCpuMs: number;
@@ -95,8 +95,8 @@ class LoadRun {
   #closed = false;
   #sent = 0;
   #replies = 0;
-  #refused = 0;
-  #firstRefusal: string | null = null;
+  #rejected = 0;
+  #firstRejection: string | null = null;
 
   constructor(target: LoadTarget, job: LoadJob) {
     this.#target = target;
@@ -147,8 +147,8 @@ class LoadRun {
       latencies: this.#latencies.counts(),
       lateness: this.#lateness.counts(),
       abandoned,
-      refused: this.#refused,
-      firstRefusal: this.#firstRefusal,
+      rejected: this.#rejected,
+      firstRejection: this.#firstRejection,
       serverCpuMs: after.server === null || before.server === null ? null : after.server - before.server,
       clientCpuMs: after.client - before.client,
       sent: this.#sent,
@@ -208,8 +208,8 @@ class LoadRun {
     if (startLine.startsWith('HTTP/1.1 200')) {
       if (this.#inWindow(now)) this.#replies += 1;
     } else {
-      this.#refused += 1;
-      this.#firstRefusal ??= `${startLine}\n${body.toString('utf8')}`.slice(0, rejectionCharactersMax);
+      this.#rejected += 1;
+      this.#firstRejection ??= `${startLine}\n${body.toString('utf8')}`.slice(0, rejectionCharactersMax);
     }
     if (this.#inWindow(due)) this.#latencies.record(now - due);
     this.#sendNext(connection, now);

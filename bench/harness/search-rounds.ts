@@ -196,9 +196,9 @@ class Runner {
     };
     const target = configuration === null ? ceilingName : targetName(configuration);
     const outcome = await this.#generator.run(target, job, signal);
-    if (outcome.refused > 0) {
+    if (outcome.rejected > 0) {
       throw new Error(
-        `${nameOf(configuration)}: ${outcome.refused} requests failed, the first: ${outcome.firstRefusal}`,
+        `${nameOf(configuration)}: ${outcome.rejected} requests failed, the first: ${outcome.firstRejection}`,
       );
     }
     return outcome;

@@ -49,7 +49,7 @@ function build(organization: OrganizationLimits, options: { running?: number; wa
   return { time, admission, call };
 }
 
-async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
+async function rejectionOf(promise: Promise<unknown>): Promise<AppError> {
   const error = await promise.then(
     () => new Error('the call was admitted'),
     (reason: unknown) => reason,
@@ -73,11 +73,11 @@ t.test('without a latency a call runs fast while that fits, then slow, then gets
   t.equal((await admission.admit(call(400))).mode, 'fast');
   const slow = await admission.admit(call(4_000));
   t.equal(slow.mode, 'slow');
-  const refusal = await refusalOf(admission.admit(call(3_001)));
-  t.equal(refusal.status, 429);
-  t.match(refusal.message, /4000 bytes per minute of embed calls with latency "slow"/);
-  t.match(refusal.options.headers, { 'x-quarry-limit': 'embed-bytes-slow' });
-  t.equal(refusal.options.retryAfterMs, 60_000);
+  const rejection = await rejectionOf(admission.admit(call(3_001)));
+  t.equal(rejection.status, 429);
+  t.match(rejection.message, /4000 bytes per minute of embed calls with latency "slow"/);
+  t.match(rejection.options.headers, { 'x-quarry-limit': 'embed-bytes-slow' });
+  t.equal(rejection.options.retryAfterMs, 60_000);
 });
 
 t.test(
@@ -86,10 +86,10 @@ t.test(
     const { time, admission, call } = build(small);
     await admission.admit(call(400, { latency: 'fast' }));
     await time.advance(4_000);
-    const refusal = await refusalOf(admission.admit(call(150, { latency: 'fast' })));
-    t.equal(refusal.status, 429);
-    t.match(refusal.message, /400 bytes per minute of embed calls with latency "fast"/);
-    t.equal(refusal.options.retryAfterMs, 26_000);
+    const rejection = await rejectionOf(admission.admit(call(150, { latency: 'fast' })));
+    t.equal(rejection.status, 429);
+    t.match(rejection.message, /400 bytes per minute of embed calls with latency "fast"/);
+    t.equal(rejection.options.retryAfterMs, 26_000);
     await time.advance(26_000);
     t.equal((await admission.admit(call(150, { latency: 'fast' }))).mode, 'fast');
   },
@@ -105,8 +105,8 @@ t.test('rerank requests over the limit run slow', async (t) => {
   const { admission, call } = build(small);
   const rerank = () => admission.admit(call(10, { kind: 'rerank' }));
   t.same([(await rerank()).mode, (await rerank()).mode, (await rerank()).mode], ['fast', 'fast', 'slow']);
-  const refusal = await refusalOf(admission.admit(call(10, { kind: 'rerank', latency: 'fast' })));
-  t.match(refusal.options.headers, { 'x-quarry-limit': 'rerank-requests' });
+  const rejection = await rejectionOf(admission.admit(call(10, { kind: 'rerank', latency: 'fast' })));
+  t.match(rejection.options.headers, { 'x-quarry-limit': 'rerank-requests' });
 });
 
 t.test('a slow call waits for the refill that it needs, then starts', async (t) => {
@@ -145,9 +145,9 @@ t.test('a call that would wait more than 40 seconds gets 429 and is not charged'
   await time.advance(39_999);
   t.equal(await stateOf(waiting), 'waiting');
   await time.advance(1);
-  const refusal = await refusalOf(waiting);
-  t.equal(refusal.status, 429);
-  t.match(refusal.options, { headers: { 'x-quarry-limit': 'slow-queue' }, retryAfterMs: 15_000 });
+  const rejection = await rejectionOf(waiting);
+  t.equal(rejection.status, 429);
+  t.match(rejection.options, { headers: { 'x-quarry-limit': 'slow-queue' }, retryAfterMs: 15_000 });
   running.release();
   t.equal((await admission.admit(call(4_000, { latency: 'slow' }))).mode, 'slow');
 });
@@ -157,7 +157,7 @@ t.test(
   async (t) => {
     const { time, admission, call } = build(small);
     const starved = await admission.admit(call(4_000, { latency: 'slow' }));
-    const refused = refusalOf(starved.awaitFirstBatch(new Promise(() => {})));
+    const refused = rejectionOf(starved.awaitFirstBatch(new Promise(() => {})));
     await time.advance(40_000);
     t.equal((await refused).status, 429);
     starved.release();
@@ -172,7 +172,7 @@ t.test('the memory of waiting calls is bounded', async (t) => {
   const slow = (bytes: number) => admission.admit(call(bytes, { latency: 'slow' }));
   const running = await slow(1_000_000);
   const waiting = slow(30);
-  t.match(await refusalOf(slow(21)), { status: 429 });
+  t.match(await rejectionOf(slow(21)), { status: 429 });
   const other = slow(20);
   running.release();
   t.equal(await stateOf(waiting), 'slow');
@@ -184,7 +184,7 @@ t.test('slow calls of one organization leave waiting bytes for those of others',
   const slow = (organizationId: string) => admission.admit(call(10, { latency: 'slow', organizationId }));
   await slow('busy');
   const waiting = Array.from({ length: 5 }, () => slow('busy'));
-  t.match(await refusalOf(slow('busy')), { status: 429, message: /^Your organization has too many bytes/ });
+  t.match(await rejectionOf(slow('busy')), { status: 429, message: /^Your organization has too many bytes/ });
   waiting.push(slow('guest'));
   for (const each of waiting) t.equal(await stateOf(each), 'waiting');
 });
@@ -196,7 +196,7 @@ t.test('a caller that disconnects while waiting releases its place and bytes', a
   const waiting = admission.admit(call(3_000 - 1_000, { latency: 'slow', signal: disconnect.signal }));
   await flushPromises();
   disconnect.abort(new AppError('unavailable', 'The client disconnected.'));
-  t.equal((await refusalOf(waiting)).message, 'The client disconnected.');
+  t.equal((await rejectionOf(waiting)).message, 'The client disconnected.');
   t.equal(admission.slowQueueDepth, 0);
   t.equal(time.timers, 0);
   const next = admission.admit(call(1_000, { latency: 'slow' }));
@@ -206,19 +206,19 @@ t.test('a caller that disconnects while waiting releases its place and bytes', a
 
 t.test('a call above the bytes of one request gets 413 before any limit is charged', async (t) => {
   const { admission, call } = build({ ...small, bytesPerRequestMax: 300 });
-  const refusal = await refusalOf(admission.admit(call(301)));
-  t.equal(refusal.status, 413);
-  t.match(refusal.message, /charged 301 bytes.*limit per call is 300/);
+  const rejection = await rejectionOf(admission.admit(call(301)));
+  t.equal(rejection.status, 413);
+  t.match(rejection.message, /charged 301 bytes.*limit per call is 300/);
   t.equal((await admission.admit(call(300, { latency: 'fast' }))).mode, 'fast');
   t.equal((await admission.admit(call(100, { latency: 'fast' }))).mode, 'fast');
 });
 
 t.test('a call that exceeds every bucket is rejected without a retry', async (t) => {
   const { admission, call } = build(small);
-  const refusal = await refusalOf(admission.admit(call(4_500)));
-  t.equal(refusal.status, 429);
-  t.equal(refusal.options.shouldRetry, false);
-  t.match(refusal.message, /charged 4500 bytes, which exceeds the limit/);
+  const rejection = await rejectionOf(admission.admit(call(4_500)));
+  t.equal(rejection.status, 429);
+  t.equal(rejection.options.shouldRetry, false);
+  t.match(rejection.message, /charged 4500 bytes, which exceeds the limit/);
 });
 
 t.test('an organization without limits is never rejected for its rate', async (t) => {

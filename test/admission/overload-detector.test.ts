@@ -13,7 +13,7 @@ function build() {
   const overload = new OverloadDetector(time);
   const semaphore = createOrganizationSemaphore({ permits: 1, waitingMax, noun: 'queries', overload });
   const waits = new Map<string, number[]>();
-  const refusals = new Map<string, { readonly at: number; readonly waited: number }[]>();
+  const rejections = new Map<string, { readonly at: number; readonly waited: number }[]>();
   const listOf = <Value>(lists: Map<string, Value[]>, key: string): Value[] => {
     const list = lists.get(key) ?? [];
     lists.set(key, list);
@@ -26,7 +26,7 @@ function build() {
       await semaphore.acquire(key, cancellationTokenWith());
     } catch {
       const now = time.monotonic();
-      listOf(refusals, key).push({ at: now, waited: now - at });
+      listOf(rejections, key).push({ at: now, waited: now - at });
       return false;
     }
     listOf(waits, key).push(time.monotonic() - at);
@@ -42,12 +42,12 @@ function build() {
     }
   };
   const answered = (key: string) => listOf(waits, key);
-  const refused = (key: string) => listOf(refusals, key);
-  return { overload, ask, run, answered, refused };
+  const rejected = (key: string) => listOf(rejections, key);
+  return { overload, ask, run, answered, rejected };
 }
 
 t.test('a client that waits for its replies is served on 200 connections', async (t) => {
-  const { ask, run, answered, refused } = build();
+  const { ask, run, answered, rejected } = build();
   let isOver = false;
   for (let i = 0; i < 200; i += 1) {
     void (async () => {
@@ -58,24 +58,24 @@ t.test('a client that waits for its replies is served on 200 connections', async
   isOver = true;
   await run(1_500);
   t.ok(answered('client').length >= 1_000);
-  t.same(refused('client'), []);
+  t.same(rejected('client'), []);
 });
 
 t.test('a single burst above the queue size loses no queue slot', async (t) => {
-  const { overload, ask, run, answered, refused } = build();
+  const { overload, ask, run, answered, rejected } = build();
   for (let i = 0; i < waitingMax + 50; i += 1) void ask('client');
   await run(3_000);
   t.equal(answered('client').length, waitingMax + 1);
-  t.equal(refused('client').length, 49, 'only queries beyond the queue were rejected');
+  t.equal(rejected('client').length, 49, 'only queries beyond the queue were rejected');
   await run(500, () => void ask('client'));
-  t.equal(refused('client').length, 49);
+  t.equal(rejected('client').length, 49);
   t.equal(overload.size, 0, 'no state remains');
 });
 
 t.test(
   'under sustained overload queries start at once or are rejected at once, in equal shares',
   async (t) => {
-    const { ask, run, answered, refused } = build();
+    const { ask, run, answered, rejected } = build();
     // 18 queries arrive in the service time of one.
     const flood = (round: number) => {
       for (let i = 0; i < 12; i += 1) void ask('large');
@@ -83,22 +83,22 @@ t.test(
       if (round % 20 === 0) void ask('sparse');
     };
     await run(5_000, flood);
-    const before = [answered('large').length, answered('small').length, refused('large').length] as const;
+    const before = [answered('large').length, answered('small').length, rejected('large').length] as const;
     await run(10_000, flood);
     const [large, small] = [answered('large').slice(before[0]), answered('small').slice(before[1])];
     t.ok(Math.max(...large, ...small) <= serviceMs, 'started queries hardly waited');
     t.ok(Math.max(...answered('sparse')) <= 3 * serviceMs);
-    const recent = refused('large').slice(before[2]);
+    const recent = rejected('large').slice(before[2]);
     t.ok(recent.length > 10_000);
     t.ok(Math.max(...recent.map(({ waited }) => waited)) <= 2 * serviceMs);
     t.ok(Math.abs(large.length - small.length) <= 2, `${large.length} and ${small.length}`);
     t.ok(large.length + small.length >= 1_890, 'the server is never idle');
-    t.same(refused('sparse'), [], 'an organization within its share is never rejected');
+    t.same(rejected('sparse'), [], 'an organization within its share is never rejected');
   },
 );
 
 t.test('an overload ends when requests arrive no faster than they are processed', async (t) => {
-  const { overload, ask, run, answered, refused } = build();
+  const { overload, ask, run, answered, rejected } = build();
   await run(4_000, () => {
     for (let i = 0; i < 5; i += 1) void ask('client');
   });
@@ -106,10 +106,10 @@ t.test('an overload ends when requests arrive no faster than they are processed'
   await run(1_500, (round) => round % 2 === 0 && void ask('client'));
   t.equal(overload.isOverloaded, false);
   t.equal(overload.size, 0);
-  const [before, refusedBefore] = [answered('client').length, refused('client').length];
+  const [before, rejectedBefore] = [answered('client').length, rejected('client').length];
   for (let i = 0; i < 200; i += 1) void ask('client');
   await run(1_500);
   await flushPromises();
   t.equal(answered('client').length, before + 200, 'a burst is accepted again');
-  t.equal(refused('client').length, refusedBefore);
+  t.equal(rejected('client').length, rejectedBefore);
 });

@@ -20,7 +20,7 @@ function charge(chargedBytes: number, more: Partial<ModelCallCharge> = {}): Mode
   return { organizationId: 'one', kind: 'embed', chargedBytes, limits: small, ...more };
 }
 
-function isRefusal(answer: SlowCallReservation | ExceededLimit): answer is ExceededLimit {
+function isRejection(answer: SlowCallReservation | ExceededLimit): answer is ExceededLimit {
   return 'limit' in answer;
 }
 
@@ -64,9 +64,9 @@ t.test('the reported wait equals the required wait', async (t) => {
     const time = new FakeClock({ elapsed: 7_000 });
     const limiter = new RateLimiter(time);
     limiter.consumeFast(charge(400));
-    const refusal = limiter.consumeFast(charge(bytes));
-    t.equal(refusal?.waitMs, Math.ceil(bytes / 100) * 15_000 - 7_000, `${bytes} bytes`);
-    await time.advance((refusal?.waitMs ?? 0) - 1);
+    const rejection = limiter.consumeFast(charge(bytes));
+    t.equal(rejection?.waitMs, Math.ceil(bytes / 100) * 15_000 - 7_000, `${bytes} bytes`);
+    await time.advance((rejection?.waitMs ?? 0) - 1);
     t.not(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes do not fit one refill earlier`);
     await time.advance(1);
     t.equal(limiter.consumeFast(charge(bytes)), null, `${bytes} bytes fit then`);
@@ -132,7 +132,7 @@ t.test('the refund of a slow call that never ran can be used once', async (t) =>
   const limiter = new RateLimiter(new FakeClock());
   const reserve = (bytes: number, waitMsMax = 40_000) => limiter.reserveSlow(charge(bytes), waitMsMax);
   const release = (answer: SlowCallReservation | ExceededLimit) => {
-    if (!isRefusal(answer)) answer.release();
+    if (!isRejection(answer)) answer.release();
     else t.fail('the call was reserved');
   };
   const started = reserve(4_000);
@@ -210,13 +210,13 @@ t.test('no period admits more than a full bucket and its refills', async (t) => 
       const bytes = Math.ceil(next() ** 2 * 450);
       const at = time.monotonic();
       if (next() < 0.5) {
-        const refusal = limiter.consumeFast(charge(bytes));
-        if (refusal === null) started.push({ at, bytes, mode: 'fast' });
-        else if (bytes <= 400) t.ok(refusal.waitMs > 0 && refusal.waitMs <= 60_000);
-        else t.equal(refusal.waitMs, Number.POSITIVE_INFINITY);
+        const rejection = limiter.consumeFast(charge(bytes));
+        if (rejection === null) started.push({ at, bytes, mode: 'fast' });
+        else if (bytes <= 400) t.ok(rejection.waitMs > 0 && rejection.waitMs <= 60_000);
+        else t.equal(rejection.waitMs, Number.POSITIVE_INFINITY);
       } else {
         const slow = limiter.reserveSlow(charge(bytes * 9), 40_000);
-        if (!isRefusal(slow)) {
+        if (!isRejection(slow)) {
           t.ok(slow.waitMs <= 40_000);
           started.push({ at: at + slow.waitMs, bytes: bytes * 9, mode: 'slow' });
         }

@@ -67,7 +67,7 @@ t.test(
     t.ok(outcome.replies > 0 && outcome.replies <= outcome.sent);
     t.ok(outcome.latencies.values > 0);
     t.equal(outcome.abandoned, 0);
-    t.equal(outcome.refused, 0);
+    t.equal(outcome.rejected, 0);
     t.ok(outcome.windowMs >= job.measureMs - 1);
   },
 );
@@ -109,8 +109,8 @@ t.test('rejected requests are counted with the first error text, and not as thro
   });
   const outcome = await runLoad({ port, requests: requests(1) }, job);
   t.equal(outcome.replies, 0);
-  t.equal(outcome.refused, outcome.sent);
-  t.match(outcome.firstRefusal, /429 Too Many Requests\ntoo much/);
+  t.equal(outcome.rejected, outcome.sent);
+  t.match(outcome.firstRejection, /429 Too Many Requests\ntoo much/);
 });
 
 t.test('a server that stops ends the run with an error message', async (t) => {

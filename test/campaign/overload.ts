@@ -14,7 +14,7 @@ const floodShares = [0.4, 0.3, 0.2, 0.1] as const;
 /** Fraction of the sustainable rate sent by the organization that stays within its share. */
 const wellBehavedShare = 0.05;
 const documentsPerTenant = 200;
-/** Documents this long make a reranked query expensive, so that refusals are a small part of the server's work. */
+/** Documents this long make a reranked query expensive, so that rejections are a small part of the server's work. */
 const wordsPerDocument = 1_200;
 const sampleMs = 500;
 const limits = { idleFactor: 3, rejectionMs: 100, memoryFactor: 1.2, share: 0.2, eventLoopMs: 20 } as const;
@@ -138,7 +138,7 @@ class OverloadRun {
     perSecond: number,
     milliseconds: number,
   ): Promise<void> {
-    const worker = new Worker(new URL('./refusing-server-worker.js', import.meta.url));
+    const worker = new Worker(new URL('./rejecting-server-worker.js', import.meta.url));
     this.#context.onCleanup(() => worker.terminate());
     const [port] = (await once(worker, 'message')) as [number];
     const flood = this.#flood(this.#generators(`http://127.0.0.1:${port}`), perSecond, milliseconds);

@@ -10,7 +10,7 @@ export interface RequestStream {
   readonly bodyOf: (number: number) => object;
 }
 
-/** More requests than a server queues for one organization, so that it must refuse some. */
+/** More requests than a server queues for one organization, so that it must reject some. */
 const inFlightMax = 1_200;
 const tickMs = 2;
 

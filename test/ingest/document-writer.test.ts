@@ -54,7 +54,7 @@ t.test('each change is possible in exactly the documented states, and the counts
       await put(status);
       const error = await change(first).then(
         () => null,
-        (refusal: { code: string }) => refusal.code,
+        (rejection: { code: string }) => rejection.code,
       );
       const after = documents.get(collectionId, 'a.txt')?.status ?? 'gone';
       t.equal(error ?? after, outcomes[status][name], `${status}: ${name}`);

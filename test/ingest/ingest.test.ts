@@ -228,10 +228,10 @@ t.test('documents wait at the memory limit, and are indexed when memory is avail
 
 t.test('rows are staged later when the engine is busy', async (t) => {
   const { stage } = CollectionIndex.prototype;
-  let refusals = 0;
+  let rejections = 0;
   CollectionIndex.prototype.stage = function (this: CollectionIndex, document) {
-    if (refusals >= 8) return stage.call(this, document);
-    refusals += 1;
+    if (rejections >= 8) return stage.call(this, document);
+    rejections += 1;
     return Promise.reject(new IndexError('busy', 'the shard is being compacted'));
   };
   t.teardown(() => {
@@ -247,7 +247,7 @@ t.test('rows are staged later when the engine is busy', async (t) => {
   clearInterval(processing);
   t.match(record(first, 'a.txt'), { status: 'indexed', attempts: 0 });
   t.equal(cuts, 1, 'the chunks are kept meanwhile');
-  refusals = 0;
+  rejections = 0;
   await first.close();
   rmSync(join(first.folder, 'index', first.papers.collectionId), { recursive: true });
   const second = await first.again();

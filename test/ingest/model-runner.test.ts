@@ -109,15 +109,15 @@ t.test('a built-in reranker gets all documents in one call', async (t) => {
 t.test('a failed query names the model, other callers get the cause', async (t) => {
   const failure = new Error('the graph is broken');
   const pool = { run: () => Promise.reject(failure) };
-  const troubles: unknown[] = [];
+  const reported: unknown[] = [];
   const failing = { scoreAt: () => Promise.reject(failure) };
   const runner = new ModelRunner({ embed: pool, rerank: pool }, failing, builtInModels, (model, error) => {
-    troubles.push([model, error]);
+    reported.push([model, error]);
   });
   const away = { name: 'AppError', model: 'mine', reason: 'the model run failed' };
   await t.rejects(runner.embed(['a'], 'query', { model: 'mine', priority: 'query' }), away);
   await t.rejects(runner.rerank('mine', 'a', ['b'], { priority: 'query' }), away);
-  t.same(troubles, [
+  t.same(reported, [
     ['mine', failure],
     ['mine', failure],
   ]);

@@ -152,20 +152,20 @@ t.test('requests of an organization beyond its limit are rejected, those of othe
   const images = await open(100_000);
   const { promise, open: start } = createGate();
   drawGate.promise = promise;
-  let refusals = 0;
+  let rejections = 0;
   const results = Array.from({ length: 30 }, (_, i) => images.get(requestOf(hash('abcdef'[i % 6]!), i % 5)));
   const outcomes = Promise.allSettled(results);
   for (const one of results)
     one.catch(() => {
-      refusals += 1;
+      rejections += 1;
     });
-  await waitUntil('all others are rejected', () => refusals === 9 && semaphore.waiting === 20);
+  await waitUntil('all others are rejected', () => rejections === 9 && semaphore.waiting === 20);
   const other = images.get({ ...requestOf(hash('e'), 7), organizationId: 'two' });
   start();
   t.same(await other, new Uint8Array(100).fill(7));
-  const refused = (await outcomes).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  t.equal(refused.length, 9, 'one is rendered and 20 wait');
-  t.match(refused[0], { code: 'rate_limited', message: /more than 20 waiting/ });
+  const errors = (await outcomes).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  t.equal(errors.length, 9, 'one is rendered and 20 wait');
+  t.match(errors[0], { code: 'rate_limited', message: /more than 20 waiting/ });
 });
 
 t.test(

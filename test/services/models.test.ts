@@ -136,7 +136,7 @@ function build(organization: OrganizationLimits = unlimited) {
 const embedRequest = { model: 'zembed-1', input_type: 'document' } as const;
 const rerankRequest = { model: 'zerank-2', query: 'fee' } as const;
 
-async function refusalOf(promise: Promise<unknown>): Promise<AppError> {
+async function rejectionOf(promise: Promise<unknown>): Promise<AppError> {
   const error = await promise.then(
     () => new Error('an error was expected'),
     (reason: unknown) => reason,
@@ -281,8 +281,8 @@ t.test('a call over the fast limit runs slow, and after that limit too it gets 4
   const request = (bytes: number) => ({ ...rerankRequest, query: '', documents: documents(bytes) });
   t.match(await service.rerank(call(), request(500_000)), { actual_latency_mode: 'fast' });
   t.match(await service.rerank(call(), request(5_000_000)), { actual_latency_mode: 'slow' });
-  t.match(await refusalOf(service.rerank(call(), { ...request(200), latency: 'fast' })), { status: 429 });
-  t.match(await refusalOf(service.rerank(call(), request(4_000_000))), { status: 429 });
+  t.match(await rejectionOf(service.rerank(call(), { ...request(200), latency: 'fast' })), { status: 429 });
+  t.match(await rejectionOf(service.rerank(call(), request(4_000_000))), { status: 429 });
 });
 
 t.test('more than 5,000,000 charged bytes are a 413, exactly 5,000,000 are not', async (t) => {
@@ -294,15 +294,15 @@ t.test('more than 5,000,000 charged bytes are a 413, exactly 5,000,000 are not',
   });
   t.equal(fits.usage.total_bytes, 5_000_000);
   const tooLarge = service.embed(call(), { ...embedRequest, input: ['x'.repeat(4_999_851)] });
-  t.match(await refusalOf(tooLarge), { status: 413, message: /5000001 bytes.*limit per call is 5000000/ });
+  t.match(await rejectionOf(tooLarge), { status: 413, message: /5000001 bytes.*limit per call is 5000000/ });
   t.equal(facts.length, 1, 'the call is not counted');
 });
 
 t.test('vectors above the reply limit are a 413 with the maximum number', async (t) => {
   const { service, call, modelRunner } = build();
   const many = Array<string>(2_049).fill('');
-  const refusal = await refusalOf(service.embed(call(), { ...embedRequest, input: many }));
-  t.match(refusal, { status: 413, message: /at most 2048 texts/ });
+  const rejection = await rejectionOf(service.embed(call(), { ...embedRequest, input: many }));
+  t.match(rejection, { status: 413, message: /at most 2048 texts/ });
   t.equal(modelRunner.calls.length, 0);
   const reply = await service.embed(call(), { ...embedRequest, input: many, dimensions: 40 });
   t.equal(reply.results.length, 2_049);
@@ -314,11 +314,12 @@ t.test('vectors above the reply limit are a 413 with the maximum number', async 
 
 t.test('an unknown model is a 404, an unsupported dimension a 400', async (t) => {
   const { service, call } = build();
-  const embed = (more: object) => refusalOf(service.embed(call(), { ...embedRequest, input: 'x', ...more }));
+  const embed = (more: object) =>
+    rejectionOf(service.embed(call(), { ...embedRequest, input: 'x', ...more }));
   t.match(await embed({ model: 'zerank-2' }), { status: 404, message: /zembed-1/ });
   t.match(await embed({ dimensions: 41 }), { status: 400 });
   const rerank = service.rerank(call(), { ...rerankRequest, model: 'zembed-1', documents: ['x'] });
-  t.match(await refusalOf(rerank), { status: 404, message: /zerank-1/ });
+  t.match(await rejectionOf(rerank), { status: 404, message: /zerank-1/ });
 });
 
 t.test('every call is counted with its bytes, tokens and times', async (t) => {
@@ -342,7 +343,7 @@ t.test('a disconnected caller gets no further batch', async (t) => {
   });
   await Promise.resolve();
   controller.abort(new AppError('unavailable', 'The client disconnected.'));
-  t.equal((await refusalOf(work)).message, 'The client disconnected.');
+  t.equal((await rejectionOf(work)).message, 'The client disconnected.');
   t.ok(modelRunner.calls.length <= 1);
   t.same(facts, []);
 });

@@ -36,17 +36,17 @@ t.test(
     const store = await RocksStore.open({ location: join(folder, 'store'), logger: silentLogger });
     t.teardown(() => store.close());
     let written = 0;
-    let refusal: unknown = null;
-    while (refusal === null) {
+    let rejection: unknown = null;
+    while (rejection === null) {
       const value = randomBytes(mebibyte / 4);
       const key = bytes(`k${written}`);
-      refusal = await store.write([{ type: 'put', key, value }]).then(
+      rejection = await store.write([{ type: 'put', key, value }]).then(
         () => null,
         (error: unknown) => error,
       );
-      if (refusal === null) written += 1;
+      if (rejection === null) written += 1;
     }
-    t.match(refusal, { code: 'reserve_reached', status: 429 });
+    t.match(rejection, { code: 'reserve_reached', status: 429 });
     t.ok(written > 40, 'some writes fit on the disk');
     await t.rejects(store.write([putOperation('small', 'x')]), { code: 'reserve_reached' });
     t.equal(store.get(bytes('k0'))?.byteLength, mebibyte / 4);

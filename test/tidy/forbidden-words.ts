@@ -74,6 +74,14 @@ export const forbiddenWords: readonly ForbiddenWord[] = [
   { word: '(flooded)', instead: 'output limit exceeded' },
   { word: '(worn out|wears out)', instead: 'needs replacement' },
   { word: 'made up spaces?', instead: 'generated space' },
+  // Errors
+  {
+    word: '(refusals?)',
+    instead: 'rejection, error reply, denied access',
+    // Stored fields, and a key of the reports of the campaign.
+    allowedIn: /^(src\/(accounts\/idempotency|billing\/.*|storage\/billing-account)\.ts|test\/campaign\/.*)$/,
+  },
+  { word: '(strangers?)', instead: 'non-member', allowedIn: sampleTexts },
   // Sentences
   { word: '(whomever)', instead: 'the name of the subject' },
   { word: 'asked nothing', instead: 'an active sentence' },
@@ -91,6 +99,12 @@ export const forbiddenWords: readonly ForbiddenWord[] = [
   { word: '(initialis(e|es|ed|er|ing|ation))', instead: 'initialize' },
   { word: '(optimis(e|es|ed|er|ing|ation|ations))', instead: 'optimize' },
   { word: '(catalogues)', instead: 'catalog' },
+  {
+    word: '(cancelled|cancelling)',
+    instead: 'canceled, canceling',
+    // Names of audit entries.
+    allowed: /billing\.(downgrade|upgrade) cancelled/,
+  },
   { word: '(labelling|modelled|modelling|signalled)', instead: 'one l' },
   { word: '(behaviours?|neighbouring|favours?|honours?)', instead: '-or' },
   { word: '(centre|centres|artefacts?|whilst|amongst)', instead: 'American spelling' },

@@ -172,9 +172,9 @@ export class StripeEmulator {
     const found = findOperation(method, address.pathname);
     if (refused !== null || found === null) {
       const message = `Unrecognized request URL (${method}: ${address.pathname}).`;
-      const refusal = refused ?? new StripeApiError(message, { status: 404 });
-      this.invalidRequests.push(refusal.message);
-      sendJson(response, { status: refusal.status, body: refusal.body });
+      const rejection = refused ?? new StripeApiError(message, { status: 404 });
+      this.invalidRequests.push(rejection.message);
+      sendJson(response, { status: rejection.status, body: rejection.body });
       return;
     }
     const fault = this.faults.takeFault(found.operation.name, `${address.pathname} ${body}`);

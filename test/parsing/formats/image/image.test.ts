@@ -133,14 +133,14 @@ t.test(
     vast.writeUInt32BE(60_000, 16);
     vast.writeUInt32BE(60_000, 20);
     const tools = fakeOcrEngine(() => sure('read'));
-    const refusals: [Uint8Array, string, RegExp][] = [
+    const unreadableImages: [Uint8Array, string, RegExp][] = [
       [vast, 'too_large', /60000 x 60000 pixels/],
       [png.subarray(0, 20), 'corrupt', /damaged/],
       [Buffer.from('ffd8ffe0', 'hex'), 'corrupt', /JPEG image is damaged/],
       [buildBmp({ width: 5, height: 3, pixels: new Uint8Array(15) }).subarray(0, 40), 'corrupt', /BMP/],
       [Buffer.from('0000001866747970686569630000000068656963', 'hex'), 'missing_tool', /heif-convert/],
     ];
-    for (const [bytes, code, words] of refusals) {
+    for (const [bytes, code, words] of unreadableImages) {
       const failure = await read(bytes, tools).catch((error: unknown) => error);
       t.ok(failure instanceof ParseFailure, String(failure));
       t.match(failure, { code, message: words });

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { parentPort } from 'node:worker_threads';
 import { MessageReader } from '../../bench/harness/message-reader.ts';
 
-/** HTTP server that refuses every request at once. Posts its port when it listens; runs until it is terminated. */
+/** HTTP server that rejects every request at once. Posts its port when it listens; runs until it is terminated. */
 
 const reply = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n';
 
