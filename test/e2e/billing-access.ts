@@ -4,7 +4,7 @@ import { fixture } from './billing-server.ts';
 import { checkTier, subscribedOwner } from './billing-steps.ts';
 import { TestUser } from './people.ts';
 
-/** Who may pay, and with which input. */
+/** Permissions for payments, and invalid input. */
 
 const { emulator } = fixture;
 
