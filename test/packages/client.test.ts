@@ -149,8 +149,8 @@ await t.test('changes are followed until the caller stops', async (t) => {
 });
 
 await t.test('errors of keys and requests, and operations of the administrator', async (t) => {
-  const stranger = new QuarryClient({ apiKey: 'unknown', baseUrl: server.url });
-  await t.rejects(stranger.collections.getCollectionList(), { name: 'QuarryApiError', status: 401 });
+  const withUnknownKey = new QuarryClient({ apiKey: 'unknown', baseUrl: server.url });
+  await t.rejects(withUnknownKey.collections.getCollectionList(), { name: 'QuarryApiError', status: 401 });
   const invalid = { collection_name, query: 'x', k: 'many' } as unknown as { k: number };
   await t.rejects(quarry.queries.topSnippets({ collection_name, query: 'x', ...invalid }), {
     name: 'QuarryApiError',

@@ -100,6 +100,8 @@ import type {
   SourceResponse,
   StatusRequest,
   StatusResponse,
+  SuggestRequest,
+  SuggestResponse,
   SyncSourceRequest,
   TestWebhookResponse,
   TopDocumentsRequest,
@@ -782,6 +784,17 @@ export class QueriesApi {
   topSnippets(request: TopSnippetsRequest, options?: CallOptions): Promise<TopSnippetsResponse> {
     return this.#transport.call(
       { method: 'POST', path: '/v1/queries/top-snippets', json: request, isRead: true },
+      options,
+    );
+  }
+
+  /**
+   * Complete a query: `POST /v1/queries/suggest`. Completes the last word of a query, and the whole query, by
+   * the words and titles of the documents that the key may read. Does not count as a query.
+   */
+  suggest(request: SuggestRequest, options?: CallOptions): Promise<SuggestResponse> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/queries/suggest', json: request, isRead: true },
       options,
     );
   }

@@ -2435,6 +2435,30 @@ export interface StatusResponse {
 /** The tier, which determines the rate limits. */
 export type SubscriptionType = 'free' | 'starter' | 'teams' | 'enterprise';
 
+/** The start of a query to complete. */
+export interface SuggestRequest {
+  /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
+  readonly collection_name: string;
+  /** The query as typed so far: at most 256 characters. Its last word is completed. */
+  readonly query: string;
+  /** Maximum number of suggestions, 1 to 20. Default: `5`. */
+  readonly limit?: number | undefined;
+}
+
+/** Completed queries. */
+export interface SuggestResponse {
+  /** The most frequent first. */
+  suggestions: ({
+    /** The completed query. */
+    query: string;
+    /**
+     * Number of documents with the completed word, in which the words before it occur, too, or with this
+     * title; among those of the vocabulary.
+     */
+    num_documents: number;
+  })[];
+}
+
 /** A source to synchronize. */
 export interface SyncSourceRequest {
   /** Name of the source: 1 to 256 bytes of UTF-8, without NUL. An unknown name returns 404. */
