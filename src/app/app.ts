@@ -200,7 +200,8 @@ async function openAccountModules(
   const { payments, marketplaceComponents } = await openPayments(settings, resources, paymentDependencies);
   const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
-  const collections = createCollectionServices({ storage, pipeline, audit });
+  const vocabularies = openVocabularies(storage, resources, logger);
+  const collections = createCollectionServices({ storage, pipeline, audit, vocabularies });
   const inputs = { data, storage, pipeline, quotas, organizations, audit, logger, metrics };
   const { sources, scheduler, webhooks, dispatcher } = openIntegrations(settings, resources, inputs);
   const sweep = () => maintenance.sweep();
@@ -236,17 +237,16 @@ async function openAccountModules(
     images,
     derivedFiles,
     slowQueries: dependencies.slowQueries,
-    vocabularies: openVocabularies(storage, resources, logger),
+    vocabularies,
     installation,
     sources,
   });
-  const storageOf = createStorageUsageReader(quotas, pipeline);
   const accounts = buildAccounts(settings, {
     data,
     components,
     removal,
     installation,
-    storageOf,
+    storageOf: createStorageUsageReader(quotas, pipeline),
     billing,
     marketplaces,
     egress,

@@ -86,7 +86,8 @@ export function createCollectionServices({
   storage,
   pipeline,
   audit,
-}: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit'>): CollectionServices {
+  vocabularies,
+}: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit' | 'vocabularies'>): CollectionServices {
   const { store, collections, nameLocks, indexes, feeds } = storage;
   const { catalog, ingest, modelChanges } = pipeline;
   return new CollectionServices({
@@ -103,7 +104,9 @@ export function createCollectionServices({
     lifecycle: {
       onModelChanged: ({ collectionId }) => modelChanges.refresh(collectionId),
       open: (collection) => indexes.open(collection),
-      remove: ({ collectionId }) => {
+      remove: (collection) => {
+        const { collectionId } = collection;
+        vocabularies.delete(collection);
         ingest.abandonCollection(collectionId);
         modelChanges.refresh(collectionId);
         return indexes.remove(collectionId);

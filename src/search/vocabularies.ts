@@ -89,6 +89,15 @@ export class Vocabularies {
     };
   }
 
+  /** Frees the vocabulary of a deleted collection. */
+  delete({ collectionId, organizationId }: Pick<Collection, 'collectionId' | 'organizationId'>): void {
+    const cache = this.#caches.get(organizationId);
+    if (cache?.peek(collectionId) === undefined) return;
+    cache.delete(collectionId);
+    if (cache.size === 0) this.#caches.delete(organizationId);
+    else this.#caches.set(organizationId, cache, cache.cost);
+  }
+
   /** Waits until no vocabulary is being built. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -114,6 +114,8 @@ t.test('removed documents are forgotten at once, new ones are read again after a
   now = 3_600_000;
   await waitUntil('reading the new text', async () => (await suggest('h')).includes('haddock'));
   t.same(await suggest('h'), ['haddock', 'halibut']);
+  vocabularies.delete(first.papers);
+  t.same(await suggest('h'), ['haddock', 'halibut'], 'built again');
   await vocabularies.close();
   t.same(errors, []);
 });
