@@ -13,7 +13,7 @@ export async function useSearchOptions(t: Test, page: Page, server: TestServer):
   await setOptions(t, page);
   await filterByFacet(t, page);
   await inspectInAllThemes(t, page, 'search-options');
-  await editSynonyms(page);
+  await editSynonyms(t, page);
   await findSimilar(t, page);
 }
 
@@ -70,13 +70,18 @@ async function filterByFacet(t: Test, page: Page): Promise<void> {
 }
 
 /** A query for a synonym finds the words of the documents, which the highlights of the API mark. */
-async function editSynonyms(page: Page): Promise<void> {
+async function editSynonyms(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Edit synonyms' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Words with the same meaning').fill('refund, reimbursement\n');
-  await dialog.getByRole('button', { name: 'Save synonyms' }).click();
+  await dialog.getByLabel('Stop words').fill('acme, inc');
+  await dialog.getByRole('button', { name: 'Save words' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByText('1 list', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Edit synonyms' }).click();
+  t.equal(await dialog.getByLabel('Stop words').inputValue(), 'acme, inc');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
   await page.getByLabel('Query').fill('reimbursement');
   await search(page);
   await page.locator('.result mark', { hasText: 'Refunds' }).first().waitFor();

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { CollectionInfo } from '../../../src/schemas/collections.ts';
 import { Button } from '../components/button.tsx';
 import { CodeArea } from '../components/code-area.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
@@ -7,7 +8,7 @@ import { Field } from '../components/field.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { useLoad } from '../server/load.ts';
-import { getCollectionInfo, updateSynonyms } from '../server/retrieval.ts';
+import { getCollectionInfo, updateWords } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { synonymChanges } from './synonym-changes.ts';
 
@@ -16,16 +17,16 @@ interface SynonymsDialogProps {
   readonly onClose: () => void;
 }
 
-/** Edits the synonyms of a collection. */
+/** Edits the synonyms and stop words of a collection. */
 export function SynonymsDialog({ collection, onClose }: SynonymsDialogProps) {
   const info = useLoad(
     async (abort) => (await getCollectionInfo(collection, abort)).collection,
     [collection],
   );
   return (
-    <Dialog title={`Synonyms of ${collection}`} onClose={onClose}>
+    <Dialog title={`Synonyms and stop words of ${collection}`} onClose={onClose}>
       {info.data !== undefined ? (
-        <SynonymsForm collection={collection} saved={info.data.synonyms ?? []} onClose={onClose} />
+        <SynonymsForm collection={collection} saved={info.data} onClose={onClose} />
       ) : info.error === null ? (
         <SkeletonRows rows={4} />
       ) : (
@@ -36,16 +37,18 @@ export function SynonymsDialog({ collection, onClose }: SynonymsDialogProps) {
 }
 
 interface SynonymsFormProps extends SynonymsDialogProps {
-  readonly saved: readonly (readonly string[])[];
+  readonly saved: Pick<CollectionInfo, 'synonyms' | 'stop_words'>;
 }
 
 /** The server checks the words. */
 function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
-  const [text, setText] = useState(() => saved.map((words) => words.join(', ')).join('\n'));
+  const [text, setText] = useState(() => (saved.synonyms ?? []).map((words) => words.join(', ')).join('\n'));
+  const [stopWords, setStopWords] = useState(() => (saved.stop_words ?? []).join(', '));
   const submission = useAsyncAction(async () => {
-    await updateSynonyms(collection, parseSynonyms(text));
+    const stop_words = toLists(stopWords).flat();
+    await updateWords(collection, { synonyms: toLists(text), stop_words });
     synonymChanges.value += 1;
-    showToast('Synonyms saved.');
+    showToast('Synonyms and stop words saved.');
     onClose();
   });
   return (
@@ -69,18 +72,33 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
           />
         )}
       </Field>
+      <Field
+        label="Stop words"
+        hint="Words that lexical search ignores, separated by commas, in addition to common words of the languages."
+      >
+        {(control) => (
+          <CodeArea
+            control={control}
+            rows={3}
+            placeholder="acme, inc"
+            value={stopWords}
+            onChange={setStopWords}
+          />
+        )}
+      </Field>
       <ErrorMessage error={submission.error} />
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" tone="primary" busy={submission.isBusy}>
-          Save synonyms
+          Save words
         </Button>
       </DialogActions>
     </form>
   );
 }
 
-function parseSynonyms(text: string): string[][] {
+/** Returns the words of each line. */
+function toLists(text: string): string[][] {
   return text
     .split('\n')
     .map((line) =>

@@ -84,9 +84,12 @@ export function updateCollection(
   return post('/collections/update-collection', { collection_name: collection, query_defaults: defaults });
 }
 
-/** Replaces all synonyms of a collection. */
-export function updateSynonyms(collection: string, synonyms: string[][]): Promise<DefaultResponse> {
-  return post('/collections/update-collection', { collection_name: collection, synonyms });
+/** Replaces all synonyms and stop words of a collection. */
+export function updateWords(
+  collection: string,
+  words: { readonly synonyms: string[][]; readonly stop_words: string[] },
+): Promise<DefaultResponse> {
+  return post('/collections/update-collection', { collection_name: collection, ...words });
 }
 
 export function getCollectionInfo(
