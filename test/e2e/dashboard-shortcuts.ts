@@ -95,12 +95,15 @@ async function usePalette(t: Test, page: Page): Promise<void> {
 }
 
 async function runCommands(t: Test, page: Page): Promise<void> {
-  const choose = async (typed: string) => {
+  const commands = page.getByRole('listbox', { name: 'Commands' });
+  const choose = async (typed: string, option?: string) => {
     await page.keyboard.press(openKeys);
     await page.getByRole('combobox', { name: 'Page, collection or action' }).fill(typed);
+    if (option !== undefined) await commands.getByRole('option', { name: option, exact: true }).waitFor();
     await page.keyboard.press('Enter');
   };
-  await choose('handbook');
+  // The palette loads the collections when it opens.
+  await choose('handbook', 'handbook');
   await page.getByRole('link', { name: 'refunds.txt' }).waitFor();
   await choose('api keys');
   await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
