@@ -10,7 +10,7 @@ const collectionName = 'langchain';
 const client = await addHandbook(collectionName);
 const question = 'how long do refunds take';
 
-test('documents have the text, the metadata of the document, and the place', async () => {
+test('documents have the text, the metadata of the document, and the position', async () => {
   const retriever = new QuarryRetriever({ client, collectionName });
   const [first, ...others] = await retriever.invoke(question);
   assert.ok(first instanceof Document);
@@ -43,7 +43,7 @@ test('k, filter and other options of queries apply', async () => {
   );
 });
 
-test('it is a runnable: batches, chains, callbacks, and errors', async () => {
+test('the retriever is a runnable: batches, chains, callbacks, and errors', async () => {
   const ended: string[] = [];
   const retriever = new QuarryRetriever({
     client,

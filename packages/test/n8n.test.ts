@@ -82,7 +82,7 @@ function workflowOf(node: INode): Workflow {
   });
 }
 
-/** What the program of n8n gives to its engine; the credential signs requests as its type describes. */
+/** Helpers that the program of n8n passes to its engine; the credential signs requests as its type describes. */
 function additionalDataOf(workflow: Workflow): IWorkflowExecuteAdditionalData {
   const data = { ...credentials } satisfies ICredentialDataDecryptedObject;
   return {
@@ -149,7 +149,7 @@ test('n8n loads the node and the credential, with icons', () => {
   assert.deepEqual(loader.types.credentials[0]?.supportedNodes, ['quarry']);
 });
 
-test('a search returns an item per passage with the metadata of the document', async () => {
+test('a search returns an item per snippet with the metadata of the document', async () => {
   const items = [{ json: { question: 'how long do refunds take' } }, { json: { question: 'free days' } }];
   const node = nodeWith({
     operation: 'search',

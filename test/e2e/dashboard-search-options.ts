@@ -102,7 +102,7 @@ async function findSimilar(t: Test, page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Find similar' }).click();
   t.match((await other).postDataJSON(), { query: '', similar_to: { path } });
   await page.getByText('2 results', { exact: true }).waitFor();
-  t.notOk((await resultPaths(page)).includes(path ?? ''), 'the document itself is no result');
+  t.notOk((await resultPaths(page)).includes(path ?? ''), 'the document itself is not a result');
   await page.getByRole('button', { name: 'Search by query instead' }).click();
   t.ok(await page.getByRole('button', { name: 'Search', exact: true }).isDisabled());
 }

@@ -175,7 +175,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
   t.match(await runCommand(['login-link', '--url', server.url]), /verify\?token=/);
 });
 
-t.test('with --forget-earlier, signatures end and encrypted secrets stay', async (t) => {
+t.test('with --forget-earlier, signatures become invalid and encrypted secrets stay usable', async (t) => {
   const bea = createUser('bea');
   await invite(bea.email);
   await createOrganization('Twice', 'k2');

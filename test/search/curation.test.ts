@@ -51,7 +51,7 @@ t.test('a rule is found by the words of the query', async (t) => {
     t.equal(findCuration(rules, other), undefined, other);
 });
 
-t.test('pinned documents come first, once, and hidden ones are no results', async (t) => {
+t.test('pinned documents come first, once, and hidden ones are not returned', async (t) => {
   const { first, search } = await open(t);
   for (const control of [defaultControl, lexical]) {
     for (const kind of granularities) {
@@ -108,7 +108,7 @@ t.test('the limits of the query apply to pinned documents, except the minimum sc
   }
 });
 
-t.test('a pinned document outside the filter is no result', async (t) => {
+t.test('a pinned document outside the filter is not returned', async (t) => {
   const { first, search } = await open(t);
   const live = (path: string) => first.documents.get(first.papers.collectionId, path)!.live!;
   const filter = { kind: 'version', operator: 'in', versions: [live('a.txt'), live('c.txt')] } as const;
@@ -134,7 +134,7 @@ t.test('a hidden document stays hidden when it is replaced during the query', as
   }
 });
 
-t.test('pages of results continue behind pinned documents', async (t) => {
+t.test('pages of results continue after pinned documents', async (t) => {
   const { first, search } = await open(t);
   const pinned = ['d.txt', 'c.txt'];
   for (const kind of granularities) {

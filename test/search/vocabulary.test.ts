@@ -43,7 +43,7 @@ t.test('the last word is completed by words of the documents, the most frequent 
   t.same(suggest('ref', { allowed: Uint8Array.of(0, 0, 1) }), ['reform 1', 'refund 1']);
 });
 
-t.test('words before the last choose documents, and unknown ones are ignored', async (t) => {
+t.test('words before the last one select documents, and unknown words are ignored', async (t) => {
   const vocabulary = await build(['refund policy', 'refund form', 'password policy', 'a pony']);
   const suggest = (query: string) => vocabulary.suggest(query, everything);
   t.same(suggest('refund po'), [{ query: 'refund policy', documents: 1 }]);
@@ -87,7 +87,7 @@ function openVocabularies({ indexes, documents, versions, contents }: IngestComp
   return { vocabularies, errors };
 }
 
-t.test('removed documents are forgotten at once, new ones are read again after a while', async (t) => {
+t.test('words of removed documents disappear at once, those of new documents appear later', async (t) => {
   const first = await openComponents(t);
   await addDocuments(first, { 'a.txt': ['herring and hake'], 'b.txt': ['halibut'] });
   let now = 0;
@@ -120,7 +120,7 @@ t.test('removed documents are forgotten at once, new ones are read again after a
   t.same(errors, []);
 });
 
-t.test('of many documents, only those of the vocabulary are asked for', async (t) => {
+t.test('of many documents, only those of the vocabulary are checked', async (t) => {
   const { vocabularyDocumentsMax } = queryLimits;
   const removed = 17;
   const asked: (FilterNode | null)[] = [];

@@ -18,7 +18,7 @@ t.test('similar documents, pages and snippets exclude their source', async (t) =
   const paths = (results: readonly { readonly path: string }[]) => results.map(({ path }) => path);
 
   const similar = await documents({ path: 'a.txt' });
-  t.notOk(paths(similar).includes('a.txt'), 'the source is no result');
+  t.notOk(paths(similar).includes('a.txt'), 'the source is not a result');
   t.equal(paths(similar).at(-1), 'far.txt');
   t.equal(similar[0]!.score, 1, 'the best result has the maximum score');
   t.same(paths(await documents({ path: 'a.txt' }, { query: null })), paths(similar));
