@@ -28,7 +28,7 @@ export const documentCommands: readonly CommandSpec[] = [
       { flags: '--failed', meaning: 'only documents that could not be parsed or indexed, with the reason' },
       {
         flags: '--sort <field>',
-        meaning: 'order by a metadata field instead of the path; -field is descending; repeat for ties',
+        meaning: 'order by a metadata field instead of the path; -field is descending; repeat to break ties',
         isRepeatable: true,
       },
       {

@@ -21,7 +21,7 @@ export const orderOptions: readonly OptionSpec[] = [
   },
   {
     flags: '--group-by <field:size>',
-    meaning: 'best results of each value of a metadata field: author, or author:2 for at most 2 of each',
+    meaning: 'group the best results by a metadata field: author, or author:2 for at most 2 per value',
     conflicts: ['includeCursor', 'cursor'],
   },
   facetOption,

@@ -9,7 +9,7 @@ import { toPrintable } from './text-layout.ts';
 export const suggestCommand: CommandSpec = {
   usage: 'suggest <query...>',
   settings: 'client',
-  summary: 'complete a query by words and titles of the documents',
+  summary: 'complete a query with words and titles of the documents',
   options: [
     collectionOption,
     {

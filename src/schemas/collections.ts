@@ -160,7 +160,7 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   curations: Type.Optional(
     Type.Array(Curation, {
       description:
-        'Rules for queries whose results are chosen by people. Not shown to keys that may not read all documents.',
+        'Rules that pin and hide documents in the results of certain queries. Not shown to keys that may not read all documents.',
     }),
   ),
 });

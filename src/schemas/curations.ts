@@ -17,7 +17,7 @@ export const Curation = Type.Object({
   ),
   hidden: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Paths of the documents that are no results: at most 100.',
+      description: 'Paths of the documents that are not returned: at most 100.',
       examples: [['archive/refunds-2019.md']],
     }),
   ),
@@ -26,7 +26,7 @@ export type Curation = Static<typeof Curation>;
 
 export const Curations = Type.Array(Curation, {
   description:
-    'Rules for queries whose results are chosen by people: at most 200, with at most 131,072 characters. Paths of documents that do not exist have no effect.',
+    'Rules that pin and hide documents in the results of certain queries: at most 200, with at most 131,072 characters. Paths of documents that do not exist have no effect.',
   examples: [
     [{ queries: ['refund', 'money back'], pinned: ['faq/refunds.md'], hidden: ['archive/refunds-2019.md'] }],
   ],

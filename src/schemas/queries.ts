@@ -219,7 +219,7 @@ export const ResultExplanation = Component('ResultExplanation', 'Explanation of 
     Type.Number({ description: 'Only with `boost`: the factor by which `score` was multiplied.' }),
   ),
   pinned: Type.Optional(
-    Type.Boolean({ description: 'True for a result that `curations` of the collection put in its place.' }),
+    Type.Boolean({ description: 'True for a result that `curations` of the collection pinned.' }),
   ),
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;

@@ -21,7 +21,7 @@ export const SuggestResponse = Component('SuggestResponse', 'Completed queries.'
       query: Type.String({ description: 'The completed query.', examples: ['refund policy'] }),
       num_documents: Type.Integer({
         description:
-          'Number of documents with the completed word, in which the words before it occur, too, or with this title; among those of the vocabulary.',
+          'Number of documents of the vocabulary that contain the completed word and the words before it, or that have this title.',
         examples: [12],
       }),
     }),

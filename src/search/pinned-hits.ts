@@ -87,7 +87,7 @@ async function listVisible(
   return new Set(await callIndex(caller, () => index.list(among, versions.length, deadlineMs)));
 }
 
-/** Returns the search for the best hit of one document. No reranker reads it, because its place is given. */
+/** Returns the search for the best hit of one document. No reranker reads it, because its position is fixed. */
 function toPinnedRequest(request: SearchRequest, version: number): SearchRequest {
   const { control, filter } = request;
   return {

@@ -36,7 +36,7 @@ export interface OtherQuery {
   readonly operators: QueryOperators | null;
 }
 
-/** Rows that are no results: those of the source of a search for similar content. */
+/** Rows that are not returned: those of the source of a search for similar content. */
 export interface ExcludedRows {
   readonly version: number;
   /** Null: all rows of the version. */
@@ -49,7 +49,7 @@ export interface ExcludedRows {
 export interface QueryCuration {
   /** Versions of the documents that come first, in order. */
   readonly pinned: readonly number[];
-  /** Versions of the documents that are no results, and the paths of these documents. */
+  /** Versions of the documents that are not returned, and the paths of these documents. */
   readonly hidden: readonly number[];
   readonly hiddenPaths: ReadonlySet<string>;
 }

@@ -37,7 +37,7 @@ export interface HitOrigin {
   readonly relevance: number | null;
   /** Factor of the score by the age of the document; absent without a boost. */
   readonly boost?: number;
-  /** Whether a curation put the hit in its place; absent: no. */
+  /** Whether a curation pinned the hit; absent: no. */
   readonly pinned?: boolean;
 }
 

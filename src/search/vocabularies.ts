@@ -56,7 +56,7 @@ const batchSize = 8;
 const neverCanceled = { isCanceled: false, onCanceled: () => undefined };
 
 /**
- * Vocabularies of collections, built when they are first asked for, and again in the background when their documents have
+ * Vocabularies of collections, built on first use, and again in the background when their documents have
  * changed. The text of the documents is read for that, because the shards keep only hashes of terms.
  */
 export class Vocabularies {
@@ -71,7 +71,7 @@ export class Vocabularies {
   }
 
   /**
-   * Returns the vocabulary of a collection, and its documents that the reader may know of: live, not expired, and
+   * Returns the vocabulary of a collection, and its documents that the reader may see: live, not expired, and
    * matching the filter. Errors: those of `callIndex`, and of the semaphore.
    */
   async find(

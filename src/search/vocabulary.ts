@@ -19,7 +19,7 @@ export interface VocabularyEntry {
   readonly documents: Uint16Array;
 }
 
-/** What a suggestion may come from. */
+/** Restriction of suggestions. */
 export interface SuggestionScope {
   /** 1 for each document that counts; null: all. */
   readonly allowed: Uint8Array | null;
@@ -53,7 +53,7 @@ export class Vocabulary {
   }
 
   /**
-   * Completes the last word of a query, by words that occur together with the words before it, and the whole query, by
+   * Completes the last word of a query with words that occur together with the words before it, and the whole query with
    * titles; the most frequent first. Words before the last that no document contains are ignored.
    */
   suggest(query: string, scope: SuggestionScope): Suggestion[] {

@@ -18,7 +18,7 @@ export interface SuggestionServicesOptions {
 const limitDefault = 5;
 const none: ReadonlySet<string> = new Set();
 
-/** Completes queries by words and titles of the documents that a caller may read. */
+/** Completes queries with words and titles of the documents that a caller may read. */
 export class SuggestionServices {
   readonly #options: SuggestionServicesOptions;
 

@@ -16,7 +16,7 @@ export interface ChangeableSettings {
   readonly synonyms?: Synonyms;
   /** Words that lexical search ignores, in addition to those of the languages. */
   readonly stopWords?: StopWords;
-  /** Rules for queries whose results are chosen by people. */
+  /** Rules that pin and hide documents in the results of certain queries. */
   readonly curations?: Curations;
 }
 

@@ -276,7 +276,7 @@ async function migrate(parts: { store: Store; path: string }, plan: MigrationPla
   }
 }
 
-/** Reads the secrets, or creates the first one. After a rotation, encrypts again what earlier secrets encrypted. */
+/** Reads the secrets, or creates the first one. After a rotation, encrypts stored secrets with the current one. */
 async function openSecrets(
   { store, path }: { readonly store: Store; readonly path: string },
   { random, logger }: DataDirectoryOptions,

@@ -11,8 +11,8 @@ export interface InstallationSecrets {
   /** The current secret, then those replaced by rotations, newest first. */
   readonly secrets: readonly Uint8Array[];
   /**
-   * Secrets that are no longer accepted. The next start encrypts with the current secret what they encrypted, and removes
-   * them from the file.
+   * Secrets that are no longer accepted. The next start encrypts their data with the current secret, and removes them from
+   * the file.
    */
   readonly retired: readonly Uint8Array[];
 }

@@ -110,7 +110,7 @@ export const queryRoutes: readonly Route[] = [
     path: '/queries/suggest',
     summary: 'Complete a query',
     description:
-      'Completes the last word of a query, and the whole query, by the words and titles of the documents that the key may read. Does not count as a query.',
+      'Completes the last word of a query, and the whole query, with words and titles of the documents that the key may read. Does not count as a query.',
     request: SuggestRequest,
     reply: SuggestResponse,
     example: { collection_name: 'handbook', query: 'refund po', limit: 5 },

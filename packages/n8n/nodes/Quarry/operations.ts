@@ -13,7 +13,7 @@ interface SearchReply {
   readonly document_results: readonly { readonly path: string; readonly metadata: IDataObject }[];
 }
 
-/** Returns one object per passage, with the metadata of its document. */
+/** Returns one object per snippet, with the metadata of its document. */
 export async function search(context: IExecuteFunctions, item: number): Promise<IDataObject[]> {
   const { filter, reranker, ...options } = context.getNodeParameter('searchOptions', item, {}) as IDataObject;
   const body = {

@@ -21,7 +21,7 @@ export const operationProperties: INodeProperties[] = [
         name: 'Search',
         value: 'search',
         action: 'Search a collection',
-        description: 'Find the passages of documents that answer a question',
+        description: 'Find the snippets of documents that answer a question',
       },
     ],
   },
@@ -85,7 +85,7 @@ export const searchProperties: INodeProperties[] = [
         name: 'precise_responses',
         type: 'boolean',
         default: false,
-        description: 'Whether to return passages of about 200 characters instead of about 2,000',
+        description: 'Whether to return snippets of about 200 characters instead of about 2,000',
       },
       {
         displayName: 'Reranker',
