@@ -9,13 +9,12 @@ import type { Storage } from './storage.ts';
 
 /** Opens the vocabularies of collections, which are built when a query is completed. */
 export function openVocabularies(
-  { indexes, documents, versions, contents }: Storage,
+  { indexes, versions, contents }: Storage,
   resources: ResourceStack,
   logger: Logger,
 ): Vocabularies {
   const vocabularies = new Vocabularies({
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
-    findExpired: (collectionId) => documents.listExpiredVersions(collectionId, clock.now()),
     versions,
     contents,
     clock,

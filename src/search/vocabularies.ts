@@ -14,10 +14,10 @@ import type { SearchableIndex, SearchComponents } from './search-components.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import { VocabularyBuilder, type VocabularyText } from './vocabulary-builder.ts';
 
-export interface VocabulariesOptions extends Pick<SearchComponents, 'getIndex' | 'findExpired'> {
+export interface VocabulariesOptions extends Pick<SearchComponents, 'getIndex'> {
   readonly versions: Pick<Versions, 'getMany'>;
   readonly contents: { readonly chunks: Pick<Contents['chunks'], 'readLayout' | 'read'> };
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly backgroundScheduler: Pick<BackgroundScheduler, 'slice'>;
   /** One vocabulary is built at a time. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
@@ -35,6 +35,8 @@ export interface VocabularyReader {
 /** Documents of a vocabulary that match a filter. */
 interface AllowedDocuments {
   readonly commits: number;
+  /** Number of documents that had expired. */
+  readonly expired: number;
   /** 1 for each; null: all. */
   readonly allowed: Uint8Array | null;
 }
@@ -85,7 +87,7 @@ export class Vocabularies {
     this.#refresh(collection, index, entry);
     return {
       vocabulary: entry.vocabulary,
-      allowed: await this.#findAllowed(collection, index, entry, reader),
+      allowed: await this.#findAllowed(index, entry, reader),
     };
   }
 
@@ -176,7 +178,7 @@ export class Vocabularies {
         if (record === undefined) continue;
         const text = this.#readText(record);
         if (text === null) continue;
-        builder.add(record.version, text);
+        builder.add(record.version, text, record.expiresAt);
         for (const { length } of text.texts) units += length;
         if (builder.isFull || units >= queryLimits.vocabularyTextUnitsMax)
           return builder.build(yieldToEventLoop);
@@ -202,26 +204,24 @@ export class Vocabularies {
     return { title: layout.title, texts };
   }
 
+  /** Without a store or an index to wait for, unless the documents have changed. */
   async #findAllowed(
-    { collectionId }: Collection,
     index: SearchableIndex,
     { vocabulary, allowed: cache }: CacheEntry,
     { filter, deadlineMs, caller }: VocabularyReader,
   ): Promise<Uint8Array | null> {
-    const expired = await this.#options.findExpired(collectionId);
     const key = JSON.stringify(filter);
     const { commits } = index;
+    const expired = vocabulary.countExpired(this.#options.clock.now());
     const cached = cache.get(key);
-    if (expired.length === 0 && cached?.commits === commits) return cached.allowed;
-    const { versions } = vocabulary;
+    if (cached?.commits === commits && cached.expired === expired) return cached.allowed;
+    const { versions, expirations } = vocabulary;
     const found = await callIndex(caller, () => listVersions(index, versions, filter, deadlineMs));
-    const gone = new Set(expired);
-    const visible = gone.size === 0 ? found : found.filter((version) => !gone.has(version));
-    const flags = toFlags(versions, visible.sort());
+    const flags = toFlags(versions, found.sort());
+    for (const { document } of expirations.slice(0, expired)) flags[document] = 0;
     const allowed = flags.includes(0) ? flags : null;
-    if (expired.length > 0) return allowed;
     if (cache.size >= queryLimits.vocabularyFiltersMax) cache.clear();
-    cache.set(key, { commits, allowed });
+    cache.set(key, { commits, expired, allowed });
     return allowed;
   }
 }

@@ -4,7 +4,7 @@ import { foldWord, normalizeCase, removeInvisible } from '../text/fold.ts';
 import { findQueryStopLanguages, languages } from '../text/languages.ts';
 import { scanWords } from '../text/scan.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
-import { Vocabulary, type VocabularyEntry } from './vocabulary.ts';
+import { type Expiration, Vocabulary, type VocabularyEntry } from './vocabulary.ts';
 
 /** Text of a document from which words are taken. */
 export interface VocabularyText {
@@ -34,6 +34,7 @@ export class VocabularyBuilder {
   readonly #versions: number[] = [];
   readonly #entries = new Map<string, GrowingEntry>();
   readonly #stopLanguages: ReadonlySet<number>;
+  readonly #expirations: Expiration[] = [];
   #bytes = 0;
 
   /** `stopLanguages`: languages whose stop words are left out. */
@@ -48,9 +49,10 @@ export class VocabularyBuilder {
     );
   }
 
-  /** Adds a document. Versions must ascend. */
-  add(version: number, { title, texts }: VocabularyText): void {
+  /** Adds a document. Versions must ascend. `expiresAt`: milliseconds since the epoch. */
+  add(version: number, { title, texts }: VocabularyText, expiresAt?: number): void {
     const document = this.#versions.push(version) - 1;
+    if (expiresAt !== undefined) this.#expirations.push({ document, at: expiresAt });
     const seen = new Set<string>();
     const sink = {
       word: (surface: string) => {
@@ -86,7 +88,12 @@ export class VocabularyBuilder {
       if (pause !== null) await pause;
       group.sort((left, right) => right.documents.length - left.documents.length);
     }
-    return new Vocabulary(Float64Array.from(this.#versions), groups, this.#bytes);
+    return new Vocabulary({
+      versions: Float64Array.from(this.#versions),
+      expirations: this.#expirations.sort((left, right) => left.at - right.at),
+      groups,
+      bytes: this.#bytes,
+    });
   }
 
   #addWord(part: string, document: number): void {

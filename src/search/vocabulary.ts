@@ -19,6 +19,14 @@ export interface VocabularyEntry {
   readonly documents: Uint16Array;
 }
 
+/** Time from which on a document does not exist. */
+export interface Expiration {
+  /** Position of the document among those of the vocabulary. */
+  readonly document: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /** Restriction of suggestions. */
 export interface SuggestionScope {
   /** 1 for each document that counts; null: all. */
@@ -37,19 +45,32 @@ const groupUnits = 2;
 export class Vocabulary {
   /** Versions of the documents, ascending. */
   readonly versions: Float64Array;
+  /** In the order of the times. */
+  readonly expirations: readonly Expiration[];
   /** Estimated memory. */
   readonly bytes: number;
   /** Entries by their first units, those with the most documents first, so that few of them are counted. */
   readonly #groups: ReadonlyMap<string, readonly VocabularyEntry[]>;
 
-  constructor(
-    versions: Float64Array,
-    groups: ReadonlyMap<string, readonly VocabularyEntry[]>,
-    bytes: number,
-  ) {
+  constructor({
+    versions,
+    expirations,
+    groups,
+    bytes,
+  }: Pick<Vocabulary, 'versions' | 'expirations' | 'bytes'> & {
+    readonly groups: ReadonlyMap<string, readonly VocabularyEntry[]>;
+  }) {
     this.versions = versions;
+    this.expirations = expirations;
     this.bytes = bytes;
     this.#groups = groups;
+  }
+
+  /** Returns how many of `expirations` have passed. */
+  countExpired(now: number): number {
+    let count = 0;
+    while (count < this.expirations.length && this.expirations[count]!.at <= now) count += 1;
+    return count;
   }
 
   /**

@@ -72,14 +72,13 @@ t.test('titles complete the whole query', async (t) => {
   t.same(suggest('refu'), ['refund', 'Refund policy of 2026', 'refunds'], 'a title of one word is a word');
 });
 
-function openVocabularies({ indexes, documents, versions, contents }: IngestComponents, now: () => number) {
+function openVocabularies({ indexes, versions, contents }: IngestComponents, now: () => number) {
   const errors: unknown[] = [];
   const vocabularies = new Vocabularies({
     getIndex: (collectionId) => indexes.get(collectionId),
-    findExpired: (collectionId) => documents.listExpiredVersions(collectionId, 0),
     versions,
     contents,
-    clock: { monotonic: now },
+    clock: { now, monotonic: now },
     backgroundScheduler: { slice: () => neverPause },
     semaphore: { acquire: () => null, release: () => undefined },
     onError: (error) => errors.push(error),
@@ -120,48 +119,59 @@ t.test('words of removed documents disappear at once, those of new documents app
   t.same(errors, []);
 });
 
-t.test('of many documents, only those of the vocabulary are checked', async (t) => {
-  const { vocabularyDocumentsMax } = queryLimits;
-  const removed = 17;
-  const asked: (FilterNode | null)[] = [];
-  const index = {
-    commits: 0,
-    list: async (filter: FilterNode | null, limit: number) => {
-      asked.push(filter);
-      const versions =
-        filter?.kind === 'version' ? filter.versions : Array.from({ length: 30_000 }, (_, i) => i);
-      return Float64Array.from(versions.filter((version) => asked.length === 1 || version !== removed)).slice(
-        0,
-        limit,
-      );
-    },
-  };
-  const chunks = {
-    readLayout: () => ({ title: null, chunkStarts: Uint32Array.of(0) }),
-    read: ([key]: readonly { readonly documentId: string }[]) => [{ text: key!.documentId }],
-  };
-  const vocabularies = new Vocabularies({
-    getIndex: () => index,
-    findExpired: async () => Float64Array.of(18),
-    versions: {
-      getMany: (_id: string, versions: readonly number[]) =>
-        versions.map((version) => ({
-          version,
-          documentId: version === 17 || version === 18 ? 'herring' : 'hake',
-        })),
-    },
-    contents: { chunks },
-    clock: { monotonic: () => 0 },
-    backgroundScheduler: { slice: () => neverPause },
-    semaphore: { acquire: () => null, release: () => undefined },
-    onError: t.error,
-  } as unknown as ConstructorParameters<typeof Vocabularies>[0]);
-  const collection = { collectionId: 'c', organizationId: 'o', languages: [] } as unknown as Collection;
-  const reader = { filter: null, deadlineMs: testEventMsMax, caller: cancellationTokenWith() };
-  const { vocabulary, allowed } = await vocabularies.find(collection, reader);
-  t.equal(vocabulary.versions.length, vocabularyDocumentsMax);
-  t.same(vocabulary.suggest('h', { ...everything, allowed }), [
-    { query: 'hake', documents: vocabularyDocumentsMax - 2 },
-  ]);
-  t.match(asked, [null, null, { kind: 'version', operator: 'in' }]);
-});
+t.test(
+  'of many documents, only those of the vocabulary are listed; one that expires is forgotten',
+  async (t) => {
+    const { vocabularyDocumentsMax } = queryLimits;
+    const removed = 17;
+    const expiring = 18;
+    const expiresAt = 5;
+    let now = 0;
+    const asked: (FilterNode | null)[] = [];
+    const index = {
+      commits: 0,
+      list: async (filter: FilterNode | null, limit: number) => {
+        asked.push(filter);
+        const versions =
+          filter?.kind === 'version' ? filter.versions : Array.from({ length: 30_000 }, (_, i) => i);
+        return Float64Array.from(
+          versions.filter((version) => asked.length === 1 || version !== removed),
+        ).slice(0, limit);
+      },
+    };
+    const chunks = {
+      readLayout: () => ({ title: null, chunkStarts: Uint32Array.of(0) }),
+      read: ([key]: readonly { readonly documentId: string }[]) => [{ text: key!.documentId }],
+    };
+    const vocabularies = new Vocabularies({
+      getIndex: () => index,
+      versions: {
+        getMany: (_id: string, versions: readonly number[]) =>
+          versions.map((version) => ({
+            version,
+            documentId: version === removed || version === expiring ? 'herring' : 'hake',
+            ...(version === expiring ? { expiresAt } : {}),
+          })),
+      },
+      contents: { chunks },
+      clock: { now: () => now, monotonic: () => 0 },
+      backgroundScheduler: { slice: () => neverPause },
+      semaphore: { acquire: () => null, release: () => undefined },
+      onError: t.error,
+    } as unknown as ConstructorParameters<typeof Vocabularies>[0]);
+    const collection = { collectionId: 'c', organizationId: 'o', languages: [] } as unknown as Collection;
+    const reader = { filter: null, deadlineMs: testEventMsMax, caller: cancellationTokenWith() };
+    const suggest = async () => {
+      const { vocabulary, allowed } = await vocabularies.find(collection, reader);
+      return vocabulary.suggest('h', { ...everything, allowed });
+    };
+    const hake = { query: 'hake', documents: vocabularyDocumentsMax - 2 };
+    const expected = [hake, { query: 'herring', documents: 1 }];
+    t.same(await suggest(), expected);
+    t.match(asked, [null, null, { kind: 'version', operator: 'in' }]);
+    t.same(await suggest(), expected);
+    t.equal(asked.length, 3, 'nothing has changed');
+    now = expiresAt;
+    t.same(await suggest(), [hake]);
+  },
+);
