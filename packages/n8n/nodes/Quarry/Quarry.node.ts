@@ -5,7 +5,10 @@ import {
   type INodePropertyOptions,
   type INodeType,
   type INodeTypeDescription,
+  type JsonObject,
+  NodeApiError,
   NodeConnectionTypes,
+  NodeOperationError,
 } from 'n8n-workflow';
 import { addDocument, search, send } from './operations';
 import { documentProperties, operationProperties, searchProperties } from './properties';
@@ -46,8 +49,13 @@ export class Quarry implements INodeType {
         const found = isSearch ? await search(this, item) : [await addDocument(this, item)];
         output.push(...found.map((json) => ({ json, pairedItem })));
       } catch (error) {
-        if (!this.continueOnFail()) throw error;
-        output.push({ json: { error: (error as Error).message }, pairedItem });
+        // Returns the error itself if it is one of n8n already.
+        const failure =
+          error instanceof NodeOperationError
+            ? error
+            : new NodeApiError(this.getNode(), error as JsonObject, { itemIndex: item });
+        if (!this.continueOnFail()) throw failure;
+        output.push({ json: { error: failure.message }, pairedItem });
       }
     }
     return [output];

@@ -33,7 +33,7 @@ export const operationProperties: INodeProperties[] = [
     default: '',
     required: true,
     description:
-      'The name of the collection. Choose from the list, or specify a name using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+      'Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>',
   },
 ];
 
