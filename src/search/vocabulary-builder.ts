@@ -4,7 +4,7 @@ import { foldWord, normalizeCase, removeInvisible } from '../text/fold.ts';
 import { findQueryStopLanguages, languages } from '../text/languages.ts';
 import { scanWords } from '../text/scan.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
-import { type Expiration, Vocabulary, type VocabularyEntry } from './vocabulary.ts';
+import { type ExpiringDocument, Vocabulary, type VocabularyEntry } from './vocabulary.ts';
 
 /** Text of a document from which words are taken. */
 export interface VocabularyText {
@@ -34,7 +34,7 @@ export class VocabularyBuilder {
   readonly #versions: number[] = [];
   readonly #entries = new Map<string, GrowingEntry>();
   readonly #stopLanguages: ReadonlySet<number>;
-  readonly #expirations: Expiration[] = [];
+  readonly #expirations: ExpiringDocument[] = [];
   #bytes = 0;
 
   /** `stopLanguages`: languages whose stop words are left out. */

@@ -20,7 +20,7 @@ export interface VocabularyEntry {
 }
 
 /** Time from which on a document does not exist. */
-export interface Expiration {
+export interface ExpiringDocument {
   /** Position of the document among those of the vocabulary. */
   readonly document: number;
   /** Milliseconds since the epoch. */
@@ -46,7 +46,7 @@ export class Vocabulary {
   /** Versions of the documents, ascending. */
   readonly versions: Float64Array;
   /** In the order of the times. */
-  readonly expirations: readonly Expiration[];
+  readonly expirations: readonly ExpiringDocument[];
   /** Estimated memory. */
   readonly bytes: number;
   /** Entries by their first units, those with the most documents first, so that few of them are counted. */

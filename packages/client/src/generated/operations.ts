@@ -789,8 +789,8 @@ export class QueriesApi {
   }
 
   /**
-   * Complete a query: `POST /v1/queries/suggest`. Completes the last word of a query, and the whole query, by
-   * the words and titles of the documents that the key may read. Does not count as a query.
+   * Complete a query: `POST /v1/queries/suggest`. Completes the last word of a query, and the whole query,
+   * with words and titles of the documents that the key may read. Does not count as a query.
    */
   suggest(request: SuggestRequest, options?: CallOptions): Promise<SuggestResponse> {
     return this.#transport.call(

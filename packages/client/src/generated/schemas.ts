@@ -153,8 +153,8 @@ export interface AddCollectionRequest {
    */
   readonly stop_words?: readonly string[] | undefined;
   /**
-   * Rules for queries whose results are chosen by people: at most 200, with at most 131,072 characters. Paths
-   * of documents that do not exist have no effect.
+   * Rules that pin and hide documents in the results of certain queries: at most 200, with at most 131,072
+   * characters. Paths of documents that do not exist have no effect.
    */
   readonly curations?: readonly ({
     /**
@@ -165,7 +165,7 @@ export interface AddCollectionRequest {
     readonly queries: readonly string[];
     /** Paths of the documents that come first, in this order: at most 20. */
     readonly pinned?: readonly string[] | undefined;
-    /** Paths of the documents that are no results: at most 100. */
+    /** Paths of the documents that are not returned: at most 100. */
     readonly hidden?: readonly string[] | undefined;
   })[] | undefined;
 }
@@ -667,7 +667,8 @@ export interface CollectionInfo {
    */
   stop_words?: string[] | undefined;
   /**
-   * Rules for queries whose results are chosen by people. Not shown to keys that may not read all documents.
+   * Rules that pin and hide documents in the results of certain queries. Not shown to keys that may not read
+   * all documents.
    */
   curations?: ({
     /**
@@ -678,7 +679,7 @@ export interface CollectionInfo {
     queries: string[];
     /** Paths of the documents that come first, in this order: at most 20. */
     pinned?: string[] | undefined;
-    /** Paths of the documents that are no results: at most 100. */
+    /** Paths of the documents that are not returned: at most 100. */
     hidden?: string[] | undefined;
   })[] | undefined;
 }
@@ -2185,7 +2186,7 @@ export interface ResultExplanation {
   } | null;
   /** Only with `boost`: the factor by which `score` was multiplied. */
   boost?: number | undefined;
-  /** True for a result that `curations` of the collection put in its place. */
+  /** True for a result that `curations` of the collection pinned. */
   pinned?: boolean | undefined;
 }
 
@@ -2452,8 +2453,8 @@ export interface SuggestResponse {
     /** The completed query. */
     query: string;
     /**
-     * Number of documents with the completed word, in which the words before it occur, too, or with this
-     * title; among those of the vocabulary.
+     * Number of documents of the vocabulary that contain the completed word and the words before it, or that
+     * have this title.
      */
     num_documents: number;
   })[];
@@ -2938,7 +2939,7 @@ export interface UpdateCollectionRequest {
     readonly queries: readonly string[];
     /** Paths of the documents that come first, in this order: at most 20. */
     readonly pinned?: readonly string[] | undefined;
-    /** Paths of the documents that are no results: at most 100. */
+    /** Paths of the documents that are not returned: at most 100. */
     readonly hidden?: readonly string[] | undefined;
   })[] | null | undefined;
 }
