@@ -19,7 +19,7 @@ export interface VocabularyEntry {
   readonly documents: Uint16Array;
 }
 
-/** Time from which on a document does not exist. */
+/** Document of the vocabulary that expires. */
 export interface ExpiringDocument {
   /** Position of the document among those of the vocabulary. */
   readonly document: number;
