@@ -294,7 +294,7 @@ TEST("a filter by versions finds staged and live ones, in the same way with and 
   check(FilterOperator::kVersionIn, {"12", "13"}, {3});
   check(FilterOperator::kVersionIn, {}, {});
   check(FilterOperator::kVersionNotIn, {}, {0, 1, 2, 3, 4});
-  for (const std::string& value : {"", "-1", "1x", "18446744073709551616"}) {
+  for (const char* const value : {"", "-1", "1x", "18446744073709551616"}) {
     const auto bytes = test::StepBytes(FilterOperator::kVersionIn, "", {value});
     FilterProgram program;
     CHECK(!FilterProgram::Parse(bytes.data(), bytes.size(), &program).ok());
