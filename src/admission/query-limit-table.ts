@@ -55,7 +55,8 @@ export const queryEffectRows: readonly EffectRow[] = [
       formatNumber(queryLimits.vocabularyTextUnitsMax),
       formatNumber(queryLimits.vocabularyBytesMax / 2 ** 20),
     ].join(', '),
-    effect: 'the words of further documents and text are not suggested',
+    effect:
+      'the words of further documents and text, and the rarest words, are not suggested; many documents share the characters of all equally',
     enforcedIn: 'search/vocabularies.ts vocabularyDocumentsMax',
   },
   {

@@ -169,26 +169,29 @@ export class Vocabularies {
     const yieldToEventLoop = backgroundScheduler.slice();
     const builder = new VocabularyBuilder(languages);
     const numbers = (await index.list(null, queryLimits.vocabularyDocumentsMax, 0xffffffff)).sort();
-    let units = 0;
+    // An equal share for each document, so that the words of all of them are suggested.
+    const { vocabularyTextUnitsMax, vocabularyDocumentUnitsMax } = queryLimits;
+    const unitsMax = Math.min(
+      vocabularyDocumentUnitsMax,
+      Math.floor(vocabularyTextUnitsMax / numbers.length),
+    );
     for (let start = 0; start < numbers.length; start += batchSize) {
       for (const record of versions.getMany(collectionId, [...numbers.subarray(start, start + batchSize)])) {
         const pause = yieldToEventLoop();
         if (pause !== null) await pause;
         if (this.#isClosed) throw new Error('the server stops');
         if (record === undefined) continue;
-        const text = this.#readText(record);
+        const text = this.#readText(record, unitsMax);
         if (text === null) continue;
         builder.add(record.version, text, record.expiresAt);
-        for (const { length } of text.texts) units += length;
-        if (builder.isFull || units >= queryLimits.vocabularyTextUnitsMax)
-          return builder.build(yieldToEventLoop);
+        if (builder.isFull) return builder.build(yieldToEventLoop);
       }
     }
     return builder.build(yieldToEventLoop);
   }
 
   /** Returns the title and the start of the text; null if the document was deleted meanwhile. */
-  #readText({ documentId }: VersionRecord): VocabularyText | null {
+  #readText({ documentId }: VersionRecord, unitsMax: number): VocabularyText | null {
     const { chunks } = this.#options.contents;
     const layout = chunks.readLayout(documentId);
     if (layout === undefined) return null;
@@ -199,7 +202,7 @@ export class Vocabularies {
       if (stored === undefined) break;
       texts.push(stored.text);
       units += stored.text.length;
-      if (units >= queryLimits.vocabularyDocumentUnitsMax) break;
+      if (units >= unitsMax) break;
     }
     return { title: layout.title, texts };
   }

@@ -43,10 +43,7 @@ export class VocabularyBuilder {
   }
 
   get isFull(): boolean {
-    return (
-      this.#versions.length >= queryLimits.vocabularyDocumentsMax ||
-      this.#bytes >= queryLimits.vocabularyBytesMax
-    );
+    return this.#versions.length >= queryLimits.vocabularyDocumentsMax;
   }
 
   /** Adds a document. Versions must ascend. `expiresAt`: milliseconds since the epoch. */
@@ -119,8 +116,35 @@ export class VocabularyBuilder {
       this.#bytes += bytesPerDocument;
       return;
     }
-    if (this.#bytes >= queryLimits.vocabularyBytesMax) return;
-    this.#entries.set(key, { shown, documents: [document] });
-    this.#bytes += entryBytes + bytesPerUnit * (key.length + (shown === key ? 0 : shown.length));
+    if (this.#bytes >= queryLimits.vocabularyBytesMax) this.#forgetRareWords();
+    const entry = { shown, documents: [document] };
+    this.#entries.set(key, entry);
+    this.#bytes += bytesOf(key, entry);
   }
+
+  /**
+   * Frees a quarter of the memory: most words of a text occur in one or two documents, and suggestions are the most frequent
+   * ones. A word that occurs again is counted from then on (lossy counting). Titles stay.
+   */
+  #forgetRareWords(): void {
+    const target = queryLimits.vocabularyBytesMax * 0.75;
+    const { vocabularyDocumentsMax } = queryLimits;
+    for (
+      let documentsMin = 2;
+      this.#bytes > target && documentsMin <= vocabularyDocumentsMax;
+      documentsMin *= 2
+    ) {
+      for (const [key, entry] of this.#entries) {
+        if (entry.documents.length >= documentsMin || key.includes(' ')) continue;
+        this.#entries.delete(key);
+        this.#bytes -= bytesOf(key, entry);
+      }
+    }
+  }
+}
+
+/** Returns the estimated memory of an entry. */
+function bytesOf(key: string, { shown, documents }: GrowingEntry): number {
+  const units = key.length + (shown === key ? 0 : shown.length);
+  return entryBytes + bytesPerUnit * units + bytesPerDocument * (documents.length - 1);
 }

@@ -59,6 +59,38 @@ t.test('words before the last one select documents, and unknown words are ignore
   t.same(suggest('pony po'), [], 'no document has both');
 });
 
+t.test('a full vocabulary forgets the rarest words, but no titles', async (t) => {
+  const builder = new VocabularyBuilder([]);
+  const wordsPerDocument = 2_000;
+  const documents = 40;
+  let next = 0;
+  for (let version = 0; version < documents; version += 1) {
+    const rare = Array.from({ length: wordsPerDocument }, () => `rare${(next++).toString(36)}`);
+    builder.add(version, {
+      title: `Title number ${version}`,
+      texts: ['common ', ...rare.map((word) => `${word} `)],
+    });
+  }
+  const vocabulary = await builder.build(neverPause);
+  t.ok(vocabulary.bytes <= queryLimits.vocabularyBytesMax, `${vocabulary.bytes} bytes`);
+  t.same(vocabulary.suggest('com', everything), [{ query: 'common', documents }]);
+  t.equal(vocabulary.suggest('title number 0', { ...everything, limit: 5 }).length, 0);
+  t.same(vocabulary.suggest('title n', { ...everything, limit: 1 })[0]?.documents, documents);
+  const last = `rare${(next - 1).toString(36)}`;
+  t.same(
+    vocabulary
+      .suggest(last.slice(0, -1), everything)
+      .map(({ query }) => query)
+      .includes(last),
+    true,
+  );
+  t.same(
+    vocabulary.suggest('rare0', everything).filter(({ query }) => query === 'rare0'),
+    [],
+    'forgotten',
+  );
+});
+
 t.test('titles complete the whole query', async (t) => {
   const vocabulary = await build([
     { title: 'Refund policy of 2026', text: 'money' },
