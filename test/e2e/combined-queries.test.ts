@@ -3,6 +3,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
 import { adminKey, TestServer } from './server.ts';
+import { createClient, createTenant } from './tenant.ts';
 
 /**
  * Highlights, several queries, several collections, similar content and diversity, as clients see them: results, rate
@@ -11,18 +12,9 @@ import { adminKey, TestServer } from './server.ts';
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t, { FREE_QUERIES_PER_MINUTE: '40' });
+const { api, organization_id } = await createTenant(server);
+const clientWithKey = (fields: object) => createClient(server, organization_id, fields);
 const administration = new CheckedApiClient(server, adminKey);
-const organization_id = '77777777-5555-4555-8555-555555555555';
-await administration.call('admin/create-organization', { organization_id });
-const unlimited = { override_queries_per_minute: 1_000_000 };
-await administration.call('admin/update-organization', { organization_id, ...unlimited });
-
-async function clientWithKey(fields: object = {}): Promise<CheckedApiClient> {
-  const body = { organization_id, name: JSON.stringify(fields), permission: 'all', ...fields };
-  return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
-}
-
-const api = await clientWithKey();
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 const contents = {
   fish: {

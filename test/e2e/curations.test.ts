@@ -1,25 +1,16 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
+import type { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
-import { adminKey, TestServer } from './server.ts';
+import { TestServer } from './server.ts';
+import { createClient, createTenant } from './tenant.ts';
 
 /** Rules of a collection that pin and hide documents, as clients see them. */
 
 t.setTimeout(testFileMsMax);
 const server = await TestServer.start(t);
-const administration = new CheckedApiClient(server, adminKey);
-const organization_id = '77777777-6666-4666-8666-666666666666';
-await administration.call('admin/create-organization', { organization_id });
-const unlimited = { override_queries_per_minute: 1_000_000 };
-await administration.call('admin/update-organization', { organization_id, ...unlimited });
-
-async function clientWithKey(fields: object = {}): Promise<CheckedApiClient> {
-  const body = { organization_id, name: JSON.stringify(fields), permission: 'all', ...fields };
-  return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
-}
-
-const api = await clientWithKey();
+const { api, organization_id } = await createTenant(server);
+const clientWithKey = (fields: object) => createClient(server, organization_id, fields);
 const contents = {
   'herring.txt': 'Salted herring in barrels.',
   'trout.txt': 'Trout live in clear rivers.',

@@ -22,3 +22,14 @@ export async function createTenant(server: TestServer): Promise<Tenant> {
   const { api_key: key } = await administration.call('admin/add-api-key', request);
   return { organization_id, key, api: new CheckedApiClient(server, key) };
 }
+
+/** Creates a key of an organization and returns a client with it. `fields`: of `add-api-key`, such as `restriction`. */
+export async function createClient(
+  server: TestServer,
+  organization_id: string,
+  fields: object = {},
+): Promise<CheckedApiClient> {
+  const administration = new CheckedApiClient(server, adminKey);
+  const body = { organization_id, name: JSON.stringify(fields), permission: 'all', ...fields };
+  return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
+}
