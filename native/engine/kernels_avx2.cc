@@ -8,14 +8,25 @@
 namespace quarry {
 namespace {
 
+// Adds 8 products to the 8 sums.
+__m256 AddProducts(__m256 sum, const float* left, const float* right) {
+  return _mm256_add_ps(sum, _mm256_mul_ps(_mm256_load_ps(left), _mm256_load_ps(right)));
+}
+
 float Dot(const float* left, const float* right, size_t length) {
-  __m256 low = _mm256_setzero_ps();
-  __m256 high = _mm256_setzero_ps();
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    low = _mm256_fmadd_ps(_mm256_load_ps(left + i), _mm256_load_ps(right + i), low);
-    high = _mm256_fmadd_ps(_mm256_load_ps(left + i + 8), _mm256_load_ps(right + i + 8), high);
+  __m256 evenLow = _mm256_setzero_ps(), evenHigh = evenLow, oddLow = evenLow, oddHigh = evenLow;
+  size_t i = 0;
+  for (; i + 2 * kRowAlignment <= length; i += 2 * kRowAlignment) {
+    evenLow = AddProducts(evenLow, left + i, right + i);
+    evenHigh = AddProducts(evenHigh, left + i + 8, right + i + 8);
+    oddLow = AddProducts(oddLow, left + i + 16, right + i + 16);
+    oddHigh = AddProducts(oddHigh, left + i + 24, right + i + 24);
   }
-  const __m256 eight = _mm256_add_ps(low, high);
+  if (i < length) {
+    evenLow = AddProducts(evenLow, left + i, right + i);
+    evenHigh = AddProducts(evenHigh, left + i + 8, right + i + 8);
+  }
+  const __m256 eight = _mm256_add_ps(_mm256_add_ps(evenLow, oddLow), _mm256_add_ps(evenHigh, oddHigh));
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));

@@ -17,15 +17,20 @@ float Sum(__m512 sixteen) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+// Adds 16 products to the 16 sums.
+__m512 AddProducts(__m512 sum, const float* left, const float* right) {
+  return _mm512_add_ps(sum, _mm512_mul_ps(_mm512_load_ps(left), _mm512_load_ps(right)));
+}
+
 float Dot(const float* left, const float* right, size_t length) {
   __m512 even = _mm512_setzero_ps();
   __m512 odd = _mm512_setzero_ps();
   size_t i = 0;
   for (; i + 2 * kRowAlignment <= length; i += 2 * kRowAlignment) {
-    even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
-    odd = _mm512_fmadd_ps(_mm512_load_ps(left + i + 16), _mm512_load_ps(right + i + 16), odd);
+    even = AddProducts(even, left + i, right + i);
+    odd = AddProducts(odd, left + i + 16, right + i + 16);
   }
-  if (i < length) even = _mm512_fmadd_ps(_mm512_load_ps(left + i), _mm512_load_ps(right + i), even);
+  if (i < length) even = AddProducts(even, left + i, right + i);
   return Sum(_mm512_add_ps(even, odd));
 }
 

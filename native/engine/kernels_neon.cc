@@ -6,15 +6,27 @@
 namespace quarry {
 namespace {
 
-float Dot(const float* left, const float* right, size_t length) {
-  float32x4_t a = vdupq_n_f32(0), b = a, c = a, d = a;
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    a = vfmaq_f32(a, vld1q_f32(left + i), vld1q_f32(right + i));
-    b = vfmaq_f32(b, vld1q_f32(left + i + 4), vld1q_f32(right + i + 4));
-    c = vfmaq_f32(c, vld1q_f32(left + i + 8), vld1q_f32(right + i + 8));
-    d = vfmaq_f32(d, vld1q_f32(left + i + 12), vld1q_f32(right + i + 12));
+// Adds 16 products to the 16 sums.
+void AddProducts(float32x4_t* sums, const float* left, const float* right) {
+  for (size_t k = 0; k < 4; k++) {
+    sums[k] = vaddq_f32(sums[k], vmulq_f32(vld1q_f32(left + 4 * k), vld1q_f32(right + 4 * k)));
   }
-  return vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d)));
+}
+
+float Dot(const float* left, const float* right, size_t length) {
+  const float32x4_t zero = vdupq_n_f32(0);
+  float32x4_t even[4] = {zero, zero, zero, zero};
+  float32x4_t odd[4] = {zero, zero, zero, zero};
+  size_t i = 0;
+  for (; i + 2 * kRowAlignment <= length; i += 2 * kRowAlignment) {
+    AddProducts(even, left + i, right + i);
+    AddProducts(odd, left + i + kRowAlignment, right + i + kRowAlignment);
+  }
+  if (i < length) AddProducts(even, left + i, right + i);
+  for (size_t k = 0; k < 4; k++) even[k] = vaddq_f32(even[k], odd[k]);
+  const float32x4_t four = vaddq_f32(vaddq_f32(even[0], even[2]), vaddq_f32(even[1], even[3]));
+  const float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+  return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
 
 int32_t DotCodes(const uint8_t* codes, const int8_t* query, size_t length) {

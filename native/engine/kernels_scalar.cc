@@ -7,13 +7,10 @@
 namespace quarry {
 namespace {
 
-// Sixteen partial sums, so that the order of additions is close to that of the vector kernels.
 float Dot(const float* left, const float* right, size_t length) {
-  float sums[kRowAlignment] = {};
-  for (size_t i = 0; i < length; i += kRowAlignment) {
-    for (size_t lane = 0; lane < kRowAlignment; lane++) sums[lane] += left[i + lane] * right[i + lane];
-  }
-  for (size_t width = kRowAlignment / 2; width > 0; width /= 2) {
+  float sums[2 * kRowAlignment] = {};
+  for (size_t i = 0; i < length; i++) sums[i % (2 * kRowAlignment)] += left[i] * right[i];
+  for (size_t width = kRowAlignment; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; lane++) sums[lane] += sums[lane + width];
   }
   return sums[0];
