@@ -13,10 +13,10 @@ export const suggestionRows: readonly LimitRow[] = [
     share: 'per request',
   },
   {
-    limit: 'Vocabularies being built',
-    bounds: 'Collections of an organization whose first suggestion waits until their words are read',
-    value: formatNumber(queryLimits.vocabularyBuildsWaitingMax),
-    enforcedIn: 'app/suggestions.ts vocabularyBuildsWaitingMax',
+    limit: 'Vocabularies waiting to be read',
+    bounds: 'Collections of an organization whose first suggestion waits for a sample of the words',
+    value: formatNumber(queryLimits.vocabulariesWaitingMax),
+    enforcedIn: 'app/suggestions.ts vocabulariesWaitingMax',
     status: 429,
     header: 'waiting-vocabularies',
     share: 'own queue; round robin between organizations',
@@ -57,7 +57,17 @@ export const queryEffectRows: readonly EffectRow[] = [
     ].join(', '),
     effect:
       'the words of further documents and text, and the rarest words, are not suggested; many documents share the characters of all equally',
-    enforcedIn: 'search/vocabularies.ts vocabularyDocumentsMax',
+    enforcedIn: 'search/vocabulary-reader.ts vocabularyDocumentsMax',
+  },
+  {
+    limit: 'Sample of a vocabulary',
+    bounds: 'Documents; characters of all',
+    value: [
+      formatNumber(queryLimits.vocabularySampleDocumentsMax),
+      formatNumber(queryLimits.vocabularySampleTextUnitsMax),
+    ].join(', '),
+    effect: 'words of further documents and text are suggested when the whole vocabulary has been read',
+    enforcedIn: 'search/vocabulary-reader.ts vocabularySampleDocumentsMax',
   },
   {
     limit: 'Vocabularies in memory',
@@ -67,12 +77,12 @@ export const queryEffectRows: readonly EffectRow[] = [
       formatNumber(queryLimits.organizationVocabulariesBytesMax / 2 ** 20),
       formatNumber(queryLimits.vocabularyFiltersMax),
     ].join(', '),
-    effect: 'a vocabulary is built again when it is needed',
+    effect: 'a vocabulary is read again when it is needed',
     enforcedIn: 'search/vocabularies.ts vocabulariesBytesMax',
   },
   {
     limit: 'Refresh of a vocabulary',
-    bounds: 'Seconds, and multiple of the time that it took to build, between two builds',
+    bounds: 'Seconds, and multiple of the time that it took to read, between two readings',
     value: `${formatNumber(queryLimits.vocabularyRefreshMsMin / 1_000)}, ${formatNumber(queryLimits.vocabularyRefreshFactor)}`,
     effect: 'words of new documents are suggested later',
     enforcedIn: 'search/vocabularies.ts vocabularyRefreshMsMin',

@@ -3,11 +3,12 @@ import { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import type { Logger } from '../core/logger.ts';
 import { queryLimits } from '../core/query-limits.ts';
 import { Vocabularies } from '../search/vocabularies.ts';
+import { VocabularyReader } from '../search/vocabulary-reader.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { backgroundScheduler, clock } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
-/** Opens the vocabularies of collections, which are built when a query is completed. */
+/** Opens the vocabularies of collections, which are read when a query is completed. */
 export function openVocabularies(
   { indexes, versions, contents }: Storage,
   resources: ResourceStack,
@@ -15,28 +16,27 @@ export function openVocabularies(
 ): Vocabularies {
   const vocabularies = new Vocabularies({
     getIndex: (collectionId, generation) => indexes.get(collectionId, generation),
-    versions,
-    contents,
+    reader: new VocabularyReader({ versions, contents, backgroundScheduler }),
     clock,
-    backgroundScheduler,
-    semaphore: createBuildSemaphore(),
+    sampleSemaphore: createSemaphore(),
+    readingSemaphore: createSemaphore(),
     onError: (error, collectionId) =>
-      logger.warn({ collectionId, error: String(error) }, 'vocabulary not refreshed'),
+      logger.warn({ collectionId, error: String(error) }, 'vocabulary not read'),
   });
   resources.add(() => vocabularies.close());
   return vocabularies;
 }
 
-function createBuildSemaphore(): FairSemaphore {
-  const { vocabularyBuildsWaitingMax } = queryLimits;
+function createSemaphore(): FairSemaphore {
+  const { vocabulariesWaitingMax } = queryLimits;
   return new FairSemaphore({
     permits: 1,
-    waitingMaxPerKey: vocabularyBuildsWaitingMax,
+    waitingMaxPerKey: vocabulariesWaitingMax,
     errors: {
       queueFull: () =>
         new AppError(
           'rate_limited',
-          `Suggestions of more than ${vocabularyBuildsWaitingMax} collections of your organization are being prepared. Try again shortly.`,
+          `Suggestions of more than ${vocabulariesWaitingMax} collections of your organization are being prepared. Try again shortly.`,
           { retryAfterMs: 1_000, headers: { 'x-quarry-limit': 'waiting-vocabularies' } },
         ),
       canceled: () => new AppError('unavailable', 'The call was canceled while it was queued.'),

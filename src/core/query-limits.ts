@@ -28,10 +28,12 @@ export const queryLimits = {
   vocabularyDocumentUnitsMax: 16_384,
   vocabularyTextUnitsMax: 33_554_432,
   vocabularyBytesMax: 12_582_912,
+  vocabularySampleDocumentsMax: 256,
+  vocabularySampleTextUnitsMax: 1_048_576,
   organizationVocabulariesBytesMax: 16_777_216,
   vocabulariesBytesMax: 67_108_864,
   vocabularyFiltersMax: 64,
-  vocabularyBuildsWaitingMax: 8,
+  vocabulariesWaitingMax: 8,
   vocabularyRefreshMsMin: 2_000,
   vocabularyRefreshFactor: 20,
 } as const;

@@ -42,11 +42,7 @@ export class VocabularyBuilder {
     this.#stopLanguages = new Set(stopLanguages.map((language) => languages.indexOf(language as never)));
   }
 
-  get isFull(): boolean {
-    return this.#versions.length >= queryLimits.vocabularyDocumentsMax;
-  }
-
-  /** Adds a document. Versions must ascend. `expiresAt`: milliseconds since the epoch. */
+  /** Adds a document, at most `vocabularyDocumentsMax`. Versions must ascend. `expiresAt`: milliseconds since the epoch. */
   add(version: number, { title, texts }: VocabularyText, expiresAt?: number): void {
     const document = this.#versions.push(version) - 1;
     if (expiresAt !== undefined) this.#expirations.push({ document, at: expiresAt });

@@ -35,7 +35,7 @@ export class SuggestionServices {
     const { vocabulary, allowed } = await vocabularies.find(collection, {
       filter: documentFilterOf(principal),
       deadlineMs: remainingMs(clock, receivedAt),
-      caller: cancellation,
+      token: cancellation,
     });
     const stopWords = collection.stopWords === undefined ? none : foldStopWords(collection.stopWords);
     const suggestions = vocabulary.suggest(query.toWellFormed(), { allowed, limit, stopWords });
