@@ -2,6 +2,15 @@ import type { CancellationToken } from '../../src/core/async/cancellation-token.
 
 /** Token that is canceled when `signal` is aborted; never without a signal. */
 export function cancellationTokenWith(signal = new AbortController().signal): CancellationToken {
+  const listeners: (() => void)[] = [];
+  // One listener of the signal for all: Node.js warns of more than 10.
+  signal.addEventListener(
+    'abort',
+    () => {
+      for (const listener of listeners) listener();
+    },
+    { once: true },
+  );
   return {
     get isCanceled() {
       return signal.aborted;
@@ -9,7 +18,7 @@ export function cancellationTokenWith(signal = new AbortController().signal): Ca
     signal,
     onCanceled(listener) {
       if (signal.aborted) listener();
-      else signal.addEventListener('abort', () => listener(), { once: true });
+      else listeners.push(listener);
     },
   };
 }

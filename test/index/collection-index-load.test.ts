@@ -42,8 +42,9 @@ t.test('a search ends early at its deadline or when its signal is aborted', asyn
     hasCode('canceled'),
   );
   const during = new AbortController();
+  const caller = cancellationTokenWith(during.signal);
   const searches = Array.from({ length: 300 }, () =>
-    index.search(indexQuery({ ...anything, caller: cancellationTokenWith(during.signal) })).then(
+    index.search(indexQuery({ ...anything, caller })).then(
       () => 'found',
       (error: IndexError) => error.code,
     ),

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from '../support/tap.ts';
 
@@ -147,14 +148,8 @@ export class FakeModelService {
     reply.writeHead(200, { 'content-type': 'application/json' });
     if (behavior === 'truncated') reply.end(json.slice(0, json.length / 2));
     else if (behavior === 'not-json') reply.end('<html>It works!</html>');
-    else if (behavior === 'huge') {
-      const block = Buffer.alloc(1_000_000, 32);
-      for (let i = 0; i < 200 && !reply.destroyed; i += 1) {
-        if (!reply.write(block))
-          await new Promise((resolve) => reply.once('drain', resolve).once('close', resolve));
-      }
-      reply.end();
-    } else reply.end(json);
+    else if (behavior === 'huge') Readable.from(Array(200).fill(Buffer.alloc(1_000_000, 32))).pipe(reply);
+    else reply.end(json);
   }
 
   #statusOf(behavior: ServiceBehavior, texts: readonly string[]): number {
