@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import type { BackupSchedule } from './backup-schedule.ts';
 import { type BackupProgress, type BackupSource, createBackup } from './create-backup.ts';
 import {
@@ -138,7 +139,7 @@ export class BackupManager {
     const { target: configured, openTarget } = this.#options;
     if (this.#state !== null)
       throw new AppError('conflict', 'A backup is already running. Try again when it has finished.');
-    if (this.#stop.signal.aborted) throw new AppError('unavailable', 'The server is shutting down.');
+    if (this.#stop.signal.aborted) throw shuttingDownError();
     const isConfigured = location === null || location === configured?.target.location;
     const target = isConfigured ? configured : openTarget(location);
     if (target === null)
@@ -148,7 +149,7 @@ export class BackupManager {
 
   /** Aborts a running backup; the next one continues with its objects. Idempotent. */
   async close(): Promise<void> {
-    this.#stop.abort(new AppError('unavailable', 'The server is shutting down.'));
+    this.#stop.abort(shuttingDownError());
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#checking;
     await this.#options.rehearsal?.close();

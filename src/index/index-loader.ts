@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/app-error.ts';
 import type { Logger } from '../core/logger.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import type { ChangeLog, ChangeLogEntry, LiveVersions } from '../storage/changes.ts';
 import { type Collection, getGeneration } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
@@ -13,7 +14,6 @@ import { formatFolderName, type IndexGeneration } from './index-folder.ts';
 import type { DamagedIndex } from './index-repairs.ts';
 import type { ShardVersion } from './replacement-index.ts';
 import { stageVersion } from './stage-version.ts';
-import { serverClosing } from './unavailable-errors.ts';
 
 export interface IndexLoaderOptions {
   /** Folder with one snapshot folder per index. */
@@ -134,7 +134,7 @@ export class IndexLoader {
 
   /** Stages live versions. Returns those that could be staged; the others are logged. */
   async #stageAll(loading: LoadingIndex, live: readonly ShardVersion[]): Promise<ShardVersion[]> {
-    if (this.#options.stop.aborted) throw serverClosing();
+    if (this.#options.stop.aborted) throw shuttingDownError();
     const staged = await Promise.all(live.map(({ version }) => this.#stageWhenReady(loading, version)));
     return live.filter(({ version }, i) => {
       if (staged[i] !== true) {
@@ -155,7 +155,7 @@ export class IndexLoader {
   ): Promise<boolean> {
     const { versions, contents, stop } = this.#options;
     for (;;) {
-      if (stop.aborted) throw serverClosing();
+      if (stop.aborted) throw shuttingDownError();
       try {
         const record = versions.get(collectionId, version);
         const block =

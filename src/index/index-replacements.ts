@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import type { ChangeLog } from '../storage/changes.ts';
 import type { Collection, VectorSet } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
@@ -13,7 +14,6 @@ import type { IndexSnapshots } from './index-snapshots.ts';
 import type { OpenIndexes } from './open-indexes.ts';
 import { ReplacementIndex } from './replacement-index.ts';
 import type { RetiredIndexes } from './retired-indexes.ts';
-import { serverClosing } from './unavailable-errors.ts';
 
 export interface IndexReplacementsOptions {
   /** Folder with one snapshot folder per index. */
@@ -63,7 +63,7 @@ export class IndexReplacements {
       const entry = openIndexes.find(collectionId);
       if (entry === undefined || stop.aborted) {
         await index.drop();
-        throw serverClosing();
+        throw shuttingDownError();
       }
       const replacement = new ReplacementIndex({
         collectionId,

@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IndexDescription } from '../core/index-description.ts';
 import type { Logger } from '../core/logger.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import type { ChangeLog, LiveVersions } from '../storage/changes.ts';
 import { type Collection, type Collections, getGeneration } from '../storage/collections.ts';
 import type { Contents } from '../storage/content.ts';
@@ -17,7 +18,6 @@ import { IndexReplacements } from './index-replacements.ts';
 import { IndexSnapshots } from './index-snapshots.ts';
 import { type IndexTotals, OpenIndexes } from './open-indexes.ts';
 import { RetiredIndexes } from './retired-indexes.ts';
-import { serverClosing } from './unavailable-errors.ts';
 
 export interface IndexesOptions {
   /** Folder with one snapshot folder per index. */
@@ -92,7 +92,7 @@ export class Indexes {
    * of the store.
    */
   async open(collection: Collection): Promise<void> {
-    if (this.#closing !== null) throw serverClosing();
+    if (this.#closing !== null) throw shuttingDownError();
     const opening = this.#open(collection).finally(() => this.#opening.delete(collection.collectionId));
     this.#opening.set(collection.collectionId, opening);
     await opening;

@@ -13,9 +13,3 @@ export function repairInProgress(): AppError {
     retryAfterMs: 1_000,
   });
 }
-
-export function serverClosing(): AppError {
-  return new AppError('unavailable', 'The server is shutting down. Try again shortly.', {
-    retryAfterMs: 2_000,
-  });
-}

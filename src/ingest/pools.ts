@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { AppError } from '../core/app-error.ts';
 import { compiledRoot } from '../core/root.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 
 /**
  * Priorities for waiting tasks, most urgent first: a user's query, a fast model call, ingest, a slow model
@@ -145,9 +146,7 @@ export class Pool {
    */
   async run<Result>(task: object, options: RunOptions = {}): Promise<Result> {
     if (this.#closed) {
-      throw new AppError('unavailable', 'The server is shutting down. Try again shortly.', {
-        retryAfterMs: 1_000,
-      });
+      throw shuttingDownError();
     }
     if (this.#pending >= this.#options.queueTasksMax + this.threads) {
       throw new AppError('unavailable', `The server is busy: the queue of the ${this.name} pool is full.`, {

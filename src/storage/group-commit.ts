@@ -2,14 +2,9 @@ import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { hasFairShare } from '../core/async/fair-share.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import { evaluateGroup, type PlainOperation, type ReadKeys } from './evaluate-group.ts';
-import {
-  type FreeSpaceCheck,
-  operationsBytes,
-  storeClosed,
-  type WriteOperation,
-  type WriteOptions,
-} from './store.ts';
+import { type FreeSpaceCheck, operationsBytes, type WriteOperation, type WriteOptions } from './store.ts';
 
 export interface GroupCommitOptions {
   /** Returns the values as of the last finished commit, in the order of `keys`. */
@@ -108,7 +103,7 @@ export class GroupCommit {
   }
 
   #rejectionFor(bytes: number, options: WriteOptions): unknown {
-    if (this.#closed) return storeClosed();
+    if (this.#closed) return shuttingDownError();
     if (options.mayExceedQueue !== true && this.#isFull(bytes, options.organizationId ?? '')) {
       const pending = this.#countedBytes;
       return new AppError('queue_full', 'The write queue is full. Try again shortly.', {

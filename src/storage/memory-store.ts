@@ -1,18 +1,18 @@
 import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import { type PlainOperation, toKeyText } from './evaluate-group.ts';
 import { GroupCommit } from './group-commit.ts';
-import {
-  type Entry,
-  type FreeSpaceCheck,
-  type RangeOptions,
-  type Store,
-  type StoreSnapshot,
-  type StoreStatistics,
-  storeClosed,
-  type WriteOperation,
-  type WriteOptions,
+import type {
+  Entry,
+  FreeSpaceCheck,
+  RangeOptions,
+  Store,
+  StoreSnapshot,
+  StoreStatistics,
+  WriteOperation,
+  WriteOptions,
 } from './store.ts';
 
 export interface MemoryStoreOptions {
@@ -46,7 +46,7 @@ export class MemoryStore implements Store {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    if (this.#closed) throw storeClosed();
+    if (this.#closed) throw shuttingDownError();
     return this.#entries.get(toKeyText(key))?.value;
   }
 
@@ -55,12 +55,12 @@ export class MemoryStore implements Store {
   }
 
   async *range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
-    if (this.#closed) throw storeClosed();
+    if (this.#closed) throw shuttingDownError();
     const keys = this.#keysOf(options);
     const entries = keys.map((key) => this.#entries.get(key) as Entry);
     for (let index = 0; index < entries.length; index += 1) {
       if (index % limits.storeRangeChunk === 0) await new Promise((resolve) => setImmediate(resolve));
-      if (this.#closed) throw storeClosed();
+      if (this.#closed) throw shuttingDownError();
       const entry = entries[index] as Entry;
       yield options.values === false ? { key: entry.key, value: emptyBytes } : entry;
     }
@@ -81,7 +81,7 @@ export class MemoryStore implements Store {
   }
 
   async snapshot(): Promise<StoreSnapshot> {
-    if (this.#closed) throw storeClosed();
+    if (this.#closed) throw shuttingDownError();
     const entries = this.#keys.map((key) => this.#entries.get(key) as Entry);
     return {
       sequence: this.#commits.statistics.commits,

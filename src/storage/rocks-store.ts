@@ -5,6 +5,7 @@ import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
 import { CommitJournal } from './commit-journal.ts';
 import type { PlainOperation } from './evaluate-group.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -18,7 +19,6 @@ import {
   type Store,
   type StoreSnapshot,
   type StoreStatistics,
-  storeClosed,
   type WriteOperation,
   type WriteOptions,
 } from './store.ts';
@@ -187,7 +187,7 @@ export class RocksStore implements Store {
 
   #requireDatabase(): RocksDatabase {
     if (this.#database !== null) return this.#database;
-    throw this.#closing === null ? storeReopening() : storeClosed();
+    throw this.#closing === null ? storeReopening() : shuttingDownError();
   }
 
   /** Performs one read of an iteration; if the database was closed meanwhile, the error is `unavailable`. */
@@ -197,7 +197,7 @@ export class RocksStore implements Store {
       return await read();
     } catch (error) {
       if (this.#database === database) throw error;
-      throw this.#closing === null ? storeReopening() : storeClosed();
+      throw this.#closing === null ? storeReopening() : shuttingDownError();
     }
   }
 

@@ -1,4 +1,3 @@
-import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
 
 /**
@@ -156,12 +155,6 @@ export class ExpectationFailedError extends Error {
     super(`write rejected, precondition failed: ${description}`);
     this.description = description;
   }
-}
-
-export function storeClosed(): AppError {
-  return new AppError('unavailable', 'The server is shutting down. Try again shortly.', {
-    retryAfterMs: 2_000,
-  });
 }
 
 /** Encodes counters as stored by `add`: 64-bit little-endian floats, exact for whole numbers up to 2^53. */

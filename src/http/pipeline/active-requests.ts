@@ -1,6 +1,6 @@
 import { IndexedSet } from '../../core/indexed-set.ts';
+import { shuttingDownError } from '../../core/shutting-down-error.ts';
 import type { Deadline } from '../deadline.ts';
-import { shuttingDownError } from './availability-errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Requests that are being served, and their end when the server stops. */

@@ -1,5 +1,6 @@
 import { tooManyRequestsError } from '../../admission/concurrency-limiter.ts';
-import { notReadyError, shuttingDownError } from './availability-errors.ts';
+import { shuttingDownError } from '../../core/shutting-down-error.ts';
+import { notReadyError } from './availability-errors.ts';
 import { isOpenPage, isProbe } from './page-access.ts';
 import { handlerOf, ownerOf, type RequestContext } from './request-context.ts';
 

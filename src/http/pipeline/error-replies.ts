@@ -1,11 +1,11 @@
 import { AppError, type NonMember } from '../../core/app-error.ts';
 import { describedError } from '../../core/described-error.ts';
+import { shuttingDownError } from '../../core/shutting-down-error.ts';
 import { acceptsHtml, errorPage } from '../error-page.ts';
 import { ClientDisconnectedError, type Reply } from '../exchange.ts';
 import { resolveClientAddress } from '../origin.ts';
 import { errorReply, internalErrorReply } from '../replies.ts';
 import { apiOperationPath } from '../routes/route-description.ts';
-import { shuttingDownError } from './availability-errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Converts the error of a step to its reply; null when the client has disconnected. */
