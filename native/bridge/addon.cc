@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "bridge/catch_out_of_memory.h"
+#include "bridge/collection_handle.h"
+#include "bridge/document_lists.h"
 #include "bridge/environment.h"
 #include "bridge/fine_chunks.h"
 #include "bridge/lexicon.h"
@@ -22,26 +24,16 @@
 #include "bridge/sockets.h"
 #include "bridge/text.h"
 #include "bridge/values.h"
-#include "engine/facets.h"
 #include "engine/kernels.h"
 #include "engine/packed_terms.h"
 #include "engine/process_memory.h"
 #include "engine/registry.h"
-#include "engine/sorted_list.h"
 #include "engine/spelling.h"
-#include "engine/version_list.h"
 
 namespace quarry {
 namespace {
 
-using Handle = Napi::External<std::unique_ptr<CollectionHandle>>;
-
-std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) {
-  if (!info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "the first argument must be a collection");
-  const auto& handle = *info[0].As<Handle>().Data();
-  if (handle == nullptr) throw ToError(info.Env(), {StatusCode::kClosed, "the collection is closed"});
-  return handle->collection();
-}
+std::shared_ptr<Collection> CollectionOf(const Napi::CallbackInfo& info) { return ToCollection(info[0]); }
 
 void ThrowUnlessOk(Napi::Env env, const Status& status) {
   if (!status.ok()) throw ToError(env, status);
@@ -62,14 +54,14 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
         result.Set("opened", FromOpenResults(env, (*opened)->collection()->openResults()));
         const auto destroy = [](Napi::Env, std::unique_ptr<CollectionHandle>* handle) { delete handle; };
         auto owned = std::make_unique<std::unique_ptr<CollectionHandle>>(std::move(*opened));
-        result.Set("handle", Handle::New(env, owned.get(), destroy));
+        result.Set("handle", CollectionHandleValue::New(env, owned.get(), destroy));
         owned.release();
         return Napi::Value(result);
       });
 }
 
 Napi::Value Release(const Napi::CallbackInfo& info) {
-  if (info[0].IsExternal()) info[0].As<Handle>().Data()->reset();
+  if (info[0].IsExternal()) info[0].As<CollectionHandleValue>().Data()->reset();
   return info.Env().Undefined();
 }
 
@@ -140,80 +132,6 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
     target = {ToReplyTarget(info[4], info[5], info[6], search->request()), info[5].As<Napi::ArrayBuffer>()};
   }
   return EnvironmentOf(info.Env()).searches.Run(info.Env(), ticket, search, target);
-}
-
-Napi::Value List(const Napi::CallbackInfo& info) {
-  using Versions = std::shared_ptr<std::vector<double>>;
-  const auto collection = CollectionOf(info);
-  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
-  const uint64_t limit = ToCount(info[2], "limit");
-  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[3], "deadlineMs"));
-  const auto versions = std::make_shared<std::vector<double>>();
-  return RunAsync<Versions>(
-      info.Env(),
-      [&](const Finish<Versions>& finish) {
-        return Registry::Instance().RunQuery(
-            [collection, filter, cancellation, limit, versions, readSnapshot = collection->GetReadSnapshot()] {
-              return ListVersions(readSnapshot, filter->has_value() ? &**filter : nullptr, cancellation, limit,
-                                  versions.get());
-            },
-            [finish, versions](Status status) { finish(std::move(status), versions); });
-      },
-      [](Napi::Env env, Versions& found) { return FromVersions(env, *found); });
-}
-
-Napi::Value SortedList(const Napi::CallbackInfo& info) {
-  using Versions = std::shared_ptr<std::vector<double>>;
-  const auto collection = CollectionOf(info);
-  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
-  const auto fields = std::make_shared<std::vector<SortField>>(ToSort(info[2]));
-  const auto excluded = std::make_shared<std::vector<uint64_t>>(ToVersions(info[3]));
-  const uint64_t limit = ToCount(info[4], "limit");
-  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[5], "deadlineMs"));
-  const auto versions = std::make_shared<std::vector<double>>();
-  return RunAsync<Versions>(
-      info.Env(),
-      [&](const Finish<Versions>& finish) {
-        return Registry::Instance().RunQuery(
-            [collection, filter, fields, excluded, limit, cancellation, versions,
-             readSnapshot = collection->GetReadSnapshot()] {
-              return ListSorted(readSnapshot, filter->has_value() ? &**filter : nullptr, *fields, *excluded, limit,
-                                cancellation, versions.get());
-            },
-            [finish, versions](Status status) { finish(std::move(status), versions); });
-      },
-      [](Napi::Env env, Versions& found) { return FromVersions(env, *found); });
-}
-
-Napi::Value Count(const Napi::CallbackInfo& info) {
-  const auto collection = CollectionOf(info);
-  const auto filter = ToFilter(info[1]);
-  const uint64_t count = CountVersions(collection->GetReadSnapshot(), filter.has_value() ? &*filter : nullptr);
-  return Napi::Number::New(info.Env(), static_cast<double>(count));
-}
-
-Napi::Value Facets(const Napi::CallbackInfo& info) {
-  using Bytes = std::shared_ptr<std::vector<uint8_t>>;
-  const auto collection = CollectionOf(info);
-  const auto filter = std::make_shared<std::optional<FilterProgram>>(ToFilter(info[1]));
-  const auto facets = std::make_shared<std::vector<FacetRequest>>(ToFacets(info[2]));
-  const auto excluded = std::make_shared<std::vector<uint64_t>>(ToVersions(info[3]));
-  const CancellationToken cancellation = MakeCancellationToken(ToUint32(info[4], "deadlineMs"));
-  const auto bytes = std::make_shared<std::vector<uint8_t>>();
-  return RunAsync<Bytes>(
-      info.Env(),
-      [&](const Finish<Bytes>& finish) {
-        return Registry::Instance().RunQuery(
-            [collection, filter, facets, excluded, cancellation, bytes, readSnapshot = collection->GetReadSnapshot()] {
-              std::vector<FacetResult> results;
-              Status status = CountFacets(readSnapshot, filter->has_value() ? &**filter : nullptr, *facets, *excluded,
-                                          cancellation, &results);
-              if (status.ok()) *bytes = EncodeFacets(results);
-              return status;
-            },
-            [finish, bytes](Status status) { finish(std::move(status), bytes); });
-      },
-      [](Napi::Env env, Bytes& found) { return Napi::Buffer<uint8_t>::Copy(env, found->data(), found->size()); });
 }
 
 Napi::Value HasWords(const Napi::CallbackInfo& info) {
@@ -362,10 +280,6 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("collectionDiscard", Napi::Function::New<CatchOutOfMemory<Discard>>(env, "collectionDiscard"));
   add("collectionCommit", Napi::Function::New<CatchOutOfMemory<Commit>>(env, "collectionCommit"));
   add("collectionSearch", Napi::Function::New<CatchOutOfMemory<Search>>(env, "collectionSearch"));
-  add("collectionFacets", Napi::Function::New<CatchOutOfMemory<Facets>>(env, "collectionFacets"));
-  add("collectionList", Napi::Function::New<CatchOutOfMemory<List>>(env, "collectionList"));
-  add("collectionSortedList", Napi::Function::New<CatchOutOfMemory<SortedList>>(env, "collectionSortedList"));
-  add("collectionCount", Napi::Function::New<CatchOutOfMemory<Count>>(env, "collectionCount"));
   add("collectionHasWords", Napi::Function::New<CatchOutOfMemory<HasWords>>(env, "collectionHasWords"));
   add("collectionTermRows", Napi::Function::New<CatchOutOfMemory<CountRows>>(env, "collectionTermRows"));
   add("collectionCorrections", Napi::Function::New<CatchOutOfMemory<ListCorrections>>(env, "collectionCorrections"));
@@ -383,6 +297,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("onSearchEnd", Napi::Function::New<CatchOutOfMemory<OnSearchEnd>>(env, "onSearchEnd"));
   add("searchCancel", Napi::Function::New<CatchOutOfMemory<Cancel>>(env, "searchCancel"));
   exports.Set("strategies", StrategyNames(env));
+  AddDocumentListFunctions(env, exports);
   AddReplyFunctions(env, exports);
   AddSocketFunctions(env, exports);
   AddTextFunctions(env, exports);

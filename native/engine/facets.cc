@@ -6,7 +6,6 @@
 
 #include "engine/bitset.h"
 #include "engine/bytes.h"
-#include "engine/matching_slots.h"
 #include "engine/shard.h"
 #include "engine/typed_values.h"
 
@@ -172,23 +171,25 @@ Status ParseFacets(const uint8_t* bytes, size_t length, std::vector<FacetRequest
   return reader.remaining() == 0 ? Status() : malformed;
 }
 
-Status CountFacets(const ReadSnapshot& readSnapshot, const FilterProgram* filter,
-                   const std::vector<FacetRequest>& facets, const std::vector<uint64_t>& excluded,
-                   const CancellationToken& cancellation, std::vector<FacetResult>* results) {
+Status CountFacets(const std::vector<DocumentSelection>& selections, const std::vector<FacetRequest>& facets,
+                   const std::vector<uint64_t>& excluded, const CancellationToken& cancellation,
+                   std::vector<FacetResult>* results) {
   if (Status status = cancellation.Check(); !status.ok()) return status;
   CancellationChecker checker(cancellation);
   std::vector<ValueCounts> values(facets.size());
   results->assign(facets.size(), {});
-  for (const auto& shard : *readSnapshot.shards) {
-    const Bitset matching = MatchingSlots(*shard, readSnapshot, filter, excluded, &checker);
-    for (size_t i = 0; i < facets.size() && checker.status().ok(); i++) {
-      if (facets[i].ranges.empty()) {
-        CountValues(*shard, facets[i], matching, &checker, &values[i]);
-      } else {
-        CountRanges(*shard, facets[i], matching, &checker, &(*results)[i].counts);
+  for (const DocumentSelection& selection : selections) {
+    for (const auto& shard : *selection.readSnapshot.shards) {
+      const Bitset matching = MatchingSlots(*shard, selection, excluded, &checker);
+      for (size_t i = 0; i < facets.size() && checker.status().ok(); i++) {
+        if (facets[i].ranges.empty()) {
+          CountValues(*shard, facets[i], matching, &checker, &values[i]);
+        } else {
+          CountRanges(*shard, facets[i], matching, &checker, &(*results)[i].counts);
+        }
       }
+      if (!checker.status().ok()) return checker.status();
     }
-    if (!checker.status().ok()) return checker.status();
   }
   for (size_t i = 0; i < facets.size(); i++) {
     if (facets[i].ranges.empty()) (*results)[i] = MostFrequent(std::move(values[i]), facets[i].valuesMax);

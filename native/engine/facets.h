@@ -1,4 +1,4 @@
-// Counts the documents that match a filter by the values of their attributes.
+// Counts documents by the values of their attributes.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/filter.h"
-#include "engine/search_request.h"
+#include "engine/cancellation.h"
+#include "engine/document_selection.h"
 #include "engine/status.h"
 
 namespace quarry {
@@ -39,12 +39,12 @@ struct FacetResult {
 // length followed by its bytes. Returns kInvalid for malformed bytes and for a range whose end is before its start.
 Status ParseFacets(const uint8_t* bytes, size_t length, std::vector<FacetRequest>* facets);
 
-// Counts visible documents that match the filter (null: all) and whose version is not in `excluded`, which must be sorted.
-// The most frequent values come first, and values with equal counts in ascending order. Points have no values
-// here. Values beyond 128 KiB of one facet are left out.
-Status CountFacets(const ReadSnapshot& readSnapshot, const FilterProgram* filter,
-                   const std::vector<FacetRequest>& facets, const std::vector<uint64_t>& excluded,
-                   const CancellationToken& cancellation, std::vector<FacetResult>* results);
+// Counts the documents of all selections whose version is not in `excluded`, which must be sorted. The most frequent values
+// come first, and values with equal counts in ascending order. Points have no values here. Values beyond 128 KiB of one
+// facet are left out.
+Status CountFacets(const std::vector<DocumentSelection>& selections, const std::vector<FacetRequest>& facets,
+                   const std::vector<uint64_t>& excluded, const CancellationToken& cancellation,
+                   std::vector<FacetResult>* results);
 
 // Encodes, for each result: u32 number of counts, f64 values, then for each count its value and f64 documents.
 std::vector<uint8_t> EncodeFacets(const std::vector<FacetResult>& results);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/bytes.h"
-#include "engine/matching_slots.h"
 #include "engine/shard.h"
 #include "engine/typed_values.h"
 
@@ -39,7 +38,7 @@ struct SortColumn {
 
 // One document with the keys of its values; a missing one is empty.
 struct SortedEntry {
-  uint64_t version;
+  ListedDocument document;
   std::vector<std::optional<SortKey>> keys;
 };
 
@@ -80,7 +79,7 @@ SortColumn ReadColumn(const Shard& shard, const SortField& field, uint32_t slots
   return column;
 }
 
-// Returns the first `limit` documents of a shard, in unspecified order.
+// Returns the first `limit` documents of a shard, in unspecified order and without the position of their selection.
 std::vector<SortedEntry> FindFirst(const Shard& shard, const std::vector<SortField>& fields, const Bitset& matching,
                                    uint64_t limit, CancellationChecker* checker) {
   std::vector<SortColumn> columns;
@@ -113,7 +112,7 @@ std::vector<SortedEntry> FindFirst(const Shard& shard, const std::vector<SortFie
   keepFirst();
   std::vector<SortedEntry> entries;
   for (const uint32_t slot : first) {
-    SortedEntry entry{shard.Document(slot).version, {}};
+    SortedEntry entry{{shard.Document(slot).version, 0}, {}};
     for (const SortColumn& column : columns) {
       const uint32_t rank = column.ranks[slot];
       entry.keys.push_back(rank == kNoRank ? std::nullopt : std::optional<SortKey>(column.keys[rank]));
@@ -142,17 +141,22 @@ Status ParseSort(const uint8_t* bytes, size_t length, std::vector<SortField>* fi
   return reader.remaining() == 0 ? Status() : malformed;
 }
 
-Status ListSorted(const ReadSnapshot& readSnapshot, const FilterProgram* filter, const std::vector<SortField>& fields,
+Status ListSorted(const std::vector<DocumentSelection>& selections, const std::vector<SortField>& fields,
                   const std::vector<uint64_t>& excluded, uint64_t limit, const CancellationToken& cancellation,
-                  std::vector<double>* versions) {
+                  std::vector<ListedDocument>* documents) {
   if (Status status = cancellation.Check(); !status.ok()) return status;
   CancellationChecker checker(cancellation);
   std::vector<SortedEntry> entries;
-  for (const auto& shard : *readSnapshot.shards) {
-    const Bitset matching = MatchingSlots(*shard, readSnapshot, filter, excluded, &checker);
-    if (!checker.status().ok()) return checker.status();
-    for (SortedEntry& entry : FindFirst(*shard, fields, matching, limit, &checker)) entries.push_back(std::move(entry));
-    if (!checker.status().ok()) return checker.status();
+  for (uint32_t at = 0; at < selections.size(); at++) {
+    for (const auto& shard : *selections[at].readSnapshot.shards) {
+      const Bitset matching = MatchingSlots(*shard, selections[at], excluded, &checker);
+      if (!checker.status().ok()) return checker.status();
+      for (SortedEntry& entry : FindFirst(*shard, fields, matching, limit, &checker)) {
+        entry.document.selection = at;
+        entries.push_back(std::move(entry));
+      }
+      if (!checker.status().ok()) return checker.status();
+    }
   }
   std::sort(entries.begin(), entries.end(), [&](const SortedEntry& left, const SortedEntry& right) {
     for (size_t i = 0; i < fields.size(); i++) {
@@ -162,10 +166,10 @@ Status ListSorted(const ReadSnapshot& readSnapshot, const FilterProgram* filter,
       if (!leftKey.has_value() || !rightKey.has_value()) return leftKey.has_value();
       return (*leftKey < *rightKey) != fields[i].descending;
     }
-    return left.version < right.version;
+    return left.document.version < right.document.version;
   });
   for (size_t i = 0; i < std::min<uint64_t>(limit, entries.size()); i++) {
-    versions->push_back(static_cast<double>(entries[i].version));
+    documents->push_back(entries[i].document);
   }
   return {};
 }

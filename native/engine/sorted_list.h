@@ -1,4 +1,4 @@
-// Lists the documents that match a filter in the order of their attributes.
+// Lists documents in the order of their attributes.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "engine/filter.h"
-#include "engine/search_request.h"
+#include "engine/cancellation.h"
+#include "engine/document_selection.h"
 #include "engine/status.h"
 
 namespace quarry {
+
+// A document of a sorted list.
+struct ListedDocument {
+  uint64_t version;
+  uint32_t selection;  // position among the selections
+};
 
 struct SortField {
   std::string attribute;
@@ -23,11 +29,11 @@ struct SortField {
 // for malformed bytes and for no field.
 Status ParseSort(const uint8_t* bytes, size_t length, std::vector<SortField>* fields);
 
-// Returns the first `limit` visible versions that match the filter (null: all) and are not in `excluded`, which must be
-// sorted. Values are ordered as in the attribute index: strings by bytes, then numbers, then booleans. Documents without a
-// value, or with a point, come last in both directions. Ties are in ascending order of versions.
-Status ListSorted(const ReadSnapshot& readSnapshot, const FilterProgram* filter, const std::vector<SortField>& fields,
+// Returns the first `limit` documents of all selections whose version is not in `excluded`, which must be sorted.
+// Values are ordered as in the attribute index: strings by bytes, then numbers, then booleans. Documents without a value, or
+// with a point, come last in both directions. Ties are in ascending order of versions.
+Status ListSorted(const std::vector<DocumentSelection>& selections, const std::vector<SortField>& fields,
                   const std::vector<uint64_t>& excluded, uint64_t limit, const CancellationToken& cancellation,
-                  std::vector<double>* versions);
+                  std::vector<ListedDocument>* documents);
 
 }  // namespace quarry

@@ -1,5 +1,6 @@
 #include "bridge/addon.cc"
 #include "bridge/completion_queue.cc"
+#include "bridge/document_lists.cc"
 #include "bridge/fine_chunks.cc"
 #include "bridge/replies.cc"
 #include "bridge/rerank.cc"

@@ -1,6 +1,5 @@
 /**
- * Loads the native library; no other file may load it. The types are the contract with
- * `native/bridge/addon.cc`.
+ * Loads the native library; no other file may load it. The types are the contract with `native/bridge`.
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,6 +14,12 @@ declare const collectionHandle: unique symbol;
  * collected.
  */
 export type CollectionHandle = { readonly [collectionHandle]: true };
+
+/** Documents of a collection that match a filter; null: all. */
+export interface NativeSelection {
+  readonly handle: CollectionHandle;
+  readonly filter: Uint8Array | null;
+}
 
 export interface ShardOpenResult {
   readonly shard: number;
@@ -120,19 +125,20 @@ export interface Addon extends NativeText, NativeReplies {
     limit: number,
     deadlineMs: number,
   ): Promise<Float64Array>;
-  /** Lists the first matching versions in an order: `sort` has the format of src/index/sort.ts. */
-  collectionSortedList(
-    handle: CollectionHandle,
-    filter: Uint8Array | null,
+  /**
+   * Lists the first documents of all selections in an order: `sort` has the format of src/index/sort.ts. Returns two numbers
+   * for each: its version, and the position of its selection.
+   */
+  collectionsSortedList(
+    selections: readonly NativeSelection[],
     sort: Uint8Array,
     excluded: Float64Array,
     limit: number,
     deadlineMs: number,
   ): Promise<Float64Array>;
   /** Counts documents by values: `facets` and the reply have the formats of src/index/facets.ts. */
-  collectionFacets(
-    handle: CollectionHandle,
-    filter: Uint8Array | null,
+  collectionsFacets(
+    selections: readonly NativeSelection[],
     facets: Uint8Array,
     excluded: Float64Array,
     deadlineMs: number,

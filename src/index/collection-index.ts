@@ -17,11 +17,12 @@ import {
   type FilterNode,
   type IndexValue,
 } from './encoding.ts';
-import { decodeFacets, encodeFacets, type FacetCount, type FacetResult } from './facets.ts';
+import type { FacetCount, FacetResult } from './facets.ts';
 import { IndexError, toIndexError } from './index-error.ts';
+import { countFacets, type IndexSelection, listSorted } from './index-selection.ts';
 import { cancelSearches, decodeOutcome, nextTicket, trackSearch } from './running-searches.ts';
 import { encodeQuery, encodeTerms, type IndexHits } from './search-codec.ts';
-import { encodeSort, type SortedListing } from './sort.ts';
+import type { SortedListing } from './sort.ts';
 import { encodeReplySpec, type ReplySpec, takeReplyBuffer, WrittenReply } from './written-reply.ts';
 
 export type { FilterNode } from './encoding.ts';
@@ -274,30 +275,24 @@ export class CollectionIndex {
     );
   }
 
+  /** Returns the documents that match a filter. */
+  select(filter: FilterNode | null): IndexSelection[] {
+    return [{ filter, run: (start) => this.#runOperation(() => start(this.#handle)) }];
+  }
+
   /** Returns the first matching versions in an order, at most `limit`. */
   async listSorted(
-    { filter, sort, expired }: SortedListing,
+    { filter, ...listing }: SortedListing,
     limit: number,
     deadlineMs = 0xffffffff,
   ): Promise<Float64Array> {
-    const bytes = encodeOptionalFilter(filter);
-    const milliseconds = encodeMilliseconds(deadlineMs);
-    return this.#runOperation(() =>
-      addon.collectionSortedList(this.#handle, bytes, encodeSort(sort), expired, limit, milliseconds),
-    );
+    const listed = await listSorted(this.select(filter), listing, limit, deadlineMs);
+    return Float64Array.from(listed, ({ version }) => version);
   }
 
   /** Counts the documents that match a filter by values. */
-  async countFacets(
-    { filter, facets, expired }: FacetCount,
-    deadlineMs = 0xffffffff,
-  ): Promise<FacetResult[]> {
-    const bytes = encodeOptionalFilter(filter);
-    const milliseconds = encodeMilliseconds(deadlineMs);
-    const counted = await this.#runOperation(() =>
-      addon.collectionFacets(this.#handle, bytes, encodeFacets(facets), expired, milliseconds),
-    );
-    return decodeFacets(counted, facets);
+  countFacets({ filter, ...count }: FacetCount, deadlineMs = 0xffffffff): Promise<FacetResult[]> {
+    return countFacets(this.select(filter), count, deadlineMs);
   }
 
   /** Returns the number of matching versions. */

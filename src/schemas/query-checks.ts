@@ -37,12 +37,11 @@ export function checkOtherQueries({
   for (const text of queries) checkQuery(text);
 }
 
-/** Checks the other collections of a query. They cannot be combined with facets, whose counts are of one collection. */
+/** Checks the other collections of a query. */
 export function checkOtherCollections({
   collection_names: names = null,
   queries = null,
-  facets = null,
-}: Pick<TopDocumentsRequest, 'collection_names' | 'queries' | 'facets'>): void {
+}: Pick<TopDocumentsRequest, 'collection_names' | 'queries'>): void {
   if (names === null || names.length === 0) return;
   const othersMax = queryLimits.collectionsPerRequestMax - 1;
   if (names.length > othersMax)
@@ -50,7 +49,6 @@ export function checkOtherCollections({
       `collection_names contains ${names.length} names; at most ${othersMax} are allowed in addition to collection_name.`,
     );
   for (const name of names) checkCollectionName(name);
-  if (facets !== null && facets.length > 0) reject('collection_names cannot be combined with facets.');
   const searches = (1 + names.length) * (1 + (queries?.length ?? 0));
   if (searches > queryLimits.searchesPerRequestMax)
     reject(
@@ -99,11 +97,10 @@ export function checkDiversity({
     reject(`k is ${k}; with diversity, it must be at most ${queryLimits.diverseResultsMax}.`);
 }
 
-/** An order applies to the results of one query, and the types of fields are those of one collection. */
+/** An order applies to the results of one query. */
 export function checkOrder({
   query,
   similar_to: source = null,
-  collection_names: names = null,
   queries = null,
   diversity = null,
   sort = null,
@@ -111,7 +108,7 @@ export function checkOrder({
   group_by: groupBy = null,
 }: Pick<
   TopDocumentsRequest,
-  'query' | 'similar_to' | 'collection_names' | 'queries' | 'diversity' | 'sort' | 'boost' | 'group_by'
+  'query' | 'similar_to' | 'queries' | 'diversity' | 'sort' | 'boost' | 'group_by'
 >): void {
   const isListing = query === null && source === null;
   if (isListing && boost !== null) reject('boost requires a query. Use sort to order a listing by date.');
@@ -119,7 +116,6 @@ export function checkOrder({
     reject('group_by requires a query. Use facets to count values of a listing.');
   const field = sort !== null && sort.length > 0 ? 'sort' : groupBy !== null ? 'group_by' : null;
   if (field === null) return;
-  if (names !== null && names.length > 0) reject(`${field} cannot be combined with collection_names.`);
   if (queries !== null && queries.length > 0) reject(`${field} cannot be combined with queries.`);
   if ((diversity ?? 0) > 0) reject(`${field} cannot be combined with diversity.`);
 }

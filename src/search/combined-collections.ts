@@ -32,7 +32,12 @@ export function combineCollections(
       members.map(({ collection }) => [collection.collectionId, getGeneration(collection)]),
     ),
   });
-  return { ...components, getIndex: () => index, reader };
+  const findExpired = async () => {
+    const lists: Float64Array[] = [];
+    for (const { collection } of members) lists.push(await components.findExpired(collection.collectionId));
+    return Float64Array.from(lists.flatMap((list) => [...list])).sort();
+  };
+  return { ...components, getIndex: () => index, reader, findExpired };
 }
 
 interface CombinedReaderOptions {

@@ -1,6 +1,9 @@
-import { AssertionError, assert } from '../core/assert.ts';
+import { assert } from '../core/assert.ts';
 import type { Clock } from '../core/clock.ts';
 import type { FilterNode, IndexHits, IndexQuery } from '../index/collection-index.ts';
+import type { FacetCount, FacetResult } from '../index/facets.ts';
+import { countFacets, type IndexSelection, listSorted } from '../index/index-selection.ts';
+import type { SortedListing } from '../index/sort.ts';
 import { toCommonWeights } from './common-weights.ts';
 import type { SearchableIndex } from './search-components.ts';
 
@@ -76,12 +79,24 @@ export class CombinedIndex implements SearchableIndex {
     return Float64Array.from(versions);
   }
 
-  listSorted(): Promise<never> {
-    throw new AssertionError('a request for several collections has no sort');
+  /** Documents of all collections that match their filters, in the order of the collections. */
+  select(_filter: FilterNode | null): IndexSelection[] {
+    return this.#members.flatMap(({ index, filter }) => index.select(filter));
   }
 
-  countFacets(): Promise<never> {
-    throw new AssertionError('a request for several collections has no facets');
+  async listSorted(
+    { filter, ...listing }: SortedListing,
+    limit: number,
+    deadlineMs: number,
+  ): Promise<Float64Array> {
+    const listed = await listSorted(this.select(filter), listing, limit, deadlineMs);
+    for (const { version, selection } of listed)
+      this.#onFound(this.#members[selection]!.collectionId, [version]);
+    return Float64Array.from(listed, ({ version }) => version);
+  }
+
+  countFacets({ filter, ...count }: FacetCount, deadlineMs: number): Promise<FacetResult[]> {
+    return countFacets(this.select(filter), count, deadlineMs);
   }
 
   /** A word may occur in any of the collections; `countRowsOfTerms` is exact. */

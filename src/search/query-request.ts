@@ -65,7 +65,7 @@ export interface SearchMember {
 
 /** A validated query. */
 export interface SearchRequest {
-  /** With `members`: the first of them, with the languages of all. */
+  /** With `members`: the first of them, with the languages and types of metadata of all. */
   readonly collection: Collection;
   /** Collections that are searched as one; absent or null: only `collection`. Their vectors have one model. */
   readonly members?: readonly SearchMember[] | null;

@@ -28,6 +28,7 @@ export type SearchableIndex = Pick<
   | 'search'
   | 'searchAndWrite'
   | 'list'
+  | 'select'
   | 'listSorted'
   | 'countFacets'
   | 'hasWords'

@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import type { FieldTypes, MetadataType } from '../core/metadata-types.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { parseFilter } from '../search/filter.ts';
 import type { SearchMember } from '../search/query-request.ts';
@@ -40,7 +41,22 @@ export function findRequestCollections(
   const languages = [...new Set(all.flatMap((member) => member.collection.languages))];
   // Several collections have no common synonyms, stop words and curations, like no common defaults.
   const { synonyms: _, stopWords: __, curations: ___, ...common } = collection;
-  return { collection: { ...common, languages }, members: all };
+  const metadataSchema = toCommonTypes(all);
+  return { collection: { ...common, languages, metadataSchema }, members: all };
+}
+
+/**
+ * Returns the types of metadata by which the documents of all collections are ordered and counted together: a field that
+ * one of them declares as a date is a date in all of them, and one has points only if no other type is declared.
+ */
+function toCommonTypes(members: readonly SearchMember[]): FieldTypes {
+  const types = new Map<string, MetadataType>();
+  for (const { collection } of members)
+    for (const [field, type] of Object.entries(collection.metadataSchema ?? {})) {
+      const known = types.get(field) ?? 'geo';
+      if (known === 'geo' || type === 'date') types.set(field, type);
+    }
+  return Object.fromEntries(types);
 }
 
 /**
