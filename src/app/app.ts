@@ -35,7 +35,7 @@ import {
   warnAboutInsecureSettings,
 } from './request-handler.ts';
 import { ResourceStack } from './resource-stack.ts';
-import { openRetrieval, type Retrieval } from './retrieval.ts';
+import { createToolVersionsTask, openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
@@ -310,7 +310,7 @@ async function startBackgroundWork(
   {
     backups,
     components,
-    retrieval: { modelWatcher, maintenance, storage, pipeline },
+    retrieval: { modelWatcher, maintenance, storage, pipeline, tools },
     accountModules: { payments, marketplaceComponents, removal, scheduler, dispatcher },
     erasure,
     logger,
@@ -321,6 +321,7 @@ async function startBackgroundWork(
     ...accountMaintenanceTasks(settings, components, erasure),
     createExpirationTask({ ...storage, writer: pipeline.writer, now: () => erasure.now(), logger }),
     createChangeTrimTask(storage.feeds),
+    createToolVersionsTask(tools, logger),
     ...payments.maintenanceTasks,
     ...marketplaceComponents.maintenanceTasks,
   ]);

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Egress } from '../egress/egress.ts';
 import { DerivedFiles } from '../ingest/derived-files.ts';
-import { MaintenanceScheduler } from '../ingest/maintenance.ts';
+import { MaintenanceScheduler, type MaintenanceTask } from '../ingest/maintenance.ts';
 import { PageImages } from '../ingest/page-images.ts';
 import {
   defaultEmbeddingModel,
@@ -151,8 +151,26 @@ async function openTools(settings: Settings, data: DataDirectory, logger: Logger
     { isolation: tools.isolation.sandbox.level, detail: tools.isolation.detail },
     'isolation of tools and parsers',
   );
-  void tools.statesWithVersions.then((states) => {
-    logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
-  });
+  logTools(tools, logger);
   return { derivedFiles, tools };
+}
+
+function logTools(tools: ToolEnvironment, logger: Logger): void {
+  const states = tools.listStates();
+  logger.info(Object.fromEntries(states.map(({ name, detail }) => [name, detail])), 'optional tools');
+}
+
+/** Milliseconds from the start until the versions of the tools are read, which would take a tenth of its CPU time. */
+const toolVersionsMs = 60_000;
+
+/** Task that reads the versions of the tools once. */
+export function createToolVersionsTask(tools: ToolEnvironment, logger: Logger): MaintenanceTask {
+  let isRead = false;
+  const run = async () => {
+    if (isRead) return;
+    isRead = true;
+    await tools.readVersions();
+    logTools(tools, logger);
+  };
+  return { name: 'versions of tools', intervalMs: toolVersionsMs, run };
 }
