@@ -103,9 +103,9 @@ export async function parseCommandLine(
   out: (text: string) => void,
 ): Promise<Invocation | null> {
   let invocation: Invocation | null = null;
-  const program = buildProgram((parsed) => {
+  const program = buildProgram(findNamedCommands(args), out, (parsed) => {
     invocation = parsed;
-  }, out);
+  });
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -130,7 +130,24 @@ function rejectUsage(name: string): (error: CommanderError) => never {
   };
 }
 
-function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text: string) => void): Command {
+/**
+ * Returns the commands whose names are among the words; all if there are none, as for the general help. Only they get
+ * options: those of all commands take as long as loading the largest package of the server.
+ */
+function findNamedCommands(args: readonly string[]): ReadonlySet<CommandSpec> {
+  const named = commands.filter((spec) =>
+    commandName(spec)
+      .split(' ')
+      .every((word) => args.includes(word)),
+  );
+  return new Set(named.length > 0 ? named : commands);
+}
+
+function buildProgram(
+  named: ReadonlySet<CommandSpec>,
+  out: (text: string) => void,
+  onInvocation: (invocation: Invocation) => void,
+): Command {
   const program = new Command('quarry')
     .description(
       'Quarry stores documents and finds the snippets, pages and documents that answer a question.',
@@ -144,7 +161,7 @@ function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text
   for (const spec of commands) {
     const [first = '', second = ''] = spec.usage.split(' ');
     if (commandGroups[first] === undefined) {
-      addCommand(program, spec, spec.usage, onInvocation);
+      addCommand(program, { spec, usage: spec.usage, hasOptions: named.has(spec) }, onInvocation);
       continue;
     }
     const parent =
@@ -154,20 +171,24 @@ function buildProgram(onInvocation: (invocation: Invocation) => void, out: (text
         .description(commandGroups[first])
         .exitOverride(rejectUsage(`quarry ${first}`));
     parents.set(first, parent);
-    addCommand(parent, spec, spec.usage.slice(spec.usage.indexOf(second)), onInvocation);
+    const usage = spec.usage.slice(spec.usage.indexOf(second));
+    addCommand(parent, { spec, usage, hasOptions: named.has(spec) }, onInvocation);
   }
   return program;
 }
 
 function addCommand(
   parent: Command,
-  spec: CommandSpec,
-  usage: string,
+  {
+    spec,
+    usage,
+    hasOptions,
+  }: { readonly spec: CommandSpec; readonly usage: string; readonly hasOptions: boolean },
   onInvocation: (invocation: Invocation) => void,
 ): void {
   const name = `quarry ${commandName(spec)}`;
   const command = parent.command(usage).description(spec.summary).exitOverride(rejectUsage(name));
-  for (const option of commandOptions(spec)) command.addOption(option);
+  if (hasOptions) for (const option of commandOptions(spec)) command.addOption(option);
   command.addHelpText('after', `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join('\n')}`);
   command.action((...values: unknown[]) => {
     const words = values
