@@ -49,8 +49,10 @@ export class IdfTable {
     const count = view.getUint32(0, true);
     assert(file.length === headerBytes + 5 * count, 'the IDF table is complete');
     this.#defaultIdf = view.getFloat32(4, true);
-    this.#hashes = new Uint32Array(count);
-    for (let i = 0; i < count; i += 1) this.#hashes[i] = view.getUint32(headerBytes + 4 * i, true);
+    // All supported platforms are little-endian, like the file.
+    this.#hashes = new Uint32Array(
+      new Uint8Array(file.subarray(headerBytes, headerBytes + 4 * count)).buffer,
+    );
     this.#codes = file.slice(headerBytes + 4 * count);
   }
 
