@@ -43,26 +43,38 @@ const expandOnlyFields: Readonly<Record<string, readonly string[]>> = {
 /** Fields stored for every object; a few kinds do not return them. */
 const commonFields: readonly string[] = ['id', 'created', 'livemode'];
 
-/** Fields returned as whole objects but stored as ids or in other objects. */
+/** Fields returned as whole objects but stored as ids or in other objects. `fields` names them if they may be hidden. */
 const expanders: Readonly<
-  Record<string, (state: StripeState, stripeObject: StripeObject) => Record<string, unknown>>
+  Record<
+    string,
+    {
+      readonly fields?: readonly string[];
+      readonly expand: (state: StripeState, stripeObject: StripeObject) => Record<string, unknown>;
+    }
+  >
 > = {
-  invoice: (state, invoice) => ({
-    payments: listOfObjects(
-      state.listObjects('invoice_payment').filter((payment) => payment.invoice === invoice.id),
-    ),
-    confirmation_secret: confirmationSecretOf(state, invoice),
-  }),
-  customer: (state, customer) => ({
-    subscriptions: listOfObjects(
-      state
-        .listObjects('subscription')
-        .filter((one) => one.customer === customer.id)
-        .map((one) => expandSubscription(state, one)),
-    ),
-  }),
-  subscription: expandSubscription,
-  subscription_item: expandItem,
+  invoice: {
+    fields: ['payments', 'confirmation_secret'],
+    expand: (state, invoice) => ({
+      payments: listOfObjects(
+        state.listObjects('invoice_payment').filter((payment) => payment.invoice === invoice.id),
+      ),
+      confirmation_secret: confirmationSecretOf(state, invoice),
+    }),
+  },
+  customer: {
+    fields: ['subscriptions'],
+    expand: (state, customer) => ({
+      subscriptions: listOfObjects(
+        state
+          .listObjects('subscription')
+          .filter((one) => one.customer === customer.id)
+          .map((one) => expandSubscription(state, one)),
+      ),
+    }),
+  },
+  subscription: { expand: expandSubscription },
+  subscription_item: { expand: expandItem },
 };
 
 function expandSubscription(state: StripeState, subscription: StripeObject): StripeObject {
@@ -149,12 +161,17 @@ export function present(state: StripeState, answer: StripeReply, expand: readonl
   if (file === undefined || name === undefined)
     throw new Error(`the emulator cannot show a ${stripeObject.object}`);
   const hidden = (expandOnlyFields[stripeObject.object] ?? []).filter((field) => !isExpanded(expand, field));
-  const expandedObject = { ...stripeObject, ...expanders[stripeObject.object]?.(state, stripeObject) };
-  const shown = Object.fromEntries(
-    Object.entries(expandedObject).filter(([field]) => !hidden.includes(field)),
-  );
-  const completed = completeShape(findShape(`resources/${file}`, name), shown, stripeObject.object);
+  const shown: Record<string, unknown> = { ...stripeObject, ...expandStored(state, stripeObject, hidden) };
+  for (const field of hidden) delete shown[field];
+  const completed = completeObject(findShape(`resources/${file}`, name), shown, stripeObject.object);
   return expandFields(state, completed as Record<string, unknown>, expand);
+}
+
+/** Fields of `expanders`; none if all of them are hidden. */
+function expandStored(state: StripeState, stripeObject: StripeObject, hidden: readonly string[]) {
+  const { fields, expand } = expanders[stripeObject.object] ?? {};
+  if (fields?.every((field) => hidden.includes(field)) === true) return {};
+  return expand?.(state, stripeObject);
 }
 
 function isExpanded(expand: readonly string[], field: string): boolean {
@@ -186,67 +203,93 @@ function expandValue(state: StripeState, value: unknown, below: readonly string[
   return below.length === 0 ? value : expandFields(state, value as Record<string, unknown>, below);
 }
 
+/** A value that violates the SDK's types. Its path is completed on the way up: most values are right, and need none. */
+class ShapeError extends Error {
+  readonly path: string[] = [];
+}
+
+/** Completes a whole object of the kind `kind`. Throws, with the path of the field, if it violates the shape. */
+function completeObject(shape: Shape, value: unknown, kind: string): unknown {
+  try {
+    return completeShape(shape, value);
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw new Error(`the emulator's ${kind}${error.path.join('')} ${error.message}`, { cause: error });
+  }
+}
+
+/** Calls `complete`, and prefixes the path of its error. */
+function completeAt(step: string, complete: () => unknown): unknown {
+  try {
+    return complete();
+  } catch (error) {
+    if (error instanceof ShapeError) error.path.unshift(step);
+    throw error;
+  }
+}
+
 /** Returns the value with the missing required fields of its shape added. Throws if the value violates the shape. */
-function completeShape(shape: Shape, value: unknown, at: string): unknown {
+function completeShape(shape: Shape, value: unknown): unknown {
   switch (shape.kind) {
     case 'fields':
-      return completeFields(shape.fields, value, at);
+      return completeFields(shape.fields, value);
     case 'array':
-      if (!Array.isArray(value)) throw shapeMismatch(at, 'a list', value);
-      return value.map((one, index) => completeShape(shape.of, one, `${at}[${index}]`));
+      if (!Array.isArray(value)) throw shapeMismatch('a list', value);
+      return value.map((one, index) => completeAt(`[${index}]`, () => completeShape(shape.of, one)));
     case 'map':
       return value;
     case 'union':
-      return completeUnion(shape.of, value, at);
+      return completeUnion(shape.of, value);
     case 'string':
-      if (typeof value !== 'string') throw shapeMismatch(at, 'a text', value);
+      if (typeof value !== 'string') throw shapeMismatch('a text', value);
       if (shape.words !== null && !shape.words.includes(value))
-        throw shapeMismatch(at, shape.words.join(' or '), value);
+        throw shapeMismatch(shape.words.join(' or '), value);
       return value;
     case 'decimal':
-      if (typeof value !== 'string') throw shapeMismatch(at, 'a decimal', value);
+      if (typeof value !== 'string') throw shapeMismatch('a decimal', value);
       return value;
     case 'number':
     case 'boolean':
-      if (typeof value !== shape.kind) throw shapeMismatch(at, shape.kind, value);
+      if (typeof value !== shape.kind) throw shapeMismatch(shape.kind, value);
       return value;
     case 'null':
-      if (value !== null) throw shapeMismatch(at, 'null', value);
+      if (value !== null) throw shapeMismatch('null', value);
       return value;
     case 'anything':
       return value;
   }
 }
 
-function completeFields(fields: ReadonlyMap<string, Field>, value: unknown, at: string): unknown {
+function completeFields(fields: ReadonlyMap<string, Field>, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw shapeMismatch(at, 'an object', value);
+    throw shapeMismatch('an object', value);
   const found: Record<string, unknown> = {};
   for (const [name, one] of Object.entries(value)) {
     const field = fields.get(name);
     if (field === undefined) {
       if (commonFields.includes(name)) continue;
-      throw new Error(`the emulator's ${at} has ${name}, which the SDK's types do not know`);
+      throw new ShapeError(`has ${name}, which the SDK's types do not know`);
     }
-    if (one !== undefined) found[name] = completeShape(field.shape(), one, `${at}.${name}`);
+    if (one !== undefined) found[name] = completeAt(`.${name}`, () => completeShape(field.shape(), one));
   }
   for (const [name, field] of fields) {
-    if (!(name in found) && !field.optional) found[name] = emptyValueOf(field.shape(), `${at}.${name}`);
+    if (!(name in found) && !field.optional)
+      found[name] = completeAt(`.${name}`, () => emptyValueOf(field.shape()));
   }
   return found;
 }
 
-function completeUnion(of: readonly Shape[], value: unknown, at: string): unknown {
+function completeUnion(of: readonly Shape[], value: unknown): unknown {
   let errorOfFields: unknown = null;
   // Errors are costly, so kinds that cannot have the value are not tried.
   for (const shape of of.filter((one) => canHave(one, value))) {
     try {
-      return completeShape(shape, value, at);
+      return completeShape(shape, value);
     } catch (error) {
       if (shape.kind === 'fields') errorOfFields = error;
     }
   }
-  throw errorOfFields ?? shapeMismatch(at, 'one of its kinds', value);
+  throw errorOfFields ?? shapeMismatch('one of its kinds', value);
 }
 
 /** Whether a value of this JavaScript type may belong to the shape; fields and elements are not looked at. */
@@ -272,11 +315,22 @@ function canHave(shape: Shape, value: unknown): boolean {
   }
 }
 
+/** Values of missing fields by shape. No reader changes them. */
+const emptyValues = new WeakMap<Shape, unknown>();
+
 /** Value of a missing required field: null if allowed, otherwise the empty value of its kind. */
-function emptyValueOf(shape: Shape, at: string): unknown {
+function emptyValueOf(shape: Shape): unknown {
+  const known = emptyValues.get(shape);
+  if (known !== undefined) return known;
+  const value = createEmptyValue(shape);
+  emptyValues.set(shape, value);
+  return value;
+}
+
+function createEmptyValue(shape: Shape): unknown {
   switch (shape.kind) {
     case 'union':
-      return shape.of.some(({ kind }) => kind === 'null') ? null : emptyValueOf(shape.of[0]!, at);
+      return shape.of.some(({ kind }) => kind === 'null') ? null : emptyValueOf(shape.of[0]!);
     case 'array':
       return [];
     case 'map':
@@ -289,9 +343,9 @@ function emptyValueOf(shape: Shape, at: string): unknown {
     case 'anything':
       return null;
     case 'fields':
-      return completeFields(shape.fields, isList(shape) ? emptyList : {}, at);
+      return completeFields(shape.fields, isList(shape) ? emptyList : {});
     default:
-      throw new Error(`the emulator's ${at} is missing`);
+      throw new ShapeError('is missing');
   }
 }
 
@@ -302,6 +356,6 @@ function isList({ fields }: { readonly fields: ReadonlyMap<string, Field> }): bo
   return fields.size === names.length && names.every((name) => fields.has(name));
 }
 
-function shapeMismatch(at: string, expected: string, value: unknown): Error {
-  return new Error(`the emulator's ${at} should be ${expected}: ${JSON.stringify(value)?.slice(0, 200)}`);
+function shapeMismatch(expected: string, value: unknown): Error {
+  return new ShapeError(`should be ${expected}: ${JSON.stringify(value)?.slice(0, 200)}`);
 }
