@@ -16,6 +16,4 @@ export const changeLimits = {
   streamsPerOrganizationMax: 16,
   /** Time after which a stream ends; clients reconnect automatically. */
   streamMsMax: 3_600_000,
-  /** uWebSockets.js closes a connection 10 s after the last piece of a streamed reply. */
-  heartbeatMs: 5_000,
 } as const;

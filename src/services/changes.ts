@@ -10,6 +10,7 @@ import type { ChangeFeeds, FeedState, NumberedChange } from '../storage/change-f
 import type { Collections } from '../storage/collections.ts';
 import type { ServiceCall } from './call.ts';
 import type { ChangeSignal } from './change-signal.ts';
+import { type EventStream, heartbeatMs, type StreamEvent } from './event-stream.ts';
 import { toVisibleChange } from './visible-changes.ts';
 
 export interface ChangeServicesOptions {
@@ -42,18 +43,6 @@ interface VisibleBatch {
   readonly changes: readonly NumberedChange[];
   readonly sequence: number;
   readonly hasMore: boolean;
-}
-
-/** A change and the cursor after it; `change` is null for a heartbeat, which only moves the cursor. */
-export interface StreamedChange {
-  readonly cursor: string;
-  readonly change: Change | null;
-}
-
-/** An open stream. Iterate over its changes once, or call `close`. */
-export interface ChangeStream {
-  readonly changes: AsyncIterable<StreamedChange>;
-  readonly close: () => void;
 }
 
 /** Digits of a sequence number in a cursor: all cursors have the same length. */
@@ -111,7 +100,7 @@ export class ChangeServices {
     call: OrganizationCall,
     request: Pick<GetChangesRequest, 'after'>,
     isAllowed: () => boolean,
-  ): Promise<ChangeStream> {
+  ): Promise<EventStream> {
     const { organizationId } = call.principal;
     const feed = await this.#options.feeds.open(organizationId, this.#options.clock.now());
     const start = await this.#startOf(organizationId, feed, request.after);
@@ -123,7 +112,7 @@ export class ChangeServices {
       if (isOpen) this.#releaseStream(organizationId);
       isOpen = false;
     };
-    return { changes: this.#follow(call, { feed, first, isAllowed, close }), close };
+    return { events: this.#follow(call, { feed, first, isAllowed, close }), close, isAwaitedAtStop: false };
   }
 
   async *#follow(
@@ -139,28 +128,29 @@ export class ChangeServices {
       readonly isAllowed: () => boolean;
       readonly close: () => void;
     },
-  ): AsyncGenerator<StreamedChange, void, void> {
+  ): AsyncGenerator<StreamEvent, void, void> {
     const { signal, clock } = this.#options;
     const { principal, cancellation } = call;
     const { organizationId } = principal;
     const { epoch } = feed;
     const endsAt = clock.monotonic() + changeLimits.streamMsMax;
     try {
-      yield { cursor: this.#seal(organizationId, feed, first.sequence), change: null };
+      yield { id: this.#seal(organizationId, feed, first.sequence), type: null };
       let batch = first;
       while (!cancellation.isCanceled && clock.monotonic() < endsAt && isAllowed()) {
         for (const change of batch.changes) {
-          const cursor = this.#seal(organizationId, feed, change.sequence);
-          yield { cursor, change: toChange(change, feed, principal) };
+          const id = this.#seal(organizationId, feed, change.sequence);
+          const data = toChange(change, feed, principal);
+          yield { id, type: data.type, data };
         }
         if (!batch.hasMore) {
-          const wait = { sequence: batch.sequence, msMax: changeLimits.heartbeatMs };
+          const wait = { sequence: batch.sequence, msMax: heartbeatMs };
           await signal.wait(organizationId, wait, cancellation);
         }
         if (cancellation.isCanceled || !isAllowed()) return;
         batch = await this.#read(call, { epoch, sequence: batch.sequence }, changeLimits.perReplyDefault);
         if (batch.changes.length === 0)
-          yield { cursor: this.#seal(organizationId, feed, batch.sequence), change: null };
+          yield { id: this.#seal(organizationId, feed, batch.sequence), type: null };
       }
     } catch (error) {
       // The feed was closed or trimmed: the client reconnects and gets the error as a reply.

@@ -28,12 +28,13 @@ serverContract('an event stream arrives piece by piece and ends', async ({ t, op
     services: {
       getChanges: async () => ({ changes: [], cursor: 'one', has_more: false }),
       streamChanges: async () => ({
-        changes: (async function* () {
-          yield { cursor: 'one', change: null };
+        events: (async function* () {
+          yield { id: 'one', type: null };
           await released;
-          yield { cursor: 'two', change };
+          yield { id: 'two', type: change.type, data: change };
         })(),
         close: () => {},
+        isAwaitedAtStop: false,
       }),
     },
   });
@@ -58,10 +59,10 @@ serverContract('the stream of a client that disconnects is closed', async ({ t, 
   const server = await open({
     services: {
       streamChanges: async (call) => ({
-        changes: (async function* () {
+        events: (async function* () {
           try {
             while (!call.cancellation.isCanceled) {
-              yield { cursor: 'any', change: null };
+              yield { id: 'any', type: null };
               await sleep(5);
             }
           } finally {
@@ -71,6 +72,7 @@ serverContract('the stream of a client that disconnects is closed', async ({ t, 
         close: () => {
           closed += 1;
         },
+        isAwaitedAtStop: false,
       }),
     },
   });

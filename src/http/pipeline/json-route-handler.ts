@@ -1,7 +1,7 @@
 import { assert } from '../../core/assert.ts';
 import { mergeParams } from '../../requests/path-fields.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
-import type { ChangeStream } from '../../services/changes.ts';
+import type { EventStream } from '../../services/event-stream.ts';
 import type { Reply } from '../exchange.ts';
 import type { BodyReservation } from '../read-body.ts';
 import { jsonReply } from '../replies.ts';
@@ -15,7 +15,7 @@ import {
   mergeQueryFields,
   metadataBytesMaxOf,
 } from './body-fields.ts';
-import { acceptsEventStream, eventStreamReply, isStillAllowed } from './event-stream.ts';
+import { asksForEventStream, eventStreamReply, isStillAllowed } from './event-stream.ts';
 import { createServiceCall, ownerOf, type RequestContext } from './request-context.ts';
 import type { RouteHandler } from './route-handler.ts';
 
@@ -31,7 +31,7 @@ export class JsonRouteHandler implements RouteHandler {
   #isPrepared = false;
   #call: ServiceCall | null = null;
   #reply: ServiceReply<unknown> | null = null;
-  #stream: ChangeStream | null = null;
+  #stream: EventStream | null = null;
 
   constructor(context: RequestContext, route: JsonRoute, params: Readonly<Record<string, string>>) {
     this.route = route;
@@ -113,7 +113,7 @@ export class JsonRouteHandler implements RouteHandler {
   async callService(): Promise<void> {
     assert(this.#call, 'validate has created the call');
     const { services } = this.#context.components.options;
-    if (this.route.openStream !== null && acceptsEventStream(this.#context)) {
+    if (this.route.openStream !== null && asksForEventStream(this.#context, this.#request)) {
       this.#stream = await this.route.openStream(services, this.#call, this.#request, () =>
         isStillAllowed(this.#context),
       );

@@ -3,7 +3,7 @@ import * as checks from '../../schemas/checks.ts';
 import type { Static, TSchema } from '../../schemas/typebox.ts';
 import type { AdministratorCall } from '../../services/admin.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
-import type { ChangeStream } from '../../services/changes.ts';
+import type { EventStream } from '../../services/event-stream.ts';
 import type { RenderedJson } from '../../services/rendered-json.ts';
 import type { OrganizationCall, Services } from '../services.ts';
 import type { CheckBounds, JsonRoute } from './route.ts';
@@ -27,7 +27,7 @@ interface JsonRouteOptions<Q extends TSchema, R extends TSchema> extends Operati
     call: OrganizationCall,
     request: Static<Q>,
     isAllowed: () => boolean,
-  ) => Promise<ChangeStream>;
+  ) => Promise<EventStream>;
 }
 
 interface OrganizationAccess {

@@ -1,7 +1,7 @@
 import type { BodyKind } from '../../admission/body-limits.ts';
 import type { TSchema } from '../../schemas/typebox.ts';
 import type { ServiceCall, ServiceReply } from '../../services/call.ts';
-import type { ChangeStream } from '../../services/changes.ts';
+import type { EventStream } from '../../services/event-stream.ts';
 import type { Services } from '../services.ts';
 import type { AccountRoute } from './account-route.ts';
 import type { RouteDescription } from './route-description.ts';
@@ -30,7 +30,10 @@ export interface JsonRoute extends RouteDescription {
   /** Rules that fail with 400. `request` matches the schema. */
   readonly check: (request: unknown, bounds: CheckBounds) => void;
   readonly serve: (services: Services, call: ServiceCall, request: unknown) => Promise<ServiceReply<unknown>>;
-  /** Replies to requests that accept `text/event-stream`; null: the operation has no event stream. */
+  /**
+   * Replies to GET requests that accept `text/event-stream`, and to other requests with `stream: true`; null: the
+   * operation has no event stream.
+   */
   readonly openStream: OpenStream | null;
 }
 
@@ -40,7 +43,7 @@ type OpenStream = (
   call: ServiceCall,
   request: unknown,
   isAllowed: () => boolean,
-) => Promise<ChangeStream>;
+) => Promise<EventStream>;
 
 /** Document upload as the raw body (`put`) or a form part (`multipart`); it streams to the service. */
 export interface UploadRoute extends RouteDescription {
