@@ -299,7 +299,7 @@ function findConflicts(settings: Settings): string[] {
     }
   }
   problems.push(...findMarketplaceConflicts(settings));
-  for (const kind of ['embedding', 'rerank'] as const) {
+  for (const kind of ['embedding', 'rerank', 'chat'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(
         `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the model name at the service.`,

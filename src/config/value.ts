@@ -39,8 +39,16 @@ export function describeAllowedValues(name: SettingName): string {
   return 'a non-empty text';
 }
 
+const urlSettings: ReadonlySet<SettingName> = new Set([
+  'baseUrl',
+  'url',
+  'embeddingUrl',
+  'rerankUrl',
+  'chatUrl',
+]);
+
 function isUrlSetting(name: SettingName): boolean {
-  return name === 'baseUrl' || name === 'url' || name === 'embeddingUrl' || name === 'rerankUrl';
+  return urlSettings.has(name);
 }
 
 function parseText(setting: Setting, text: string): unknown {

@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import type { ModelReference } from '../core/model-reference.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import type { ChatModel } from './chat-model.ts';
 import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalReranker } from './local-model.ts';
@@ -33,6 +34,8 @@ export interface ModelCatalogOptions {
   /** Embedding models. The first is the default for new collections. */
   readonly embeddings: readonly EmbeddingCatalogEntry[];
   readonly rerankers: readonly RerankerCatalogEntry[];
+  /** Absent or null: none is configured. */
+  readonly chat?: ChatModel | null;
   /** Aliases of models. An alias that equals a model id takes precedence over that id. */
   readonly aliases: Readonly<Record<string, string>>;
   /**
@@ -158,10 +161,16 @@ export class ModelCatalog {
     );
   }
 
+  /** Model that writes answers; null if none is configured. */
+  get chat(): ChatModel | null {
+    return this.#options.chat ?? null;
+  }
+
   /** Returns the health of all HTTP services that run models. */
-  listProviders(): (ProviderHealth & { readonly kind: 'embedding' | 'reranker' })[] {
+  listProviders(): (ProviderHealth & { readonly kind: 'embedding' | 'reranker' | 'chat' })[] {
     const { embeddings, rerankers } = this.#options;
     return [
+      ...(this.chat === null ? [] : [{ ...this.chat.provider.health, kind: 'chat' as const }]),
       ...embeddings.flatMap(({ backend }) =>
         isHttpBackend(backend) ? [{ ...backend.provider.health, kind: 'embedding' as const }] : [],
       ),

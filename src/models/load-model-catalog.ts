@@ -14,6 +14,7 @@ import {
   toEmbeddingEntries,
   toRerankerEntries,
 } from './catalog.ts';
+import { type ChatDialect, ChatModel } from './chat-model.ts';
 import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
 import type { InstalledModel } from './local-model.ts';
@@ -45,6 +46,10 @@ export interface ModelSettings {
   readonly rerankKey: string | null;
   readonly rerankDialect: RerankDialect;
   readonly rerankScores: 'probability' | 'logit';
+  readonly chatUrl: string | null;
+  readonly chatModel: string | null;
+  readonly chatKey: string | null;
+  readonly chatDialect: ChatDialect;
   readonly modelAliases: string | null;
   readonly reranker: string | null;
   readonly modelThreads: number;
@@ -101,6 +106,7 @@ export async function loadModelCatalog(dependencies: CatalogDependencies): Promi
   const catalog = new ModelCatalog({
     embeddings: [first, ...embeddings.filter((model) => model !== first)],
     rerankers,
+    chat: openChatModel(dependencies),
     aliases: parseAliases(settings.modelAliases),
     legacyEmbeddingId: defaultEmbeddingModel,
   });
@@ -240,6 +246,15 @@ function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEnt
     textUnitsMax: settings.providerTextCharactersMax,
   });
   return { id: model, backend };
+}
+
+function openChatModel(dependencies: CatalogDependencies): ChatModel | null {
+  const { chatUrl, chatModel: model, chatKey: key, chatDialect: dialect } = dependencies.settings;
+  if (chatUrl === null || model === null) return null;
+  const url = toEndpoint(chatUrl, 'chat/completions');
+  // The service may quote the prompt in its errors.
+  const provider = createProvider({ ...dependencies, mayLogReply: () => false }, { model, url, key });
+  return new ChatModel({ provider, dialect });
 }
 
 function checkModelName(model: string, builtIn: readonly string[], setting: string): void {

@@ -7,7 +7,7 @@ import type { Logger } from '../core/logger.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { Egress } from '../egress/egress.ts';
 import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
-import { ProviderError, postJson } from './post-json.ts';
+import { type PostOptions, ProviderError, postJson } from './post-json.ts';
 
 /** HTTP endpoint of a model, and the limits of requests to it. */
 export interface ModelProviderOptions {
@@ -35,6 +35,16 @@ export interface ModelProviderOptions {
 }
 
 export type RequestOutcome = 'answered' | ProviderError['kind'];
+
+/** A request to the service that is repeated while it fails. */
+export interface ProviderExchange<Answer> {
+  /** By when the reply is needed, in milliseconds on the monotonic clock; null for documents, which have no deadline. */
+  readonly deadline: number | null;
+  /** Sends the request once and reads the reply. */
+  readonly post: (url: string, options: PostOptions) => Promise<Answer>;
+  /** Whether a failed attempt can be repeated; absent: always. */
+  readonly mayRepeat?: () => boolean;
+}
 
 export interface ProviderHealth {
   readonly model: string;
@@ -84,7 +94,11 @@ export class ModelProvider {
 
   /** Returns the time on the monotonic clock, in milliseconds, by which a query needs its reply. */
   getQueryDeadline(): number {
-    return this.#options.clock.monotonic() + this.#options.queryMsMax;
+    return this.getDeadline(this.#options.queryMsMax);
+  }
+
+  getDeadline(msMax: number): number {
+    return this.#options.clock.monotonic() + msMax;
   }
 
   /** Awaits `work` for a query. Errors: `ModelUnavailableError` if it exceeds the time limit of a query. */
@@ -115,25 +129,30 @@ export class ModelProvider {
    * which have no deadline. Errors: `ModelUnavailableError`; `ProviderError` of kind "refused" if the input
    * is invalid.
    */
-  async request<Answer>(
-    body: object,
-    deadline: number | null,
-    read: (reply: unknown) => Answer,
-  ): Promise<Answer> {
+  request<Answer>(body: object, deadline: number | null, read: (reply: unknown) => Answer): Promise<Answer> {
+    return this.exchange({
+      deadline,
+      post: async (url, options) => read(await postJson(url, body, options)),
+    });
+  }
+
+  /** Same as `request`, for any way to post. Other errors of `post` are rethrown and are no failures of the service. */
+  async exchange<Answer>(exchange: ProviderExchange<Answer>): Promise<Answer> {
+    const { deadline, mayRepeat = () => true } = exchange;
     const attemptsMax = deadline === null ? documentAttemptsMax : queryAttemptsMax;
     for (let attempt = 1; ; attempt += 1) {
       await this.#waitUntilUnpaused(deadline);
       const wait = this.#breaker.acquire();
       if (wait > 0) throw this.#unavailableError(this.#lastError ?? 'its requests failed', wait);
       try {
-        return await this.#requestOnce(body, deadline, read);
+        return await this.#postOnce(exchange);
       } catch (error) {
         if (!(error instanceof ProviderError) || error.kind === 'refused') throw error;
         const backoff = Math.max(
           this.#computeBackoffMs(attempt),
           Math.min(error.retryAfterMs ?? 0, retryAfterMsMax),
         );
-        const isLast = attempt >= attemptsMax || error.kind === 'misconfigured';
+        const isLast = attempt >= attemptsMax || error.kind === 'misconfigured' || !mayRepeat();
         if (isLast || this.#breaker.getWaitMs() > 0 || this.#isPastDeadline(deadline, backoff))
           throw this.#unavailableError(error.message, Math.max(backoff, this.#breaker.getWaitMs()), error);
         await sleep(backoff);
@@ -141,27 +160,20 @@ export class ModelProvider {
     }
   }
 
-  async #requestOnce<Answer>(
-    body: object,
-    deadline: number | null,
-    read: (reply: unknown) => Answer,
-  ): Promise<Answer> {
+  async #postOnce<Answer>({ deadline, post }: ProviderExchange<Answer>): Promise<Answer> {
     const { url, key, clock, documentMsMax, observe, mayLogReply } = this.#options;
     const started = clock.monotonic();
     const msMax = deadline === null ? documentMsMax : Math.max(1, deadline - started);
     const seconds = () => (clock.monotonic() - started) / 1_000;
-    const { providerReplyBytesMax: replyBytesMax } = limits;
     try {
-      const output = read(
-        await postJson(url, body, {
-          key,
-          msMax,
-          replyBytesMax,
-          mayLogReply: mayLogReply(),
-          now: () => clock.now(),
-          fetch: this.#options.fetch,
-        }),
-      );
+      const output = await post(url, {
+        key,
+        msMax,
+        replyBytesMax: limits.providerReplyBytesMax,
+        mayLogReply: mayLogReply(),
+        now: () => clock.now(),
+        fetch: this.#options.fetch,
+      });
       observe('answered', seconds());
       this.#recordSuccess();
       return output;

@@ -39,6 +39,8 @@ export interface PostOptions {
   /** Milliseconds since the epoch; used for a `retry-after` that is a date. */
   readonly now: () => number;
   readonly fetch: Egress['fetch'];
+  /** Aborts the request on behalf of the caller, whose reason is then the error. */
+  readonly signal?: AbortSignal;
 }
 
 /** Maximum characters of an error message that are passed on. */
@@ -52,31 +54,68 @@ const errorBytesMax = 2_000;
 const inputErrorStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /** Posts JSON and returns the parsed reply. Does not follow redirects. Errors: `ProviderError` only. */
-export async function postJson(url: string, body: object, options: PostOptions): Promise<unknown> {
-  const { key, msMax, replyBytesMax } = options;
+export function postJson(url: string, body: object, options: PostOptions): Promise<unknown> {
+  return post(url, body, { ...options, accept: 'application/json' }, async (reply) =>
+    parseReply(await readBounded(reply, options.replyBytesMax), options.mayLogReply),
+  );
+}
+
+/**
+ * Posts JSON and returns the result of `read` for the pieces of a reply of server-sent events. Does not follow redirects.
+ * Errors: `ProviderError`, and the reason of an aborted signal.
+ */
+export function postForEvents<Answer>(
+  url: string,
+  body: object,
+  options: PostOptions,
+  read: (pieces: AsyncIterable<Uint8Array>) => Promise<Answer>,
+): Promise<Answer> {
+  return post(url, body, { ...options, accept: 'text/event-stream' }, (reply) => {
+    if (!/^text\/event-stream\b/i.test(reply.headers.get('content-type') ?? ''))
+      throw new ProviderError('failed', 'reply is not an event stream');
+    return read(boundedPieces(reply, options.replyBytesMax));
+  });
+}
+
+async function post<Answer>(
+  url: string,
+  body: object,
+  options: PostOptions & { readonly accept: string },
+  read: (reply: Response) => Promise<Answer>,
+): Promise<Answer> {
+  const { key, msMax, accept, signal } = options;
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), msMax);
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, msMax);
+  signal?.addEventListener('abort', abort, { once: true });
+  let hasReply = false;
   try {
+    signal?.throwIfAborted();
     const reply = await options.fetch(url, {
       method: 'POST',
       signal: controller.signal,
       headers: {
         'content-type': 'application/json',
-        accept: 'application/json',
+        accept,
         ...(key === null ? {} : { authorization: `Bearer ${key}` }),
       },
       body: JSON.stringify(body),
     });
     if (!reply.ok) throw await toProviderError(reply, options);
-    return parseReply(await readBounded(reply, replyBytesMax), options.mayLogReply);
+    hasReply = true;
+    return await read(reply);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
+    signal?.throwIfAborted();
     const refused = findEgressDenial(error);
     if (refused !== null) throw new ProviderError('misconfigured', refused.message, { cause: refused });
-    const reason = controller.signal.aborted ? `no reply within ${Math.round(msMax)} ms` : 'no connection';
+    const lost = hasReply ? 'the connection was lost' : 'no connection';
+    const timedOut = `no ${hasReply ? 'complete ' : ''}reply within ${Math.round(msMax)} ms`;
+    const reason = controller.signal.aborted ? timedOut : lost;
     throw new ProviderError('failed', reason, { replyExcerpt: describeCauses(error), cause: error });
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
     // Cancels the unread rest of the reply.
     controller.abort();
   }
@@ -118,14 +157,25 @@ function parseRetryAfter(header: string | null, now: number): number | null {
 async function readBounded(reply: Response, bytesMax: number, isTruncated = false): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of reply.body ?? []) {
+  for await (const part of boundedPieces(reply, isTruncated ? Number.POSITIVE_INFINITY : bytesMax)) {
     bytes += part.length;
     parts.push(part);
-    if (bytes <= bytesMax) continue;
-    if (!isTruncated) throw new ProviderError('failed', `reply exceeds ${bytesMax} bytes`);
-    break;
+    if (bytes > bytesMax) break;
   }
   return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
+}
+
+/** Yields the pieces of a reply. Errors: `ProviderError` if they have more than `bytesMax` bytes. */
+async function* boundedPieces(
+  reply: Response,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0;
+  for await (const part of reply.body ?? []) {
+    bytes += part.length;
+    if (bytes > bytesMax) throw new ProviderError('failed', `reply exceeds ${bytesMax} bytes`);
+    yield part;
+  }
 }
 
 function parseReply(text: string, mayLogReply: boolean): unknown {

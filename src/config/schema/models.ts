@@ -69,6 +69,31 @@ export const modelSettings = {
   rerankScores: enumSetting(['probability', 'logit'], 'probability', {
     meaning: 'Scale of the scores from QUARRY_RERANK_URL: probabilities from 0 to 1, or logits',
   }),
+  chatUrl: optionalSetting({
+    pattern: serviceUrlPattern,
+    meaning: 'Base URL of an OpenAI-compatible chat service, which writes the answers of POST /v1/answers',
+    allowed: serviceUrlAllowed,
+    defaultMeaning: 'none: answers are disabled',
+  }),
+  chatModel: optionalSetting({
+    meaning: 'Model name at QUARRY_CHAT_URL',
+    defaultMeaning: 'none',
+  }),
+  chatKey: optionalSetting({
+    meaning: 'API key for QUARRY_CHAT_URL, sent as a bearer token',
+    secret: true,
+    defaultMeaning: 'none',
+  }),
+  chatDialect: enumSetting(['compatible', 'openai'], 'compatible', {
+    meaning:
+      'Fields of requests to QUARRY_CHAT_URL: max_tokens and temperature (compatible), or max_completion_tokens, for current models of OpenAI',
+  }),
+  chatSecondsMax: secondsSetting(1, 600, 50, {
+    meaning: 'Timeout for one answer of the chat model; replies that are not streamed end after 55 seconds',
+  }),
+  chatRequestsMax: integerSetting(1, 256, 4, {
+    meaning: 'Answers that the chat model writes at the same time; organizations share them fairly',
+  }),
   modelAliases: optionalSetting({
     pattern: /^[^\s,=]+=[^\s,=]+(,[^\s,=]+=[^\s,=]+)*$/,
     meaning: 'Aliases of models, for clients that use other names',
