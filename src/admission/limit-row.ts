@@ -7,7 +7,7 @@ export interface LimitRow {
   readonly value: string;
   /** File under src/ and a name in it. */
   readonly enforcedIn: string;
-  readonly status: 400 | 401 | 408 | 413 | 422 | 429 | 503;
+  readonly status: 400 | 401 | 408 | 413 | 422 | 429 | 502 | 503;
   /** Value of the reply header `x-quarry-limit`; null when the header is not sent. */
   readonly header: string | null;
   readonly share: string;

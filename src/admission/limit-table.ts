@@ -11,7 +11,7 @@ import {
   type LimitRow,
   perRequest,
 } from './limit-row.ts';
-import { suggestionRows } from './query-limit-table.ts';
+import { answerRows, suggestionRows } from './query-limit-table.ts';
 import { sourceRows } from './source-limit-table.ts';
 import { webhookRows } from './webhook-limit-table.ts';
 
@@ -325,6 +325,7 @@ const queryRows: readonly LimitRow[] = [
       'own queue; round robin between organizations, those without a backlog first; under sustained overload only the newest query is queued',
   },
   ...suggestionRows,
+  ...answerRows,
   ...(['embed', 'rerank'] as const).flatMap((kind) =>
     (['fast', 'slow'] as const).map(
       (mode): LimitRow => ({

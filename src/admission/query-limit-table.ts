@@ -1,5 +1,6 @@
+import { answerLimits } from '../core/answer-limits.ts';
 import { queryLimits } from '../core/query-limits.ts';
-import { type EffectRow, formatNumber, type LimitRow, renderEffectTable } from './limit-row.ts';
+import { type EffectRow, formatNumber, type LimitRow, perRequest, renderEffectTable } from './limit-row.ts';
 
 /** Limits of suggestions that reject a request. */
 export const suggestionRows: readonly LimitRow[] = [
@@ -20,6 +21,37 @@ export const suggestionRows: readonly LimitRow[] = [
     status: 429,
     header: 'waiting-vocabularies',
     share: 'own queue; round robin between organizations',
+  },
+];
+
+/** Limits of answers. */
+export const answerRows: readonly LimitRow[] = [
+  {
+    limit: 'Snippets and tokens of an answer',
+    bounds: '`k`, and `max_tokens` of answer',
+    value: `${formatNumber(answerLimits.snippetsMax)}, ${formatNumber(answerLimits.tokensMax)}`,
+    enforcedIn: 'schemas/answers.ts checkAnswer',
+    status: 400,
+    header: null,
+    share: perRequest,
+  },
+  {
+    limit: 'Answers running',
+    bounds: 'Answers that the chat model writes, and answers of an organization that wait for it',
+    value: `\`QUARRY_CHAT_REQUESTS_MAX\`, ${formatNumber(answerLimits.waitingMax)}`,
+    enforcedIn: 'app/answers.ts chatRequestsMax',
+    status: 429,
+    header: 'waiting-answers',
+    share: 'own queue; round robin between organizations',
+  },
+  {
+    limit: 'Reply of the chat model',
+    bounds: 'MiB of its stream, characters of its text',
+    value: `${formatNumber(answerLimits.replyBytesMax / 2 ** 20)}, ${formatNumber(answerLimits.textUnitsMax)}`,
+    enforcedIn: 'models/chat-model.ts replyBytesMax',
+    status: 502,
+    header: null,
+    share: perRequest,
   },
 ];
 

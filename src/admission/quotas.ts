@@ -51,7 +51,12 @@ interface PendingWrites {
   onEnd: () => void;
 }
 
-const queryOperations: ReadonlySet<string> = new Set(['top-documents', 'top-pages', 'top-snippets']);
+const queryOperations: ReadonlySet<string> = new Set([
+  'top-documents',
+  'top-pages',
+  'top-snippets',
+  'answer',
+]);
 const addOperations: ReadonlySet<string> = new Set([
   'add-document',
   'add-documents',

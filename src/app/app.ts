@@ -223,6 +223,7 @@ async function openAccountModules(
     storage,
     pools,
     pipeline,
+    metrics,
     organizations,
     tiers,
     keys,

@@ -13,6 +13,7 @@ import type { EffectiveTiers } from '../billing/effective-tiers.ts';
 import type { Settings } from '../config/schema.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
 import { limits } from '../core/limits.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Services } from '../http/services.ts';
 import type { DerivedFiles } from '../ingest/derived-files.ts';
 import { FileReader } from '../ingest/file-reader.ts';
@@ -44,6 +45,7 @@ import type { DataDirectory } from '../storage/data-directory.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { parseOutsideCollections } from '../usage/usage-events.ts';
 import type { WebhookServices } from '../webhooks/webhook-services.ts';
+import { createAnswerServices } from './answers.ts';
 import { type Backups, createBackupService } from './backups.ts';
 import { createChangeServices } from './changes.ts';
 import { createInstallationService, type Installation } from './installation.ts';
@@ -61,6 +63,7 @@ interface ServiceDependencies {
   readonly storage: Storage;
   readonly pools: Pools;
   readonly pipeline: Pipeline;
+  readonly metrics: Metrics;
   readonly organizations: OrganizationDirectory;
   readonly tiers: EffectiveTiers;
   readonly keys: ApiKeyRegistry;
@@ -188,6 +191,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
     changeFeed: createChangeServices(data, storage),
     exports: new DocumentExportServices({ collections, documents, versions, contents, documentUrls }),
     queries,
+    answers: createAnswerServices({ settings, pipeline, queries, metrics: dependencies.metrics }),
     suggestions: new SuggestionServices({ collections, vocabularies: dependencies.vocabularies, clock }),
     files: new FileServices({
       collections,

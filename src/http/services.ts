@@ -1,5 +1,6 @@
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { AdminService } from '../services/admin.ts';
+import type { AnswerServices } from '../services/answers.ts';
 import type { BackupService } from '../services/backups.ts';
 import type { ServiceCall } from '../services/call.ts';
 import type { ChangeServices } from '../services/changes.ts';
@@ -47,6 +48,7 @@ export interface Services {
   readonly changeFeed: PublicMethods<ChangeServices>;
   readonly files: PublicMethods<FileServices>;
   readonly queries: PublicMethods<QueryServices>;
+  readonly answers: PublicMethods<AnswerServices>;
   readonly suggestions: PublicMethods<SuggestionServices>;
   readonly status: PublicMethods<StatusServices>;
   readonly parsers: PublicMethods<ParserServices>;

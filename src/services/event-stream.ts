@@ -21,3 +21,40 @@ export interface EventStream {
  * reply.
  */
 export const heartbeatMs = 5_000;
+
+/**
+ * Yields the events of `produce` while it runs, and heartbeats in its pauses. Rejects as `produce` does. It is not
+ * stopped when the consumer leaves: it must observe the cancellation of its call.
+ */
+export async function* produceEvents(
+  produce: (emit: (event: StreamEvent) => void) => Promise<void>,
+): AsyncGenerator<StreamEvent, void, void> {
+  const pending: StreamEvent[] = [];
+  let isDone = false;
+  let wake = () => {};
+  const work = produce((event) => {
+    pending.push(event);
+    wake();
+  }).finally(() => {
+    isDone = true;
+    wake();
+  });
+  // The rejection is thrown below, after the events before it.
+  work.catch(() => undefined);
+  while (!isDone || pending.length > 0) {
+    const event = pending.shift();
+    if (event !== undefined) {
+      yield event;
+      continue;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, heartbeatMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    if (pending.length === 0 && !isDone) yield { type: null };
+  }
+  await work;
+}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { codeBlocks } from '../docs/code-blocks.ts';
+import { FakeChatService } from '../support/fake-chat-service.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
@@ -34,7 +35,8 @@ function readPart(reply: unknown, part: string): unknown {
 }
 
 t.test('each feature is shown by its request', async (t) => {
-  const server = await TestServer.start(t);
+  const chat = await FakeChatService.start(t);
+  const server = await TestServer.start(t, chat.variables);
   const api = new CheckedApiClient(server);
   const [setup] = codeBlocks(page);
   const { documents } = JSON.parse(setup!.text);

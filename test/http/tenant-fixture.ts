@@ -10,6 +10,7 @@ import {
   TestServer,
   type TestServerOptions,
 } from '../e2e/server.ts';
+import { FakeChatService } from '../support/fake-chat-service.ts';
 import { waitUntil } from '../timeouts.ts';
 import type { CallerName } from './callers.ts';
 
@@ -247,7 +248,9 @@ export async function buildTenantFixture(
   const { url: MAIL_URL, mails } = createMailFolder(t);
   const password = 'correct horse battery staple';
   const ADMIN_PASSWORD_HASH = await hashPassword(password);
-  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH, ...more };
+  const chat = await FakeChatService.start(t);
+  const own = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH };
+  const variables = { ...own, ...chat.variables, ...more };
   const server = await TestServer.start(t, variables, options);
   const { owner, admin, member, otherOwner, organization_id, otherOrganization, codes } =
     await createOrganizations(server, mails);

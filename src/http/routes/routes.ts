@@ -1,5 +1,6 @@
 import { administrationRoutes } from './administration.ts';
 import { aliasRoutes } from './aliases.ts';
+import { answerRoutes } from './answers.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { backupRoutes } from './backups.ts';
 import { billingRoutes } from './billing.ts';
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
   ...sourceRoutes,
   ...webhookRoutes,
   ...queryRoutes,
+  ...answerRoutes,
   ...statusRoutes,
   ...parserRoutes,
   ...modelRoutes,

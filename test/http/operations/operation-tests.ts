@@ -2,6 +2,7 @@ import type { Route } from '../../../src/http/routes/route.ts';
 import type { ResourceIds, TenantFixture } from '../tenant-fixture.ts';
 import { administrationTests } from './administration.ts';
 import { aliasTests } from './aliases.ts';
+import { answerTests } from './answers.ts';
 import { apiKeyTests } from './api-keys.ts';
 import { backupTests } from './backups.ts';
 import { billingTests } from './billing.ts';
@@ -37,6 +38,7 @@ export const operationTests = {
   ...documentTests,
   ...statusTests,
   ...queryTests,
+  ...answerTests,
   ...modelTests,
   ...otherClientTests,
   ...mcpTests,

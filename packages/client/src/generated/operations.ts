@@ -12,6 +12,8 @@ import type {
   AddSourceRequest,
   AddWebhookRequest,
   AdminDeleteOrganizationRequest,
+  AnswerRequest,
+  AnswerResponse,
   AuditLogRequest,
   AuditLogResponse,
   BackupStatusResponse,
@@ -815,6 +817,27 @@ export class QueriesApi {
   }
 }
 
+export class AnswersApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Answer a question: `POST /v1/answers`. Answers a question by the chat model of the server, from the most
+   * relevant snippets. Each sentence names the snippets that it cites; sentences without a valid citation are
+   * left out, and `answer` is null without support. With `stream: true`, the reply is a stream of server-sent
+   * events: `sentence` for each sentence, then `answer` with the whole reply, or `error`.
+   */
+  answer(request: AnswerRequest, options?: CallOptions): Promise<AnswerResponse> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/answers', json: request, isRead: true },
+      options,
+    );
+  }
+}
+
 export class StatusApi {
   readonly #transport: Transport;
 
@@ -1352,6 +1375,7 @@ export class Operations {
   readonly sources: SourcesApi;
   readonly webhooks: WebhooksApi;
   readonly queries: QueriesApi;
+  readonly answers: AnswersApi;
   readonly status: StatusApi;
   readonly parsers: ParsersApi;
   readonly models: ModelsApi;
@@ -1366,6 +1390,7 @@ export class Operations {
     this.sources = new SourcesApi(transport);
     this.webhooks = new WebhooksApi(transport);
     this.queries = new QueriesApi(transport);
+    this.answers = new AnswersApi(transport);
     this.status = new StatusApi(transport);
     this.parsers = new ParsersApi(transport);
     this.models = new ModelsApi(transport);

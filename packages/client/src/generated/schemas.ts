@@ -289,6 +289,102 @@ export interface AliasChange {
   readonly collection_name: string | null;
 }
 
+/** A snippet that a sentence cites. */
+export interface AnswerCitation {
+  /** Number of the snippet in the prompt, from 1, best first. */
+  number: number;
+  path: string;
+  /** Range of pages: first page, and end page (exclusive). */
+  page_span: number[];
+  /** Start offset in the text of the document, in code points. */
+  start_index: number;
+  /** End offset (exclusive). */
+  end_index: number;
+  /** Exactly the text between the two indexes. */
+  content: string;
+  /** Relevance within this query, 0 to 1; higher is better. */
+  score: number;
+}
+
+/** A question that a chat model answers from snippets. */
+export interface AnswerRequest {
+  /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
+  readonly collection_name: string;
+  /** The question in natural language, at most 4,096 characters. */
+  readonly question: string;
+  /** Maximum number of snippets that the model reads, 1 to 32. Default: `8`. */
+  readonly k?: number | undefined;
+  /** The vector of the query; required in collections whose `embedding_model` is `own`. */
+  readonly query_vector?: readonly number[] | string | null | undefined;
+  /**
+   * Filter on document metadata: `{name: {operator: value}}` with `$eq $ne $gt $gte $lt $lte $in $nin $exists
+   * $prefix $between $contains $geo_radius $geo_box`, combined with `$and`, `$or` and `$not`. A plain value
+   * means `$eq`, and a date is `{"$date": "2026-03-31"}`; values match operands of their type only; null and
+   * `{}` match all documents.
+   */
+  readonly filter?: unknown;
+  /** Snippets of about 200 characters instead of about 2,000. Default: `false`. */
+  readonly precise_responses?: boolean | undefined;
+  /** Reranker of `/models/rerank` that reorders the best candidates; null for none. */
+  readonly reranker?: string | null | undefined;
+  /**
+   * `high` examines more candidates and batches work with other calls: better results and throughput at
+   * higher latency. Default: `"low"`.
+   */
+  readonly latency_mode?: 'low' | 'high' | undefined;
+  /**
+   * 0 to 1: results with a lower `score` are omitted, after reranking. Scores are comparable within one query
+   * only.
+   */
+  readonly min_score?: number | null | undefined;
+  /** Maximum results per document, at least 1. The search continues until there are `k` results. */
+  readonly max_per_document?: number | null | undefined;
+  /** Maximum length of the answer in tokens of the model, 16 to 4,096. Default: `1024`. */
+  readonly max_tokens?: number | undefined;
+  /**
+   * Reply with server-sent events: `sentence` for each sentence, then `answer` with the whole reply, or
+   * `error` with `status` and `detail`. Default: `false`.
+   */
+  readonly stream?: boolean | undefined;
+}
+
+/** An answer with citations. */
+export interface AnswerResponse {
+  /** The sentences, separated by spaces; null if nothing supports an answer. */
+  answer: string | null;
+  /**
+   * Why `answer` is null: no snippet was found and the model was not called, the model found no answer in the
+   * snippets, or no sentence had a valid citation.
+   */
+  reason: 'no_snippets' | 'no_answer' | 'no_citations' | null;
+  sentences: AnswerSentence[];
+  /** Number of snippets that were found for the model. */
+  num_snippets: number;
+  /** Number of sentences without a valid citation, which are left out. */
+  num_uncited_sentences: number;
+  /** Whether the answer ended at `max_tokens`. */
+  is_truncated: boolean;
+  /** Name of the chat model. */
+  model: string;
+  /** As the service of the model reports it; null if it does not, or was not called. */
+  usage: {
+    /** Tokens of the prompt. */
+    prompt_tokens: number;
+    /** Tokens of the reply of the model. */
+    completion_tokens: number;
+  } | null;
+  /** Warnings about the search for snippets; absent if there are none. */
+  warnings?: string[] | undefined;
+}
+
+/** A sentence of an answer. */
+export interface AnswerSentence {
+  /** The sentence without the numbers of its citations. */
+  text: string;
+  /** The snippets that the model names for the sentence, at least one. */
+  citations: AnswerCitation[];
+}
+
 /** An action or an attempted action. */
 export interface AuditLogEntry {
   /** The entry. */
