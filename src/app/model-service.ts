@@ -44,6 +44,7 @@ export function createModelService({
         rerankers: [...catalog.rerankerNames],
         default_embedding_model: catalog.defaultEmbedding.id,
         default_reranker: settings.reranker,
+        chat_model: catalog.chat?.model ?? null,
       }),
       describe: (principal) =>
         describeModels({

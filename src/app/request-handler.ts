@@ -221,6 +221,7 @@ function requestHandlerSettings(settings: Settings) {
     trustProxy: settings.trustProxy,
     jsonBytesMax: settings.bodyBytesMax,
     mcpMayWrite: settings.mcp === 'write',
+    mcpMayAnswer: settings.chatUrl !== null,
     jsonBytesHeldMax: jsonBytesHeldMax(settings),
     uploadBytesMax: settings.uploadBytesMax,
     uploadsRunningMax: limits.uploadsRunningMax,

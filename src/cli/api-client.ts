@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { flagName, variableName } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { withTimeout } from '../core/async/with-timeout.ts';
+import { readServerSentEvents, type ServerSentEvent } from '../core/server-sent-events.ts';
 
 const callMsMax = 70_000;
 const attemptsMax = 6;
@@ -91,6 +92,18 @@ export class ApiClient {
         return (await reply.json()) as Reply;
       }),
     );
+  }
+
+  /** Calls an operation that replies with an event stream. Retries and errors as in `call`, until the stream begins. */
+  async *streamEvents(operation: string, body: object): AsyncGenerator<ServerSentEvent, void, undefined> {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    const reply = await this.#withRetries(() => this.send(`/v1/${operation}`, init));
+    if (reply.body === null) return;
+    yield* readServerSentEvents(reply.body);
   }
 
   /** Opens a file by the URL of a reply. Retries and errors as in `call`. */

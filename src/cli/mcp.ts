@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { type McpApi, pageImageWidth } from '../mcp/mcp-api.ts';
+import type { GetModelListResponse } from '../schemas/models.ts';
 import { type ApiClient, ApiResponseError } from './api-client.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -33,10 +34,25 @@ async function run(
 class HttpOperations implements McpApi {
   readonly mayWrite: boolean;
   readonly #api: ApiClient;
+  /** Null until a server with a chat model has replied. */
+  #chatModel: string | null = null;
 
   constructor(api: ApiClient, mayWrite: boolean) {
     this.mayWrite = mayWrite;
     this.#api = api;
+  }
+
+  /** A server that does not reply offers no answers; the other tools report the error. */
+  async mayAnswer(): Promise<boolean> {
+    try {
+      this.#chatModel ??= (
+        await this.#api.call<GetModelListResponse>('models/get-model-list', {})
+      ).chat_model;
+      return this.#chatModel !== null;
+    } catch (error) {
+      if (error instanceof AppError || error instanceof ApiResponseError) return false;
+      throw error;
+    }
   }
 
   call(operation: string, request: object): Promise<unknown> {

@@ -3,6 +3,7 @@ import { findSetting, flagName, type SettingName, settingNames } from '../config
 import { describeAllowedValues } from '../config/value.ts';
 import { AppError } from '../core/app-error.ts';
 import { aliasCommands } from './aliases.ts';
+import { answerCommand } from './answer.ts';
 import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { billingCommands } from './billing.ts';
@@ -51,6 +52,7 @@ export const commands: readonly CommandSpec[] = [
   exportCommand,
   searchCommand,
   suggestCommand,
+  answerCommand,
   mcpCommand,
   evalCommand,
   statusCommand,

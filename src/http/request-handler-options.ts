@@ -71,6 +71,8 @@ export interface RequestHandlerSettings extends OriginSettings {
   readonly requestMsMax: number;
   /** Whether MCP clients whose key may write get the tools that write. */
   readonly mcpMayWrite: boolean;
+  /** Whether MCP clients get the tool that answers questions. */
+  readonly mcpMayAnswer: boolean;
   /** Redirect target of `/`. */
   readonly home: string;
   /** Whether metrics and readiness have their own address, and are not served on the public one. */

@@ -8,6 +8,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { AppError } from '../core/app-error.ts';
 import { assert } from '../core/assert.ts';
+import { answerTool } from './answer-tool.ts';
 import type { McpApi } from './mcp-api.ts';
 import { pageImageTemplate, parsePageImageUri } from './page-image-uri.ts';
 import { findPageImageUrl, readingTools } from './reading-tools.ts';
@@ -113,9 +114,9 @@ function singleEvent(text: string, contentType: string | null): string | null {
 function createServer(sdk: Sdk, api: McpApi, { version }: McpIdentity): Server {
   const capabilities = { tools: {}, resources: {} };
   const server = new sdk.Server({ name: 'quarry', title: 'Quarry', version }, { capabilities, instructions });
-  const tools = api.mayWrite ? [...readingTools, ...writingTools] : readingTools;
-  server.setRequestHandler('tools/list', () => ({ tools: tools.map(describeTool) }));
-  server.setRequestHandler('tools/call', ({ params }) => {
+  server.setRequestHandler('tools/list', async () => ({ tools: (await listTools(api)).map(describeTool) }));
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const tools = await listTools(api);
     const tool = tools.find(({ name }) => name === params.name);
     if (tool !== undefined) return callTool(tool, api, params.arguments);
     const names = tools.map(({ name }) => name).join(', ');
@@ -141,6 +142,14 @@ function createServer(sdk: Sdk, api: McpApi, { version }: McpIdentity): Server {
     return image;
   });
   return server;
+}
+
+async function listTools(api: McpApi): Promise<readonly McpTool[]> {
+  return [
+    ...readingTools,
+    ...((await api.mayAnswer()) ? [answerTool] : []),
+    ...(api.mayWrite ? writingTools : []),
+  ];
 }
 
 function describeTool({ name, title, description, inputSchema, isWriting }: McpTool): Tool {

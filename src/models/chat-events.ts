@@ -1,3 +1,4 @@
+import { readServerSentEvents } from '../core/server-sent-events.ts';
 import { ProviderError } from './post-json.ts';
 
 /** Numbers of tokens as the service counts them. */
@@ -31,43 +32,13 @@ export async function* readChatEvents(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   let isFinished = false;
-  for await (const data of readEventData(pieces)) {
+  for await (const { data } of readServerSentEvents(pieces)) {
     if (data === endMark) return;
     const event = toChatEvent(parseChunk(data));
     if (event.finishReason !== null) isFinished = true;
     yield event;
   }
   if (!isFinished) throw new ProviderError('failed', 'reply ended before the answer was complete');
-}
-
-/** Yields the data of each server-sent event. */
-async function* readEventData(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  let data: string[] = [];
-  for await (const line of readLines(pieces)) {
-    if (line === '') {
-      if (data.length > 0) yield data.join('\n');
-      data = [];
-    } else if (line.startsWith('data:')) data.push(line.slice(line.charAt(5) === ' ' ? 6 : 5));
-  }
-  if (data.length > 0) yield data.join('\n');
-}
-
-async function* readLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest: string[] = [];
-  for await (const piece of pieces) {
-    const [first = '', ...lines] = decoder.decode(piece, { stream: true }).split('\n');
-    rest.push(first);
-    for (const line of lines) {
-      yield withoutReturn(rest.join(''));
-      rest = [line];
-    }
-  }
-  yield withoutReturn(rest.join('') + decoder.decode());
-}
-
-function withoutReturn(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
 }
 
 function parseChunk(data: string): CompletionChunk {

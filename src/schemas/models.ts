@@ -140,6 +140,9 @@ export const GetModelListResponse = Component('GetModelListResponse', 'The model
   default_reranker: Nullable(Type.String(), {
     description: 'Default reranker of queries; null for none.',
   }),
+  chat_model: Nullable(Type.String(), {
+    description: 'Model that answers questions; null if answers are disabled.',
+  }),
   models: Type.Optional(Type.Array(ModelDetails, { description: 'Only with `include_details`.' })),
 });
 export type GetModelListResponse = Static<typeof GetModelListResponse>;

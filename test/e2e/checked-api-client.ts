@@ -14,6 +14,7 @@ export interface ApiSendOptions {
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | FormData | undefined;
+  readonly signal?: AbortSignal;
 }
 
 export type DocumentContentInput =
@@ -67,6 +68,7 @@ export class CheckedApiClient {
       method: options.method ?? 'POST',
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body as NonNullable<RequestInit['body']> }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   }
 

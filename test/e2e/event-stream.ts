@@ -16,21 +16,37 @@ export class EventStreamClient {
   hasEnded = false;
   readonly #abort = new AbortController();
 
-  /** Errors: the status of a reply that is no event stream. */
-  static async open(
+  /** Follows changes. Errors: the status of a reply that is no event stream. */
+  static open(
     server: Pick<TestServer, 'url'>,
     key: string,
     { query = '', lastEventId }: { readonly query?: string; readonly lastEventId?: string } = {},
   ): Promise<EventStreamClient> {
-    const client = new EventStreamClient();
-    const response = await fetch(`${server.url}/v1/changes${query}`, {
+    return EventStreamClient.#connect(`${server.url}/v1/changes${query}`, key, {
       headers: {
         accept: 'text/event-stream',
-        authorization: `Bearer ${key}`,
         ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
       },
-      signal: client.#abort.signal,
     });
+  }
+
+  /** Posts JSON to an operation. Errors as `open`. */
+  static post(
+    server: Pick<TestServer, 'url'>,
+    key: string,
+    { path, body }: { readonly path: string; readonly body: object },
+  ): Promise<EventStreamClient> {
+    return EventStreamClient.#connect(`${server.url}/v1/${path}`, key, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  static async #connect(url: string, key: string, init: RequestInit): Promise<EventStreamClient> {
+    const client = new EventStreamClient();
+    const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${key}` };
+    const response = await fetch(url, { ...init, headers, signal: client.#abort.signal });
     if (response.status !== 200 || response.body === null)
       throw new Error(`${response.status}: ${await response.text()}`);
     if (response.headers.get('content-type') !== 'text/event-stream') throw new Error('not an event stream');

@@ -14,6 +14,7 @@ export const settings: RequestHandlerSettings = {
   bodyIdleMsMax: testEventMsMax,
   requestMsMax: testEventMsMax,
   mcpMayWrite: false,
+  mcpMayAnswer: false,
   home: '/docs',
   hasMetricsAddress: false,
 };

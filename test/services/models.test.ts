@@ -75,6 +75,7 @@ function build(organization: OrganizationLimits = unlimited) {
     rerankers: ['zerank-1', 'zerank-2'],
     default_embedding_model: 'zembed-1',
     default_reranker: null,
+    chat_model: null,
   };
   const service = new ModelService({
     executor: modelRunner,

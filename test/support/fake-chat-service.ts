@@ -192,7 +192,7 @@ function readPrompt(messages: readonly { readonly role: string; readonly content
   const [, code = ''] = /<<end ([0-9a-f]{24})>>/.exec(system) ?? [];
   if (code === '') throw new Error('the system message names no code');
   const pattern = new RegExp(
-    `<<(snippet (\\d+)|question) ${code}>>\\n([^]*?)\\n<<end ${code}>>(?:\\n\\n|$)`,
+    `<<(snippet (\\d+)|question) ${code}>>\\n([\\s\\S]*?)\\n<<end ${code}>>(?:\\n\\n|$)`,
     'y',
   );
   const snippets: string[] = [];

@@ -22,6 +22,10 @@ export class RouteOperations implements McpApi {
     this.#context = context;
   }
 
+  mayAnswer(): Promise<boolean> {
+    return Promise.resolve(this.#context.components.options.settings.mcpMayAnswer);
+  }
+
   async call(operation: string, request: object): Promise<unknown> {
     const context = this.#context;
     const { schemas, options } = context.components;

@@ -39,6 +39,7 @@ const GetModelListResponse = Type.Object({
   rerankers: Type.Array(Type.String()),
   default_embedding_model: Type.String(),
   default_reranker: Nullable(Type.String()),
+  chat_model: Nullable(Type.String()),
   models: Type.Optional(Type.Array(ModelDetails)),
 });
 

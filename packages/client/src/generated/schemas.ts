@@ -1470,6 +1470,8 @@ export interface GetModelListResponse {
   default_embedding_model: string;
   /** Default reranker of queries; null for none. */
   default_reranker: string | null;
+  /** Model that answers questions; null if answers are disabled. */
+  chat_model: string | null;
   /** Only with `include_details`. */
   models?: ModelDetails[] | undefined;
 }
