@@ -1,6 +1,7 @@
 import t from '../support/tap.ts';
 import { browserSkipReason, openBrowser } from './browser.ts';
 import { billingScenario } from './dashboard-billing.ts';
+import { curationsScenario } from './dashboard-curations.ts';
 import { passageScenario, viewerScenario } from './dashboard-documents.ts';
 import {
   expiredSessionScenario,
@@ -48,6 +49,7 @@ const scenarios = {
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
   'all actions work with the keyboard only': keyboardScenario,
   'a search is filtered by conditions, compared, measured and repeated from the history': searchScenario,
+  'rules that pin and hide documents are added, tried, edited and removed': curationsScenario,
   'keys open the search, the list of shortcuts and the command palette': shortcutsScenario,
   'the focus is never lost': focusScenario,
   'stored values never run as code': injectionScenario,

@@ -49,6 +49,11 @@ export function searchUrl(collection: string): string {
   return pageUrl('search', { collection });
 }
 
+/** Search page that lists the documents that a query finds. */
+export function documentSearchUrl(collection: string, query: string): string {
+  return `${searchUrl(collection)}#${new URLSearchParams({ q: query, type: 'documents' })}`;
+}
+
 /** Search page that lists the documents most similar to one. */
 export function similarDocumentsUrl(collection: string, path: string): string {
   return `${searchUrl(collection)}#${new URLSearchParams({ type: 'documents', similar: path })}`;

@@ -16,6 +16,7 @@ import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getCollectionStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import { CurationsOverlay, openCurations } from './curations-overlay.tsx';
 import { NewCollection } from './new-collection.tsx';
 import { openSynonyms, SynonymsOverlay } from './synonyms-overlay.tsx';
 
@@ -75,6 +76,7 @@ export function Collections() {
         <NewCollection onClose={() => setDialog(null)} onCreated={(name) => done(`${name} was created.`)} />
       )}
       <SynonymsOverlay />
+      <CurationsOverlay />
       {dialog !== null && dialog !== 'new' && 'settings' in dialog && (
         <CollectionSettings name={dialog.settings} onClose={() => setDialog(null)} />
       )}
@@ -206,6 +208,11 @@ function CollectionMenu({
         <li>
           <button type="button" onClick={() => openSynonyms(name)}>
             Synonyms…
+          </button>
+        </li>
+        <li>
+          <button type="button" onClick={() => openCurations(name)}>
+            Pinned and hidden results…
           </button>
         </li>
         <li class="apart">

@@ -3,10 +3,11 @@ import { Checkbox, Field } from '../components/field.tsx';
 import { formatCounted } from '../format/numbers.ts';
 import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, listDocuments } from '../server/retrieval.ts';
+import { collectionChanges } from './collection-changes.ts';
+import { openCurations } from './curations-overlay.tsx';
 import { canDiversify, findOptionsError } from './search-option-fields.ts';
 import { searchQuery, updateQuery } from './search-query.ts';
 import { clampGroupSize, groupSizeMax, type SortChoice, sortLevelsMax } from './search-settings.ts';
-import { synonymChanges } from './synonym-changes.ts';
 import { openSynonyms } from './synonyms-overlay.tsx';
 
 /** Id of the list of metadata fields that the inputs of this page suggest. */
@@ -14,7 +15,7 @@ const fieldListId = 'metadata-fields';
 /** Documents from which fields are suggested. */
 const sampledDocuments = 100;
 
-/** Options of a search by metadata, of its marks and its order, and the synonyms of the collection. */
+/** Options of a search by metadata, of its marks and its order, and the synonyms and rules of the collection. */
 export function SearchOptionsPanel({ collection }: { readonly collection: string | null }) {
   const { hasHighlights, kind } = searchQuery.value;
   return (
@@ -32,7 +33,7 @@ export function SearchOptionsPanel({ collection }: { readonly collection: string
           onChange={(isOn) => updateQuery({ hasHighlights: isOn })}
         />
       )}
-      {collection !== null && <Synonyms key={collection} collection={collection} />}
+      {collection !== null && <CollectionRules key={collection} collection={collection} />}
       {collection !== null && <FieldList collection={collection} />}
     </div>
   );
@@ -239,25 +240,35 @@ function ShareField({ label, hint = '0 to 1', isDisabled = false, value, onChang
   );
 }
 
-/** The synonyms of the collection, which apply to all of its queries. */
-function Synonyms({ collection }: { readonly collection: string }) {
+/** Synonyms of the collection, and its rules that pin and hide documents. */
+function CollectionRules({ collection }: { readonly collection: string }) {
   const info = useLoad(
     async (abort) => (await getCollectionInfo(collection, abort)).collection,
-    [collection, synonymChanges.value],
+    [collection, collectionChanges.value],
   );
-  const count = info.data?.synonyms?.length ?? 0;
+  const line = (title: string, unit: string, count = 0) => (
+    <span>
+      {title}{' '}
+      {info.data !== undefined && (
+        <span class="muted">{count === 0 ? 'none' : formatCounted(count, unit)}</span>
+      )}
+    </span>
+  );
   return (
-    <div class="row between">
-      <span>
-        Synonyms{' '}
-        {info.data !== undefined && (
-          <span class="muted">{count === 0 ? 'none' : formatCounted(count, 'list')}</span>
-        )}
-      </span>
-      <Button class="small" onClick={() => openSynonyms(collection)}>
-        Edit synonyms
-      </Button>
-    </div>
+    <>
+      <div class="row between">
+        {line('Synonyms', 'list', info.data?.synonyms?.length)}
+        <Button class="small" onClick={() => openSynonyms(collection)}>
+          Edit synonyms
+        </Button>
+      </div>
+      <div class="row between">
+        {line('Pinned and hidden', 'rule', info.data?.curations?.length)}
+        <Button class="small" onClick={() => openCurations(collection)}>
+          Edit rules
+        </Button>
+      </div>
+    </>
   );
 }
 

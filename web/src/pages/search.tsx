@@ -13,6 +13,7 @@ import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { CollectionField, useCollection } from './collection-select.tsx';
+import { CurationsOverlay } from './curations-overlay.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
 import { useQueryInUrl } from './search-fragment.ts';
 import { type HistoryEntry, recordQuery } from './search-history.ts';
@@ -104,6 +105,7 @@ export function SearchPage() {
       </div>
       {isCode && selected !== null && <CodeDialog collection={selected} onClose={() => setCode(false)} />}
       <SynonymsOverlay />
+      <CurationsOverlay />
     </Page>
   );
 }

@@ -10,7 +10,7 @@ import { showToast } from '../components/toasts.tsx';
 import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, updateWords } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
-import { synonymChanges } from './synonym-changes.ts';
+import { collectionChanges } from './collection-changes.ts';
 
 interface SynonymsDialogProps {
   readonly collection: string;
@@ -47,7 +47,7 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
   const submission = useAsyncAction(async () => {
     const stop_words = toLists(stopWords).flat();
     await updateWords(collection, { synonyms: toLists(text), stop_words });
-    synonymChanges.value += 1;
+    collectionChanges.value += 1;
     showToast('Synonyms and stop words saved.');
     onClose();
   });

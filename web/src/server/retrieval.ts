@@ -1,4 +1,5 @@
 import type * as collections from '../../../src/schemas/collections.ts';
+import type { Curations } from '../../../src/schemas/curations.ts';
 import type * as documentList from '../../../src/schemas/document-list.ts';
 import type * as documents from '../../../src/schemas/documents.ts';
 import type * as models from '../../../src/schemas/models.ts';
@@ -90,6 +91,11 @@ export function updateWords(
   words: { readonly synonyms: string[][]; readonly stop_words: string[] },
 ): Promise<DefaultResponse> {
   return post('/collections/update-collection', { collection_name: collection, ...words });
+}
+
+/** Replaces all rules of a collection that pin and hide documents. */
+export function updateCurations(collection: string, curations: Curations): Promise<DefaultResponse> {
+  return post('/collections/update-collection', { collection_name: collection, curations });
 }
 
 export function getCollectionInfo(

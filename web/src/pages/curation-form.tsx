@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks';
+import type { Curation } from '../../../src/schemas/curations.ts';
+import { Button } from '../components/button.tsx';
+import { CodeArea } from '../components/code-area.tsx';
+import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Field } from '../components/field.tsx';
+import { useAsyncAction } from '../server/use-async-action.ts';
+
+interface CurationFormProps {
+  /** Undefined for a new rule. */
+  readonly saved: Curation | undefined;
+  readonly onSave: (rule: Curation) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Edits one rule, with one query or path per line. The server checks it. */
+export function CurationForm({ saved, onSave, onClose }: CurationFormProps) {
+  const [queries, setQueries] = useState(() => toText(saved?.queries));
+  const [pinned, setPinned] = useState(() => toText(saved?.pinned));
+  const [hidden, setHidden] = useState(() => toText(saved?.hidden));
+  const submission = useAsyncAction(async () => {
+    await onSave({ queries: toLines(queries), pinned: toLines(pinned), hidden: toLines(hidden) });
+    onClose();
+  });
+  const field = (
+    label: string,
+    hint: string,
+    {
+      value,
+      onChange,
+      placeholder,
+    }: { readonly value: string; readonly onChange: (text: string) => void; readonly placeholder: string },
+  ) => (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <CodeArea control={control} rows={3} placeholder={placeholder} value={value} onChange={onChange} />
+      )}
+    </Field>
+  );
+  return (
+    <Dialog
+      title={saved === undefined ? 'New rule' : 'Edit rule'}
+      onClose={onClose}
+      mayClose={!submission.isBusy}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          submission.start();
+        }}
+      >
+        {field('Queries', 'One per line. Case, accents and punctuation do not matter.', {
+          value: queries,
+          onChange: setQueries,
+          placeholder: 'refund\nmoney back',
+        })}
+        {field('Pinned documents', 'Paths of the documents that come first, one per line, in this order.', {
+          value: pinned,
+          onChange: setPinned,
+          placeholder: 'refunds.md\nreturns.md',
+        })}
+        {field('Hidden documents', 'Paths of the documents that are not returned, one per line.', {
+          value: hidden,
+          onChange: setHidden,
+          placeholder: 'refunds-2019.md',
+        })}
+        <ErrorMessage error={submission.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={submission.isBusy}>
+            Save rule
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function toText(lines: readonly string[] = []): string {
+  return lines.join('\n');
+}
+
+/** Returns the lines that are not blank, without surrounding spaces. */
+function toLines(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
