@@ -57,6 +57,27 @@ for (const collection_name of names) {
   );
 }
 const others = { collection_name: 'bare', collection_names: ['one', 'eight', 'empty'] };
+
+interface Reply {
+  readonly results: readonly { readonly path: string; readonly collection_name: string }[];
+  readonly facets?: readonly {
+    readonly values: readonly { readonly value: Value; readonly count: number }[];
+  }[];
+  readonly groups?: readonly unknown[];
+  readonly next_cursor?: string | null;
+}
+
+/** Runs a query in all collections. */
+async function search(
+  client: CheckedApiClient,
+  operation: (typeof queryOperations)[number],
+  fields: object,
+): Promise<Reply> {
+  const { status, body } = await client.request(operation, { ...others, ...fields });
+  if (status !== 200) throw new Error(`${operation} returned ${status}: ${JSON.stringify(body)}`);
+  return body as unknown as Reply;
+}
+
 const valuesOf = (entry: Entry, field: string): readonly Value[] => [
   ...new Set([entry.metadata[field] ?? []].flat()),
 ];
@@ -161,7 +182,7 @@ await t.test('facets of several collections count the documents of all of them',
     const name = `${client === api ? 'all' : 'restricted'} ${JSON.stringify(filter)}`;
     for (const operation of queryOperations)
       for (const query of operation === 'queries/top-documents' ? [null, 'marble'] : ['marble']) {
-        const reply = await client.call(operation, { ...others, query: query!, k: 2, filter, facets });
+        const reply = await search(client, operation, { query, k: 2, filter, facets });
         t.same(reply.facets, expected, `${operation} ${query} ${name}`);
       }
   }
@@ -170,9 +191,9 @@ await t.test('facets of several collections count the documents of all of them',
 await t.test('documents that have expired are not counted', async (t) => {
   const path = 'expired.txt';
   const count = async () => {
-    const body = { ...others, query: null, k: 1, facets: ['team'] };
-    const [facet] = (await api.call('queries/top-documents', body)).facets!;
-    return facet!.values!.find(({ value }) => value === 'even')!.count;
+    const fields = { query: null, k: 1, facets: ['team'] };
+    const [facet] = (await search(api, 'queries/top-documents', fields)).facets!;
+    return facet!.values.find(({ value }) => value === 'even')!.count;
   };
   const before = await count();
   const content = { type: 'text', text: 'soon gone' } as const;
@@ -214,9 +235,8 @@ const orders: readonly (readonly Level[])[] = [
   [{ field: 'team', order: 'desc' }, { field: 'published', order: 'desc' }, { field: 'year' }],
 ];
 const byName = new Map(all.map((entry) => [`${entry.collection_name}/${entry.path}`, entry]));
-const nameOf = ({ path, collection_name }: { path: string; collection_name?: string }) =>
-  `${collection_name}/${path}`;
-const entryOf = (result: { path: string; collection_name?: string }) => byName.get(nameOf(result))!;
+const nameOf = ({ path, collection_name }: Reply['results'][number]) => `${collection_name}/${path}`;
+const entryOf = (result: Reply['results'][number]) => byName.get(nameOf(result))!;
 
 await t.test('a listing of several collections is in the order of metadata', async (t) => {
   for (const sort of orders)
@@ -231,8 +251,8 @@ await t.test('a listing of several collections is in the order of metadata', asy
       let cursor: string | null = null;
       do {
         const page: { cursor?: string } = cursor === null ? {} : { cursor };
-        const body = { ...others, query: null, k: 64, sort, include_cursor: true, ...page };
-        const reply = await client.call('queries/top-documents', body);
+        const fields = { query: null, k: 64, sort, include_cursor: true, ...page };
+        const reply = await search(client, 'queries/top-documents', fields);
         found.push(...reply.results.map(nameOf));
         cursor = reply.next_cursor ?? null;
       } while (cursor !== null);
@@ -242,15 +262,15 @@ await t.test('a listing of several collections is in the order of metadata', asy
 
 await t.test('the best results of several collections are ordered and grouped by metadata', async (t) => {
   for (const operation of queryOperations) {
-    const request = { ...others, query: 'marble lot', k: 100 };
-    const best = (await api.call(operation, request)).results;
+    const request = { query: 'marble lot', k: 100 };
+    const best = (await search(api, operation, request)).results;
     t.ok(new Set(best.map(({ collection_name }) => collection_name)).size === 3);
     for (const sort of orders) {
-      const { results } = await api.call(operation, { ...request, k: 20, sort });
+      const { results } = await search(api, operation, { ...request, k: 20, sort });
       t.same(results.map(nameOf), plainSort(best, sort, entryOf).slice(0, 20).map(nameOf), operation);
     }
     const group_by = { field: 'team', size: 2 };
-    const grouped = await api.call(operation, { ...request, group_by });
+    const grouped = await search(api, operation, { ...request, group_by });
     const [first, ...rest] = [...new Set(best.map((result) => entryOf(result).metadata.team))].map((team) =>
       best.filter((result) => entryOf(result).metadata.team === team).slice(0, 2),
     );
