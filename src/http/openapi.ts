@@ -187,7 +187,7 @@ export function parametersOf(route: Route): JsonObject[] {
           in: 'query',
           required: false,
           ...(route.method === 'GET'
-            ? describeQueryField(route.request as JsonObject, name)
+            ? { ...describeQueryField(route.request as JsonObject, name), ...exampleOf(route, name) }
             : { description: 'Overrides the field of the body.', schema: { type: 'string' } }),
         })),
       ];
@@ -246,13 +246,21 @@ function withoutPathFields(schema: JsonObject, path: string): JsonObject {
   };
 }
 
-function pathParameters({ path }: Route): JsonObject[] {
-  return [...openApiPath(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+function pathParameters(route: Route): JsonObject[] {
+  return [...openApiPath(route.path).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
+    ...exampleOf(route, name),
   }));
+}
+
+/** The value of a parameter in the example of the operation. */
+function exampleOf(route: Route, name: string): JsonObject {
+  const example: unknown = route.kind === 'json' ? route.example : null;
+  if (typeof example !== 'object' || example === null || !Object.hasOwn(example, name)) return {};
+  return { example: (example as JsonObject)[name] };
 }
 
 /** Fields in the path or the query string. */

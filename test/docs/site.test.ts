@@ -137,10 +137,12 @@ async function checkTryLinks(t: Test, { get, pages }: Site): Promise<void> {
   const published = new Set<string>();
   for (const source of ['/openapi.json', '/api/openapi.json']) {
     const { paths } = (await (await get(source)).json()) as OpenApiDocument;
-    for (const [path, { post }] of Object.entries(paths)) {
-      const example = post?.requestBody?.content?.['application/json']?.example;
-      if (example === undefined || post?.security?.length === 0 || path.includes('{')) continue;
-      if (post?.operationId !== 'mcp') published.add(post?.operationId?.replaceAll('_', '-') ?? '');
+    for (const { get: read, post } of Object.values(paths)) {
+      const hasExample = post?.requestBody?.content?.['application/json']?.example !== undefined;
+      for (const operation of [read, hasExample ? post : undefined]) {
+        if (operation === undefined || operation.security?.length === 0) continue;
+        if (operation.operationId !== 'mcp') published.add(operation.operationId?.replaceAll('_', '-') ?? '');
+      }
     }
   }
   const sections = [...pages.values()].flatMap((html) => html.split('<section id="').slice(1));
@@ -235,7 +237,7 @@ t.test('the documentation of a server', async (t) => {
   await t.test('every published operation has a section with three examples', (t) =>
     checkOperations(t, site),
   );
-  await t.test('operations with a body of JSON lead to the console of the dashboard', (t) =>
+  await t.test('operations that need a credential and no file lead to the console of the dashboard', (t) =>
     checkTryLinks(t, site),
   );
   await t.test('the search finds pages by their words, in any form', (t) => checkSearch(t, site));

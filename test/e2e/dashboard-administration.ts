@@ -2,6 +2,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import type { Test } from '../support/tap.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import { inspectInAllThemes } from './dashboard-themes.ts';
 import { adminKey, type TestServer } from './server.ts';
 
 interface AdministeredServer {
@@ -113,4 +114,39 @@ export async function tryOperations(t: Test, page: Page, server: TestServer): Pr
   t.match((await send(409)).detail, 'already exists');
   await page.getByLabel('Operation').selectOption('get-backup-status');
   t.match(await send(200), { running: null });
+  await tryParameters(t, page, { server, send });
+}
+
+interface Console {
+  readonly server: TestServer;
+  /** Sends the request of the form, waits for the status, and returns the reply. */
+  readonly send: (status: number) => Promise<{ readonly detail?: unknown }>;
+}
+
+/** Operations with values in the path and in the query string, with GET and with a body. */
+async function tryParameters(t: Test, page: Page, { server, send }: Console): Promise<void> {
+  await page.goto(`${server.url}/docs/api/models`);
+  await page.locator('#get-openai-model').getByRole('link', { name: 'Try it' }).click();
+  const model = page.getByLabel('model (in the path)');
+  t.match(await send(200), { id: 'zembed-1', object: 'model' });
+  await model.fill('');
+  t.ok(await page.getByRole('button', { name: 'Send request' }).isDisabled(), 'the path needs a value');
+  await model.fill('a/b?c');
+  await page.getByText('GET /v1/models/a%2Fb%3Fc', { exact: true }).waitFor();
+  t.match(await send(404), { error: { message: /a\/b\?c/ } });
+  await inspectInAllThemes(t, page, 'console-path');
+  await page.getByRole('button', { name: 'Restore example' }).click();
+  t.equal(await model.inputValue(), 'zembed-1');
+
+  await page.getByLabel('Operation').selectOption('stream-changes');
+  await page.getByText('GET /v1/changes?limit=100&wait_seconds=0', { exact: true }).waitFor();
+  t.match(await send(200), { changes: [] });
+  await page.getByLabel('limit', { exact: true }).fill('0');
+  t.match(await send(400), { detail: /limit/ });
+  await inspectInAllThemes(t, page, 'console-query');
+
+  await page.getByLabel('Operation').selectOption('search-vector-store');
+  await page.getByLabel('vector_store_id (in the path)').fill('log');
+  await page.getByLabel('Request body').fill('{"query": "herring"}');
+  t.match(await send(200), { object: 'vector_store.search_results.page' });
 }

