@@ -16,14 +16,14 @@ export async function* readServerSentEvents(
       if (data.length > 0) yield { type: type === '' ? 'message' : type, data: data.join('\n') };
       type = '';
       data = [];
-    } else if (line.startsWith('data:')) data.push(valueOf(line, 5));
-    else if (line.startsWith('event:')) type = valueOf(line, 6);
+    } else if (line.startsWith('data:')) data.push(readValue(line, 5));
+    else if (line.startsWith('event:')) type = readValue(line, 6);
   }
   // Services that omit the last empty line mean the event.
   if (data.length > 0) yield { type: type === '' ? 'message' : type, data: data.join('\n') };
 }
 
-function valueOf(line: string, start: number): string {
+function readValue(line: string, start: number): string {
   return line.slice(line.charAt(start) === ' ' ? start + 1 : start);
 }
 
