@@ -7,6 +7,8 @@ import {
   workerData,
 } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { countCodePoints } from '../src/core/code-point-counter.ts';
+import { encodePages } from '../src/core/line-box-codec.ts';
 import { buffersOf, packTexts } from '../src/core/packed-texts.ts';
 import { denyConnections } from '../src/egress/deny-connections.ts';
 import type { ParserTask, ParseTask } from '../src/parsing/process/parse-task.ts';
@@ -64,6 +66,13 @@ export default async function run(task: TaskWithPort): Promise<unknown> {
 async function parse(task: ParseTask, line: MessagePort | undefined, signal: AbortSignal): Promise<unknown> {
   const outcome = await parserHost.parse(task, (progress) => line?.postMessage(progress), signal);
   if ('failure' in outcome) return outcome;
+  const { boxes, ...document } = outcome;
   const pages = packTexts(outcome.pages);
-  return move({ [transferableSymbol]: buffersOf(pages), [valueSymbol]: { ...outcome, pages } });
+  if (boxes === undefined)
+    return move({ [transferableSymbol]: buffersOf(pages), [valueSymbol]: { ...document, pages } });
+  const lineBoxes = encodePages(boxes, (page) => countCodePoints(outcome.pages[page]!));
+  return move({
+    [transferableSymbol]: [...buffersOf(pages), lineBoxes.block.buffer, lineBoxes.lengths.buffer],
+    [valueSymbol]: { ...document, pages, lineBoxes },
+  });
 }

@@ -56,6 +56,15 @@ const sizeRows: readonly ParseLimitRow[] = [
     bound: ['pageUnitsMax'],
   },
   {
+    limit: 'Lines with a box',
+    bounds:
+      'Lines and table cells of one page, and of all pages, with their place on the page; at most 20 bytes each',
+    value: `${formatNumber(parse.pageLinesMax)} and ${formatNumber(parse.linesMax)}`,
+    effect: 'further lines have no rectangle in results',
+    enforcedIn: 'parsing/parse.ts pageLinesMax',
+    bound: ['pageLinesMax', 'linesMax'],
+  },
+  {
     limit: 'Entries of an archive',
     bounds: 'Entries of a zip container (Office, OpenDocument, EPUB)',
     value: formatNumber(parse.zipEntriesMax),

@@ -2,6 +2,7 @@ import { assertDefined } from '../core/assert.ts';
 import { type BackgroundScheduler, collectInBackground } from '../core/async/background-scheduler.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
+import type { EncodedPages } from '../core/line-box-codec.ts';
 import { countTexts, isPacked, type Texts } from '../core/packed-texts.ts';
 import type { VersionChange, VersionPublisher } from '../index/version-publisher.ts';
 import type { ChangeFeeds } from '../storage/change-feeds.ts';
@@ -56,6 +57,8 @@ export interface DocumentTransitionsOptions {
 export interface ParsedText {
   readonly head: ParsedHead;
   readonly pages: Texts;
+  /** Boxes of the lines of the pages; absent if no page has them. */
+  readonly lineBoxes?: EncodedPages;
   /** Whether page images can be rendered from the file. */
   readonly hasImages: boolean;
   readonly timeTakenMs: number;
@@ -109,9 +112,9 @@ export class DocumentTransitions {
   }
 
   /** Stores the pages of a parsed file. Returns the next job. */
-  async storeParsed(job: Job, { head, pages, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
+  async storeParsed(job: Job, { head, pages, lineBoxes, hasImages, timeTakenMs }: ParsedText): Promise<Job> {
     const { contents, versions } = this.#options;
-    const rest = await this.#writeInPieces(job, this.#pageEntries(job, pages));
+    const rest = await this.#writeInPieces(job, this.#pageEntries(job, pages, lineBoxes));
     const [pageCount, textBytes] = [countTexts(pages), countTextBytes(pages)];
     const next: Job = { ...job, step: 'chunk', attempts: 0, notBefore: 0 };
     await this.#advance(job, (record) => {
@@ -264,8 +267,15 @@ export class DocumentTransitions {
     }));
   }
 
-  *#pageEntries({ documentId }: Job, pages: Texts): Generator<WriteOperation[]> {
-    for (const put of this.#options.contents.parsed.putPages(documentId, pages)) yield [put];
+  *#pageEntries(
+    { documentId }: Job,
+    pages: Texts,
+    boxes: EncodedPages | undefined,
+  ): Generator<WriteOperation[]> {
+    const { parsed, lineBoxes } = this.#options.contents;
+    for (const put of parsed.putPages(documentId, pages)) yield [put];
+    if (boxes === undefined) return;
+    for (const put of lineBoxes.put(documentId, boxes)) yield [put];
   }
 
   /**

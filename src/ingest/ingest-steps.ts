@@ -101,9 +101,10 @@ export class IngestSteps {
     const outcome = await callParser<PackedParseOutcome>(pools.parse, task, { signal, onProgress });
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
-    const { pages, pageImages, ...info } = outcome;
+    const { pages, lineBoxes, pageImages, ...info } = outcome;
     return {
       pages,
+      ...(lineBoxes === undefined ? {} : { lineBoxes }),
       head: { ...info, pageCount: countTexts(pages) },
       hasImages: hasPageImages(pageImages),
       timeTakenMs: clock.monotonic() - started,

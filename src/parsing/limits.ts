@@ -16,6 +16,10 @@ export interface ParseLimits {
   readonly textUnitsMax: number;
   /** Text of one PDF page in UTF-16 code units; the excess is dropped with a warning. */
   readonly pageUnitsMax: number;
+  /** Lines of one page whose boxes are kept. */
+  readonly pageLinesMax: number;
+  /** Lines of all pages together whose boxes are kept. */
+  readonly linesMax: number;
   /** Entries of a zip container. */
   readonly zipEntriesMax: number;
   /** Size of one inflated zip entry, in bytes. */
@@ -56,6 +60,8 @@ export const defaultParseLimits: ParseLimits = {
   rowPagesMax: 50_000,
   textUnitsMax: base.documentTextUnitsMax,
   pageUnitsMax: base.pageTextUnitsMax,
+  pageLinesMax: base.pageLinesMax,
+  linesMax: base.documentLinesMax,
   zipEntriesMax: 10_000,
   zipEntryBytesMax: 64_000_000,
   zipTotalBytesMax: 512_000_000,

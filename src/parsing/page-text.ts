@@ -1,3 +1,4 @@
+import { type LineText, replaceInLines, trimLines } from './line-text.ts';
 import { toWellFormed } from './text-budget.ts';
 
 /** Cleaning of page text shared by both PDF engines, and detection of unusable text. */
@@ -9,16 +10,20 @@ const presentationForms = /[\ufb00-\ufb06\ufb13-\ufb17\ufb1d-\ufb4f\ufb50-\ufdff
  * these), joins words hyphenated at a line end (U+FFFE, soft hyphen), and removes control characters and
  * trailing spaces.
  */
-export function cleanPageText(raw: string): string {
-  return toWellFormed(raw)
-    .replace(/\ufffe(?:\r?\n)?|\xad\r?\n|\xad/g, '')
-    .replace(/\r\n?/g, '\n')
-    .replace(/(?![\t\n])\p{Cc}|\uffff/gu, '')
-    .replace(presentationForms, (form) => form.normalize('NFKC'))
-    .replace(/[ \t\xa0]+$/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
+export function cleanPageText({ text: raw, edges }: LineText): LineText {
+  let cleaned: LineText = { text: toWellFormed(raw), edges };
+  for (const [pattern, replacement] of cleaningSteps) cleaned = replaceInLines(cleaned, pattern, replacement);
+  return trimLines(cleaned);
 }
+
+const cleaningSteps: readonly (readonly [RegExp, string | ((match: string) => string)])[] = [
+  [/\ufffe(?:\r?\n)?|\xad\r?\n|\xad/g, ''],
+  [/\r\n?/g, '\n'],
+  [/(?![\t\n])\p{Cc}|\uffff/gu, ''],
+  [presentationForms, (form) => form.normalize('NFKC')],
+  [/[ \t\xa0]+$/gm, ''],
+  [/\n{3,}/g, '\n\n'],
+];
 
 /**
  * Share of replacement and private-use characters above which the font of a page has no usable character map.

@@ -1,8 +1,10 @@
+import { countLines } from '../core/line-boxes.ts';
 import { type DetectedDocument, detectDocument } from './detect.ts';
 import { detectLanguage, resolveDeclaredLanguage } from './encoding/language.ts';
 import type { Format, PageStream } from './formats/format.ts';
 import type { ParseLimits } from './limits.ts';
 import { ParseFailure } from './parse-failure.ts';
+import { type PageText, type ParsedPage, packPage } from './parsed-page.ts';
 import type { DocumentDetails, DocumentInfo } from './process/parse-task.ts';
 import { toWellFormed } from './text-budget.ts';
 import { type DocumentTools, noTools } from './tools/document-tools.ts';
@@ -20,7 +22,7 @@ export async function* parseDocument(
   path: string | null,
   limits: ParseLimits,
   tools: DocumentTools = noTools,
-): AsyncGenerator<string, DocumentInfo> {
+): AsyncGenerator<ParsedPage, DocumentInfo> {
   if (bytes.length > limits.fileBytesMax) {
     throw new ParseFailure(
       'too_large',
@@ -31,15 +33,19 @@ export async function* parseDocument(
   const pages = detected.parse({ limits, tools });
   let sample = '';
   let count = 0;
+  let linesLeft = limits.linesMax;
   let isBlank = true;
   for (;;) {
     const step = await readNextPage(pages);
     if (step.done === true) return completeInfo(detected, addBlankWarning(step.value, isBlank), sample);
     count += 1;
     checkPageCount(count, detected.format, limits);
-    const page = toWellFormed(step.value);
-    isBlank &&= !/\S/.test(page);
-    if (sample.length < languageUnitsMax) sample += `${page.slice(0, languageUnitsMax)}\n`;
+    const { text: raw, lines } = toPageText(step.value);
+    const text = toWellFormed(raw);
+    isBlank &&= !/\S/.test(text);
+    if (sample.length < languageUnitsMax) sample += `${text.slice(0, languageUnitsMax)}\n`;
+    const page = packPage({ text, lines }, Math.min(limits.pageLinesMax, linesLeft));
+    linesLeft -= countLines(page.boxes);
     yield page;
   }
 }
@@ -47,7 +53,7 @@ export async function* parseDocument(
 /**
  * Maps reads past the end of a binary file to `corrupt`: a file whose offsets point outside of it is damaged.
  */
-async function readNextPage(pages: PageStream): Promise<IteratorResult<string, DocumentDetails>> {
+async function readNextPage(pages: PageStream): Promise<IteratorResult<string | PageText, DocumentDetails>> {
   try {
     return await pages.next();
   } catch (error) {
@@ -55,6 +61,10 @@ async function readNextPage(pages: PageStream): Promise<IteratorResult<string, D
       throw error;
     throw new ParseFailure('corrupt', 'The file is damaged: it refers to data beyond its end.');
   }
+}
+
+function toPageText(page: string | PageText): PageText {
+  return typeof page === 'string' ? { text: page, lines: [] } : page;
 }
 
 function checkPageCount(count: number, { hasRows }: Format, limits: ParseLimits): void {

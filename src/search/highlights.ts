@@ -1,3 +1,4 @@
+import { createCodePointCounter } from '../core/code-point-counter.ts';
 import { findWords } from '../core/excerpt.ts';
 import { queryLimits } from '../core/query-limits.ts';
 import type { HitOrigin } from './search-result.ts';
@@ -20,17 +21,4 @@ export function findHighlights(text: string, { matchesIn }: Pick<HitOrigin, 'mat
   return whole
     .slice(0, queryLimits.highlightsMax)
     .map(({ start, end }) => [toCodePoint(start), toCodePoint(end)] as const);
-}
-
-/** Returns a function that converts ascending UTF-16 offsets of a text to code points. */
-function createCodePointCounter(text: string): (offset: number) => number {
-  let unit = 0;
-  let codePoint = 0;
-  return (offset) => {
-    while (unit < offset) {
-      unit += text.codePointAt(unit)! > 0xffff ? 2 : 1;
-      codePoint += 1;
-    }
-    return codePoint;
-  };
 }

@@ -31,6 +31,8 @@ export const parts = {
   suppliedVector: 12,
   /** Index = chunk: terms of its fine chunks (native/FORMAT.md). */
   fineTerms: 13,
+  /** Index = page: boxes of its lines, see `core/line-box-codec.ts`. Absent for pages without known boxes. */
+  lineBoxes: 14,
 } as const;
 
 /**

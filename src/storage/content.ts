@@ -1,6 +1,7 @@
 import { Chunks } from './chunks.ts';
 import { contentTable, partsOfGeneration } from './content-table.ts';
 import { IndexBlocks } from './index-blocks.ts';
+import { PageLineBoxes } from './line-boxes.ts';
 import { ParsedPages } from './parsed-pages.ts';
 import type { Store, WriteOperation } from './store.ts';
 
@@ -9,12 +10,14 @@ export class Contents {
   readonly parsed: ParsedPages;
   readonly chunks: Chunks;
   readonly blocks: IndexBlocks;
+  readonly lineBoxes: PageLineBoxes;
   readonly #store: Store;
 
   constructor(store: Store) {
     this.parsed = new ParsedPages(store);
     this.chunks = new Chunks(store);
     this.blocks = new IndexBlocks(store);
+    this.lineBoxes = new PageLineBoxes(store);
     this.#store = store;
   }
 

@@ -1,3 +1,4 @@
+import type { LineBoxes } from '../../src/core/line-boxes.ts';
 import { defaultParseLimits, type ParseLimits } from '../../src/parsing/limits.ts';
 import { parseDocument } from '../../src/parsing/parse.ts';
 import { ParseFailure } from '../../src/parsing/parse-failure.ts';
@@ -11,10 +12,12 @@ export async function parseInProcess(
 ): Promise<ParsedDocument> {
   const stream = parseDocument(bytes, path, { ...defaultParseLimits, ...limits });
   const pages: string[] = [];
+  const boxes: (LineBoxes | null)[] = [];
   for (;;) {
     const step = await stream.next();
-    if (step.done === true) return { ...step.value, pages };
-    pages.push(step.value);
+    if (step.done === true) return { ...step.value, pages, boxes };
+    pages.push(step.value.text);
+    boxes.push(step.value.boxes);
   }
 }
 

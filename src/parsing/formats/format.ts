@@ -1,5 +1,6 @@
 import type { DecodedText } from '../encoding/decode.ts';
 import type { ParseLimits } from '../limits.ts';
+import type { PageText } from '../parsed-page.ts';
 import type { DocumentDetails } from '../process/parse-task.ts';
 import type { SourceFile } from '../source-file.ts';
 import type { DocumentTools } from '../tools/document-tools.ts';
@@ -14,8 +15,10 @@ export interface ParseContext {
   readonly tools: DocumentTools;
 }
 
-/** Yields pages as they are parsed, then returns the details of the document. */
-export type PageStream = AsyncGenerator<string, DocumentDetails> | Generator<string, DocumentDetails>;
+/** Yields pages as they are parsed, as texts if their boxes are unknown, then returns the details of the document. */
+export type PageStream =
+  | AsyncGenerator<string | PageText, DocumentDetails>
+  | Generator<string | PageText, DocumentDetails>;
 
 /**
  * Entry of the format registry. `Probe` is the part of a file that detection examines; `Content` is what the

@@ -108,8 +108,8 @@ async function exchangeImage(
   const reply = new Promise<OcrExchange>((resolve) => {
     child.listen((message) => {
       if (message.type === 'recognized') {
-        const { text, confidence, residentBytes } = message;
-        resolve({ reply: { kind: 'text', text, confidence }, residentBytes });
+        const { type: _, residentBytes, ...recognized } = message;
+        resolve({ reply: { kind: 'text', ...recognized }, residentBytes });
       } else if (message.type === 'fail') resolve(toFailure('crash', message.message));
     });
     timer = setTimeout(

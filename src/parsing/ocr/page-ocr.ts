@@ -1,7 +1,9 @@
 import type { ParseLimits } from '../limits.ts';
 import { formatPageRanges } from '../page-text.ts';
 import { ParseFailure } from '../parse-failure.ts';
+import type { PageText } from '../parsed-page.ts';
 import type { DocumentTools, OcrText, ToolReply } from '../tools/document-tools.ts';
+import { toPageLines } from './ocr-lines.ts';
 
 /** Maximum share of a document's total time for OCR, so that enough time remains to store the result. */
 const ocrShareOfTotalMax = 0.8;
@@ -57,7 +59,7 @@ export class PageOcr {
    * Returns the text of a page, empty when the image contains none, or null when the page was not read. A
    * skewed page is straightened first; a page with low confidence is also tried in other rotations.
    */
-  async recognize(page: number, pageImage: PageOcrImage): Promise<string | null> {
+  async recognize(page: number, pageImage: PageOcrImage): Promise<PageText | null> {
     const stopReason = this.#findStopReason();
     if (stopReason !== null) return this.#skipPage(page, stopReason);
     this.#pageCount += 1;
@@ -65,15 +67,17 @@ export class PageOcr {
     const uprightText = this.#toText(page, await this.#recognizeRotated(pageImage, deskewDegrees));
     if (uprightText === null) return null;
     let best = uprightText;
+    let bestDegrees = deskewDegrees;
     for (const degrees of rotationsDegrees) {
       if (best.confidence === 0 || best.confidence >= goodConfidenceMin || this.#findStopReason() !== null)
         break;
       const reply = await this.#recognizeRotated(pageImage, deskewDegrees + degrees);
-      if (reply.kind === 'text' && reply.confidence > best.confidence + confidenceGainMin) best = reply;
+      if (reply.kind !== 'text' || reply.confidence <= best.confidence + confidenceGainMin) continue;
+      [best, bestDegrees] = [reply, deskewDegrees + degrees];
     }
     if (best.text === '' && best.confidence > 0) this.#wordlessPages.push(page);
     if (best.text !== '' && best.confidence < doubtfulConfidenceMax) this.#doubtfulPages.push(page);
-    return best.text;
+    return { text: best.text, lines: best.words === undefined ? [] : toPageLines(best.words, bestDegrees) };
   }
 
   async #recognizeRotated(pageImage: PageOcrImage, degrees: number): Promise<ToolReply> {

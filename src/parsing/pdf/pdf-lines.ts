@@ -1,3 +1,4 @@
+import { cellGap, computeGap, isLabel, joinPieces, type LinePart } from './pdf-line-parts.ts';
 import { orderBlocks, type TextBlock } from './pdf-order.ts';
 import { noDrawOrder, type TextDirection, type TextPiece } from './pdf-pieces.ts';
 import { computeTypicalHeight, type PieceRow } from './pdf-rows.ts';
@@ -22,10 +23,10 @@ export interface TextLine {
   readonly hasGaps: boolean;
   /** Whether the type is bold; determined only where it may indicate a heading. */
   readonly bold: boolean;
+  /** Parts of the line between large gaps. */
+  readonly parts: readonly LinePart[];
 }
 
-/** Minimum space between cells, in multiples of the type height. */
-const cellGap = 1.25;
 /** Alignment tolerance for cells of a column, in multiples of the type height. */
 const alignmentMax = 0.6;
 /** Box height of ordinary fonts in multiples of the type size, and the bounds for any font. */
@@ -65,13 +66,13 @@ function buildOrderedLines(pieces: readonly TextPiece[], fonts: Fonts): TextLine
 
 /** Slanted text has no rows that could be ordered, so it keeps its drawing order. */
 function buildSlantedLines(pieces: readonly TextPiece[]): TextLine[] {
-  return pieces.map(({ text, top, bottom, left, height }, i) => ({
-    text,
-    top,
-    bottom,
-    left,
-    height,
-    size: height / boxHeight,
+  return pieces.map((piece, i) => ({
+    ...joinPieces([piece], ' '),
+    top: piece.top,
+    bottom: piece.bottom,
+    left: piece.left,
+    height: piece.height,
+    size: piece.height / boxHeight,
     afterGap: i === 0,
     cells: false,
     hasGaps: false,
@@ -109,11 +110,11 @@ function buildLine(
     if (piece.text.length > longest.text.length) longest = piece;
   }
   const { height } = longest;
-  const text = joinPieces(pieces, cells ? cellSeparator : ' ');
+  const { text, parts } = joinPieces(pieces, cells ? cellSeparator : ' ');
   const hasGaps = !cells && pieces.length > 1 && countCells(pieces) > 1;
   const bold = mayBeBold && !hasGaps && mayBeBoldHeading(text) && isAllBold(pieces, fonts);
   const size = getTypeSize(longest, fonts);
-  return { text, top, bottom, left, height, size, afterGap, cells, hasGaps, bold };
+  return { text, top, bottom, left, height, size, afterGap, cells, hasGaps, bold, parts };
 }
 
 /**
@@ -137,33 +138,6 @@ function isAllBold(pieces: readonly TextPiece[], { isBold }: Fonts): boolean {
 /** Whether the text may be a bold heading; avoids font lookups, which are slow. */
 function mayBeBoldHeading(text: string): boolean {
   return text.length <= boldHeadingUnitsMax && /\p{L}{2}/u.test(text) && !/[.,;]$/.test(text);
-}
-
-/**
- * Joins pieces. Touching pieces form one word; a space or `separator` is inserted between pieces that are
- * apart or have opposite directions.
- */
-function joinPieces(pieces: readonly TextPiece[], separator: string): string {
-  let text = pieces[0]!.text;
-  for (let i = 1; i < pieces.length; i++) {
-    const [previous, next] = [pieces[i - 1]!, pieces[i]!];
-    const height = Math.max(previous.top - previous.bottom, next.top - next.bottom);
-    const gap = computeGap(previous, next) / height;
-    if (Math.abs(gap) < 0.12 && previous.rightToLeft === next.rightToLeft) text += next.text;
-    else text += (gap > cellGap && !(i === 1 && isLabel(previous.text)) ? separator : ' ') + next.text;
-  }
-  return text;
-}
-
-function computeGap(one: TextPiece, other: TextPiece): number {
-  return Math.max(other.left - one.right, one.left - other.right);
-}
-
-/**
- * Whether the text is a bullet or a paragraph number, which is set apart from its text without being a cell.
- */
-function isLabel(text: string): boolean {
-  return /^(?:[^\p{L}\p{N}]{1,2}|[([]?[\p{L}\p{N}]{1,4}(?:\.[\p{N}]{1,3})*[.)\]])$/u.test(text);
 }
 
 function countCells(pieces: readonly TextPiece[]): number {

@@ -44,12 +44,12 @@ export async function recognizePage({
     if (raster === null) throw new ParseFailure('corrupt', 'A page of the PDF cannot be rendered.');
     return raster;
   };
-  const text = await recognition.recognize(index, {
+  const page = await recognition.recognize(index, {
     renderPng: (degrees) => toGrayPng({ raster: drawPage(computeOcrScale) }, { turn: degrees }),
     measureSkew: async () =>
       measureSkew(await toGrayPixels({ raster: drawPage(computeSkewScale) }, { side: skewSidePixels })),
   });
-  return text === '' || text === null ? null : { text };
+  return page === null || page.text === '' ? null : page;
 }
 
 const pointsPerInch = 72;

@@ -27,6 +27,8 @@ export interface TextPiece {
   readonly glyph: number;
   readonly lastGlyph: number;
   readonly rightToLeft: boolean;
+  /** Visible box on the page in points, if it is not the box above rotated back; null if it is not known. */
+  readonly pageBox?: Box | null;
 }
 
 /** `order` of pieces that were not drawn with the page: form fields. */
@@ -75,6 +77,8 @@ function buildFieldPieces(
     glyph: 0,
     lastGlyph: 0,
     rightToLeft: false,
+    // The lines of a field are not known exactly.
+    pageBox: { left, right, top, bottom },
   } as const;
   const first = lines.length === 1 ? (top + bottom + pitch) / 2 : top;
   return lines.map((line, i) => {

@@ -3,7 +3,7 @@ import type { ParseLimits } from '../limits.ts';
 import { type CharacterCounts, countCharacters, isBrokenCharacter } from '../page-text.ts';
 import { OutlineHeadings } from './pdf-headings.ts';
 import { buildLines } from './pdf-lines.ts';
-import type { PageSource } from './pdf-page-assembler.ts';
+import type { PageLines } from './pdf-page-assembler.ts';
 import { buildPieces, type TextPiece } from './pdf-pieces.ts';
 import { cleanTitle } from './pdf-title.ts';
 import { readXmpTitle } from './pdf-xmp.ts';
@@ -13,8 +13,7 @@ import { PdfjsDocument } from './pdfjs.ts';
 
 /** Content that an engine reads from a page. */
 export interface PageContent {
-  /** Lines in reading order, or plain text from an engine without positions. */
-  readonly source: PageSource;
+  readonly source: PageLines;
   readonly characters: CharacterCounts;
   /** Whether the page holds more text than the maximum per page. */
   readonly cut: boolean;
@@ -49,14 +48,14 @@ export function createPdfiumSource(
     outline: new OutlineHeadings(document.outline()),
     pageContent: async (index) => {
       const pdfiumResult = document.readGlyphsWith(index, limits.pageUnitsMax, (glyphs) => {
-        return { content: buildContent(glyphs), unreadTexts: glyphs.unmappedTexts };
+        return { content: buildContent(glyphs), unreadTexts: glyphs.unmappedTexts, frame: glyphs.frame };
       });
       if (pdfiumResult === null || pdfiumResult.unreadTexts < unmappedTextsMin)
         return pdfiumResult?.content ?? null;
       const content = await fallback.pageContent(index);
-      return content !== null && content.characters.visible > pdfiumResult.content.characters.visible
-        ? content
-        : pdfiumResult.content;
+      if (content === null || content.characters.visible <= pdfiumResult.content.characters.visible)
+        return pdfiumResult.content;
+      return { ...content, source: { ...content.source, frame: pdfiumResult.frame } };
     },
     title: async () => cleanTitle(document.readMetadata('Title')) ?? cleanTitle(readXmpTitle(bytes) ?? ''),
     imageShare: (index) => document.computeImageShare(index),
@@ -101,7 +100,8 @@ class PdfjsFallback {
 
 function buildContent(glyphs: PageGlyphs): PageContent {
   const lines = buildLines(buildPieces(glyphs), glyphs);
-  return { source: { lines }, characters: countGlyphs(glyphs), cut: glyphs.cut };
+  const source = { textLines: lines, frame: glyphs.frame };
+  return { source, characters: countGlyphs(glyphs), cut: glyphs.cut };
 }
 
 function countGlyphs({ count, codes, generated }: PageGlyphs): CharacterCounts {
@@ -128,7 +128,8 @@ export function createPdfjsSource(document: PdfjsDocument, limits: ParseLimits):
       const pieceHead = limitPieces(pieces, limits.pageUnitsMax);
       const characters = countCharacters(pieceHead.map(({ text }) => text).join(' '));
       const lines = buildLines(pieceHead, noFonts);
-      return { source: { lines }, characters, cut: pieceHead.length < pieces.length };
+      // Pages of a file that only this engine can read have no images.
+      return { source: { textLines: lines, frame: null }, characters, cut: pieceHead.length < pieces.length };
     },
     title: async () => cleanTitle(await document.readTitle()),
     // Only PDFium renders, and it could not open this file.

@@ -3,8 +3,8 @@ import type { PageContent } from './pdf-source.ts';
 
 /** Returns the first lines in the largest type of a page, if it is clearly larger than the typical type. */
 export function findLargestText(content: PageContent | null): string | null {
-  if (content === null || !('lines' in content.source)) return null;
-  const lines = content.source.lines.filter(({ cells, hasGaps }) => !cells && !hasGaps);
+  if (content === null) return null;
+  const lines = content.source.textLines.filter(({ cells, hasGaps }) => !cells && !hasGaps);
   const heights = lines.map(({ height }) => height).sort((a, b) => a - b);
   const largest = heights.at(-1) ?? 0;
   if (lines.length < 3 || largest < 1.25 * heights[heights.length >> 1]!) return null;
@@ -24,8 +24,8 @@ const defaultTitle =
  * Returns a title given by an author: not empty, not a program's default, not a file name. Otherwise null.
  */
 export function cleanTitle(raw: string): string | null {
-  const title = cleanPageText(raw)
-    .replace(/\s+/g, ' ')
+  const title = cleanPageText({ text: raw, edges: [] })
+    .text.replace(/\s+/g, ' ')
     .replace(/^Microsoft (?:Word|PowerPoint|Excel) - /, '');
   if (!/\p{L}{2}/u.test(title) || title.length > 300) return null;
   return defaultTitle.test(title) || /\.\w{2,4}$/.test(title) ? null : title;

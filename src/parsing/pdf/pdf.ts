@@ -2,6 +2,7 @@ import type { ParseContext } from '../formats/format.ts';
 import { PageOcr } from '../ocr/page-ocr.ts';
 import { isUnreadable } from '../page-text.ts';
 import { ParseFailure } from '../parse-failure.ts';
+import type { PageText } from '../parsed-page.ts';
 import type { DocumentDetails } from '../process/parse-task.ts';
 import { TextBudget } from '../text-budget.ts';
 import { needsOcr, recognizePage } from './pdf-ocr.ts';
@@ -19,7 +20,7 @@ import { PdfjsDocument } from './pdfjs.ts';
 export async function* parsePdf(
   bytes: Uint8Array,
   { limits, tools }: ParseContext,
-): AsyncGenerator<string, DocumentDetails> {
+): AsyncGenerator<PageText, DocumentDetails> {
   const warnings: string[] = [];
   const source = await openSource(bytes, limits, warnings);
   try {
@@ -39,9 +40,9 @@ export async function* parsePdf(
       const ocrText = needsOcr(content, source, index)
         ? await recognizePage({ source, index, count, pageOcr, tools })
         : null;
-      for (const text of assembly.add(ocrText ?? toPageSource(content, index, problems))) {
-        budget.consume(text.length);
-        yield text;
+      for (const page of assembly.add(ocrText ?? toPageSource(content, index, problems))) {
+        budget.consume(page.text.length);
+        yield page;
       }
     }
     if (problems.broken.length === count) {
@@ -87,11 +88,11 @@ async function reclassifyBlankPages(bytes: Uint8Array, problems: PageProblems): 
 function toPageSource(content: PageContent | null, index: number, problems: PageProblems): PageSource {
   if (content === null) {
     problems.broken.push(index);
-    return { text: '' };
+    return { text: '', lines: [] };
   }
   if (isUnreadable(content.characters)) {
     problems.unreadable.push(index);
-    return { text: '' };
+    return { text: '', lines: [] };
   }
   if (content.cut) problems.cut.push(index);
   if (content.characters.visible === 0) problems.empty.push(index);

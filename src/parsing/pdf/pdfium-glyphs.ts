@@ -1,3 +1,4 @@
+import type { PageFrame } from './page-frame.ts';
 import { type FormField, readFields } from './pdfium-fields.ts';
 import type { Pdfium } from './pdfium-library.ts';
 import { countTextObjects } from './pdfium-objects.ts';
@@ -31,6 +32,8 @@ export interface PageGlyphs extends GlyphBuffers {
   readonly count: number;
   /** Visible area of the page; null when the file does not define it. */
   readonly box: Box | null;
+  /** The same area as the image of the page shows it; null when the file does not define it. */
+  readonly frame: PageFrame | null;
   /** Whether the page holds more characters than requested. */
   readonly cut: boolean;
   /**
@@ -84,11 +87,13 @@ export class GlyphReader {
     const count = Math.min(total, glyphsMax);
     if (this.#buffers.codes.length < count) this.#buffers = createGlyphBuffers(Math.ceil(count * 1.5));
     fillGlyphBuffers(pdfium, text, count, this.#buffers);
+    const box = readPageBox(pdfium, page);
     return {
       ...this.#buffers,
       count,
       cut: count < total,
-      box: readPageBox(pdfium, page),
+      box,
+      frame: box === null ? null : { box, quarterTurns: api.FPDFPage_GetRotation(page) },
       unmappedTexts: countUnmappedTexts(pdfium, page, count),
       fields: readFields(pdfium, page),
       angle: (i) => Math.max(0, api.FPDFText_GetCharAngle(text, i)),

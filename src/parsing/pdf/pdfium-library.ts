@@ -23,6 +23,7 @@ interface PdfiumExports {
   FPDF_GetPageWidthF(page: number): number;
   FPDF_GetPageHeightF(page: number): number;
   FPDF_GetPageBoundingBox(page: number, rectangle: number): number;
+  FPDFPage_GetRotation(page: number): number;
   FPDFPage_GetObject(page: number, index: number): number;
   FPDFFormObj_CountObjects(form: number): number;
   FPDFFormObj_GetObject(form: number, index: number): number;

@@ -115,8 +115,16 @@ function toPiece(
     };
   }
   const top = y + typeAscent * size;
-  const run = Math.abs(b) < 0.1 * Math.abs(a) ? 'level' : 'slanted';
-  return { ...rest, direction: run, left: x, right: x + width, bottom: top - size, top };
+  const isLevel = Math.abs(b) < 0.1 * Math.abs(a);
+  return {
+    ...rest,
+    direction: isLevel ? 'level' : 'slanted',
+    left: x,
+    right: x + width,
+    bottom: top - size,
+    top,
+    ...(isLevel && a > 0 ? {} : { pageBox: null }),
+  };
 }
 
 /** Converts characters that were drawn individually one below the other to pieces of a vertical line. */

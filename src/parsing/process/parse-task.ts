@@ -1,3 +1,5 @@
+import type { EncodedPages } from '../../core/line-box-codec.ts';
+import type { LineBoxes } from '../../core/line-boxes.ts';
 import type { Texts } from '../../core/packed-texts.ts';
 import type { ParseLimits } from '../limits.ts';
 import type { ParseFailureData } from '../parse-failure.ts';
@@ -12,6 +14,8 @@ export interface ParsedDocument {
   readonly contentType: string;
   /** Well-formed text without lone surrogates. A page without text is the empty string. */
   readonly pages: string[];
+  /** Boxes of the lines of each page, null for a page where they are unknown; absent if no page has them. */
+  readonly boxes?: readonly (LineBoxes | null)[];
   /**
    * True: pages are independent groups of rows (CSV, workbooks), so text must not be joined across a page
    * end.
@@ -31,7 +35,7 @@ export interface ParsedDocument {
 }
 
 /** Information on a document, known after its last page. */
-export type DocumentInfo = Omit<ParsedDocument, 'pages'>;
+export type DocumentInfo = Omit<ParsedDocument, 'pages' | 'boxes'>;
 
 /** The part of the information that a parser returns; the rest follows from the format. */
 export type DocumentDetails = Omit<DocumentInfo, 'kind' | 'contentType' | 'unordered' | 'pageImages'> & {
@@ -70,7 +74,7 @@ export type ParserTask = ParseTask | RenderTask;
 export type ParseOutcome = ParsedDocument | { readonly failure: ParseFailureData };
 /** Outcome as sent by a worker, which packs the pages. */
 export type PackedParseOutcome =
-  | (DocumentInfo & { readonly pages: Texts })
+  | (DocumentInfo & { readonly pages: Texts; readonly lineBoxes?: EncodedPages })
   | { readonly failure: ParseFailureData };
 /** JPEG bytes; null when documents of this kind have no page images. */
 export type RenderOutcome = Uint8Array | null | { readonly failure: ParseFailureData };

@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
+import { countLines } from '../../core/line-boxes.ts';
 import { type ParseLimits, processLimits } from '../limits.ts';
 import type { ParseFailureData } from '../parse-failure.ts';
+import type { ParsedPage } from '../parsed-page.ts';
 import type { ParseProgress, ParserToolRequest, ToolReply, ToolRequest } from '../tools/document-tools.ts';
 import type { ToolExecutor } from '../tools/tool-channel.ts';
 import { AttemptTimer } from './attempt-timer.ts';
@@ -23,7 +25,7 @@ export interface AttemptInput {
   readonly limits: ParseLimits;
   /** `limits` holds the time that remains for the attempt as `totalMsMax`. */
   readonly request: (size: number, limits: ParseLimits) => DocumentRequest;
-  readonly resetPages: () => string[];
+  readonly resetPages: () => ParsedPage[];
   readonly onProgress: OnProgress;
   readonly signal: AbortSignal | null;
 }
@@ -32,7 +34,7 @@ export interface AttemptInput {
 export class ParserAttempt {
   private readonly child: ParserChild;
   private readonly limits: ParseLimits;
-  private readonly pages: string[];
+  private readonly pages: ParsedPage[];
   private readonly onProgress: OnProgress;
   private readonly tools: ToolExecutor | null;
   private readonly finished = new AbortController();
@@ -41,6 +43,7 @@ export class ParserAttempt {
   private file = '';
   private pendingToolRequests = 0;
   private units = 0;
+  private lines = 0;
   private timer: AttemptTimer | null = null;
   private settle: (attempt: Attempt) => void = () => {};
 
@@ -91,7 +94,7 @@ export class ParserAttempt {
       case 'ready':
         break;
       case 'page':
-        this.addPage(message.text);
+        this.addPage({ text: message.text, boxes: message.boxes });
         break;
       case 'progress':
         this.onProgress(message.progress);
@@ -120,10 +123,12 @@ export class ParserAttempt {
    * Enforces the text budget on the host side. The process enforces the same budget; this check holds even if
    * the process is compromised.
    */
-  private addPage(page: string): void {
-    this.units += page.length;
+  private addPage(page: ParsedPage): void {
+    this.units += page.text.length;
+    this.lines += countLines(page.boxes);
     this.pages.push(page);
-    if (this.units <= this.limits.textUnitsMax && this.pages.length <= this.limits.rowPagesMax) return;
+    const { textUnitsMax, rowPagesMax, linesMax } = this.limits;
+    if (this.units <= textUnitsMax && this.pages.length <= rowPagesMax && this.lines <= linesMax) return;
     this.pages.length = 0;
     const message = 'The extracted text of the document exceeds the limit.';
     this.settle({ kind: 'lost', failure: { code: 'too_large', message } });

@@ -1,9 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { defaultParseLimits, processLimits } from '../limits.ts';
 import type { ParseFailureData } from '../parse-failure.ts';
+import type { ParsedPage } from '../parsed-page.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import type { ToolExecutor } from '../tools/tool-channel.ts';
-import type { ParseOutcome, ParserTask, ParseTask, RenderOutcome, RenderTask } from './parse-task.ts';
+import type {
+  DocumentInfo,
+  ParsedDocument,
+  ParseOutcome,
+  ParserTask,
+  ParseTask,
+  RenderOutcome,
+  RenderTask,
+} from './parse-task.ts';
 import { type Attempt, type AttemptInput, type OnProgress, ParserAttempt } from './parser-attempt.ts';
 import { ParserChild } from './parser-child.ts';
 
@@ -65,13 +74,13 @@ export class ParserHost {
         path: task.path ?? null,
         limits: attemptLimits,
       });
-      let pages: string[] = [];
+      let pages: ParsedPage[] = [];
       const resetPages = () => {
         pages = [];
         return pages;
       };
       const attempt = await this.runAttempts(task, { limits, request, resetPages, onProgress, signal });
-      return attempt.kind === 'parsed' ? { ...attempt.info, pages } : { failure: toFailure(attempt) };
+      return attempt.kind === 'parsed' ? toDocument(attempt.info, pages) : { failure: toFailure(attempt) };
     });
   }
 
@@ -193,6 +202,12 @@ export class ParserHost {
     this.child = null;
     await child?.kill();
   }
+}
+
+function toDocument(info: DocumentInfo, pages: readonly ParsedPage[]): ParsedDocument {
+  const texts = pages.map(({ text }) => text);
+  if (pages.every(({ boxes }) => boxes === null)) return { ...info, pages: texts };
+  return { ...info, pages: texts, boxes: pages.map(({ boxes }) => boxes) };
 }
 
 function tooLargeAttempt(size: number, bytesMax: number): Attempt {

@@ -1,6 +1,11 @@
+import { countCodePoints } from '../../core/code-point-counter.ts';
+import { limits } from '../../core/limits.ts';
+import { isLineBoxes } from '../../core/line-boxes.ts';
 import type { ParseLimits } from '../limits.ts';
 import { isParseFailureCode, type ParseFailureCode } from '../parse-failure.ts';
+import type { ParsedPage } from '../parsed-page.ts';
 import {
+  isOcrWords,
   isParseProgress,
   isParserToolRequest,
   type OcrText,
@@ -47,7 +52,7 @@ export type DocumentRequest = Extract<ParserRequest, { type: 'parse' | 'render' 
  */
 export type ParserMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'page'; readonly text: string }
+  | ({ readonly type: 'page' } & ParsedPage)
   | { readonly type: 'progress'; readonly progress: ParseProgress }
   | { readonly type: 'tool-request'; readonly id: number; readonly request: ParserToolRequest }
   | ({ readonly type: 'recognized'; readonly residentBytes: number } & OcrText)
@@ -72,7 +77,10 @@ export function isParserMessage(value: unknown): value is ParserMessage {
     case 'ready':
       return true;
     case 'page':
-      return typeof message.text === 'string';
+      return (
+        typeof message.text === 'string' &&
+        (message.boxes === null || areBoxesOf(message.boxes, message.text))
+      );
     case 'progress':
       return isParseProgress(message.progress);
     case 'tool-request':
@@ -81,7 +89,8 @@ export function isParserMessage(value: unknown): value is ParserMessage {
       return (
         typeof message.residentBytes === 'number' &&
         typeof message.text === 'string' &&
-        typeof message.confidence === 'number'
+        typeof message.confidence === 'number' &&
+        (message.words === undefined || isOcrWords(message.words))
       );
     case 'done':
       return typeof message.residentBytes === 'number' && isDocumentInfo(message.info);
@@ -95,6 +104,10 @@ export function isParserMessage(value: unknown): value is ParserMessage {
     default:
       return false;
   }
+}
+
+function areBoxesOf(boxes: unknown, text: string): boolean {
+  return isLineBoxes(boxes, { length: countCodePoints(text), linesMax: limits.pageLinesMax });
 }
 
 function isDocumentInfo(value: unknown): boolean {

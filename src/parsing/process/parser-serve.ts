@@ -98,7 +98,7 @@ async function handleParse(
     if (step.done === true) {
       return sendToHost({ type: 'done', info: step.value, residentBytes: process.memoryUsage.rss() });
     }
-    await sendToHost({ type: 'page', text: step.value });
+    await sendToHost({ type: 'page', ...step.value });
   }
 }
 

@@ -5,7 +5,23 @@ export interface OcrText {
   readonly text: string;
   /** Mean confidence of the engine in its words, 0 to 100; 0 without words. */
   readonly confidence: number;
+  /** Absent if the engine reports no positions. */
+  readonly words?: OcrWords;
 }
+
+/** Positions of recognized words in the image that was read. */
+export interface OcrWords {
+  /** Size of the image in pixels. */
+  readonly width: number;
+  readonly height: number;
+  /**
+   * In the order of the text, numbers per word: start and end (exclusive) in the text, in UTF-16 units; line; left, top,
+   * width and height in pixels.
+   */
+  readonly numbers: Uint32Array;
+}
+
+export const numbersPerWord = 7;
 
 /** Work that a parser process cannot do itself, because it may not start programs or write files. */
 export type ToolRequest =
@@ -107,4 +123,11 @@ export function isParseProgress(value: unknown): value is ParseProgress {
   const { stage, page, of } = value as Record<string, unknown>;
   const known = parseStages.some((one) => one === stage);
   return known && Number.isSafeInteger(page) && (of === null || Number.isSafeInteger(of));
+}
+
+export function isOcrWords(value: unknown): value is OcrWords {
+  if (typeof value !== 'object' || value === null) return false;
+  const { width, height, numbers } = value as Record<string, unknown>;
+  const hasSize = Number.isSafeInteger(width) && Number.isSafeInteger(height);
+  return hasSize && numbers instanceof Uint32Array && numbers.length % numbersPerWord === 0;
 }

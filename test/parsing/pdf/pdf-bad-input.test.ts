@@ -21,7 +21,7 @@ async function outcomeOf(bytes: Uint8Array): Promise<ParsedDocument | ParseFailu
     for (;;) {
       const step = await stream.next();
       if (step.done === true) return { ...step.value, pages };
-      pages.push(step.value);
+      pages.push(step.value.text);
     }
   } catch (error) {
     if (error instanceof ParseFailure) return error;

@@ -46,6 +46,7 @@ t.test('vertical lines are read from right to left', async (t) => {
     count: glyphs.length,
     cut: false,
     box,
+    frame: { box, quarterTurns: 0 },
     unmappedTexts: 0,
     fields: [],
     codes: Uint32Array.from(glyphs, ({ code }) => code),

@@ -2,6 +2,7 @@ import type { ParseLimits } from '../../limits.ts';
 import { PageOcr } from '../../ocr/page-ocr.ts';
 import { measureSkew, skewSidePixels } from '../../ocr/skew.ts';
 import { ParseFailure } from '../../parse-failure.ts';
+import type { PageText } from '../../parsed-page.ts';
 import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { DocumentTools } from '../../tools/document-tools.ts';
@@ -27,7 +28,7 @@ export async function* parseImage(
   bytes: Uint8Array,
   kind: ImageKind,
   context: ParseContext,
-): AsyncGenerator<string, DocumentDetails> {
+): AsyncGenerator<string | PageText, DocumentDetails> {
   const { limits, tools } = context;
   const { source, info } = await openImage(bytes, kind, context);
   const pages = kind === 'tiff' ? info.pages : 1;
@@ -39,12 +40,12 @@ export async function* parseImage(
   for (let page = 0; page < pages; page++) {
     tools.reportProgress({ stage: 'recognising', page, of: pages });
     const size = page === 0 ? info : checkImageSize(await readImageInfo(source, page), kind, limits);
-    const text = await pageOcr.recognize(page, {
+    const recognized = await pageOcr.recognize(page, {
       renderPng: (degrees) => toGrayPng(source, { page, size: computeOcrSize(size), turn: degrees }),
       measureSkew: async () => measureSkew(await toGrayPixels(source, { page, side: skewSidePixels })),
     });
-    budget.consume(text?.length ?? 0);
-    yield text ?? '';
+    budget.consume(recognized?.text.length ?? 0);
+    yield recognized ?? '';
   }
   const warnings = pageOcr.listWarnings();
   if (pages < info.pages) warnings.push('Only the first frame of the animation was read.');

@@ -1,5 +1,6 @@
 import { splitByPageAnchors } from '../../page-anchors.ts';
 import { ParseFailure } from '../../parse-failure.ts';
+import type { PageText } from '../../parsed-page.ts';
 import { parsePdf } from '../../pdf/pdf.ts';
 import type { DocumentDetails } from '../../process/parse-task.ts';
 import { noTools, type OfficeExtension } from '../../tools/document-tools.ts';
@@ -7,7 +8,7 @@ import { convertOfficeDocument } from '../../tools/office-conversion.ts';
 import type { PageStream, ParseContext } from '../format.ts';
 
 interface CollectedPages {
-  readonly pages: readonly string[];
+  readonly pages: readonly (string | PageText)[];
   readonly details: DocumentDetails;
 }
 
@@ -27,7 +28,7 @@ export async function* parseWithOfficePages(
   kind: Extract<OfficeExtension, 'docx' | 'odt' | 'doc' | 'rtf'>,
   read: () => PageStream,
   { limits, tools }: ParseContext,
-): AsyncGenerator<string, DocumentDetails> {
+): AsyncGenerator<string | PageText, DocumentDetails> {
   const parsed = await tryCollect(read);
   if (parsed instanceof ParseFailure && parsed.code !== 'corrupt' && parsed.code !== 'unsupported')
     throw parsed;
@@ -41,13 +42,13 @@ export async function* parseWithOfficePages(
   }
   // OCR is enabled only if the built-in parser finds no letters, because then the pages may be scans.
   const rendered = await collectPages(
-    parsePdf(converted, { limits, tools: countLetters(parsed.pages) === 0 ? tools : noTools }),
+    parsePdf(converted, { limits, tools: countLetters(parsed) === 0 ? tools : noTools }),
   );
   if (missesText(parsed, rendered)) {
     yield* rendered.pages;
     return rendered.details;
   }
-  yield* splitByPageAnchors(parsed.pages.join(pageJoin), rendered.pages);
+  yield* splitByPageAnchors(textsOf(parsed).join(pageJoin), textsOf(rendered));
   return parsed.details;
 }
 
@@ -59,7 +60,7 @@ export async function* parseWithOfficeFallback(
   kind: 'ppt',
   read: () => PageStream,
   context: ParseContext,
-): AsyncGenerator<string, DocumentDetails> {
+): AsyncGenerator<string | PageText, DocumentDetails> {
   const parsed = await tryCollect(read);
   if (parsed instanceof ParseFailure) {
     if (parsed.code !== 'corrupt' && parsed.code !== 'unsupported') throw parsed;
@@ -76,7 +77,7 @@ async function* parseFromOffice(
   kind: OfficeExtension,
   failure: ParseFailure,
   context: ParseContext,
-): AsyncGenerator<string, DocumentDetails> {
+): AsyncGenerator<string | PageText, DocumentDetails> {
   const converted = await convertOfficeDocument(kind, 'pdf', context.tools);
   if (!(converted instanceof Uint8Array)) {
     // If LibreOffice reports a fault of the file, the error of the built-in parser is more precise; other
@@ -98,7 +99,7 @@ async function tryCollect(read: () => PageStream): Promise<CollectedPages | Pars
 }
 
 async function collectPages(stream: PageStream): Promise<CollectedPages> {
-  const pages: string[] = [];
+  const pages: (string | PageText)[] = [];
   for (;;) {
     const step = await stream.next();
     if (step.done === true) return { pages, details: step.value };
@@ -107,9 +108,13 @@ async function collectPages(stream: PageStream): Promise<CollectedPages> {
 }
 
 function missesText(parsed: CollectedPages, rendered: CollectedPages): boolean {
-  return countLetters(parsed.pages) < letterShareMin * countLetters(rendered.pages);
+  return countLetters(parsed) < letterShareMin * countLetters(rendered);
 }
 
-function countLetters(pages: readonly string[]): number {
-  return pages.reduce((sum, page) => sum + (page.match(/[\p{L}\p{N}]/gu)?.length ?? 0), 0);
+function textsOf({ pages }: CollectedPages): string[] {
+  return pages.map((page) => (typeof page === 'string' ? page : page.text));
+}
+
+function countLetters(collected: CollectedPages): number {
+  return textsOf(collected).reduce((sum, page) => sum + (page.match(/[\p{L}\p{N}]/gu)?.length ?? 0), 0);
 }

@@ -38,7 +38,7 @@ async function read(bytes: Uint8Array, tools: DocumentTools, limits: Partial<Par
   for (;;) {
     const step = await stream.next();
     if (step.done === true) return { pages, ...step.value };
-    pages.push(step.value);
+    pages.push(step.value.text);
   }
 }
 
