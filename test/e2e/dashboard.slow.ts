@@ -24,6 +24,7 @@ import { administratorScenario, providerScenario } from './dashboard-sign-in.ts'
 import { statesScenario } from './dashboard-states.ts';
 import { switchingScenario } from './dashboard-switching.ts';
 import { teamScenario } from './dashboard-team.ts';
+import { typesScenario } from './dashboard-types.ts';
 
 /** All dashboard scenarios in a real browser against a real server. Screenshots are saved in `dist/screens`. */
 
@@ -50,6 +51,7 @@ const scenarios = {
   'all actions work with the keyboard only': keyboardScenario,
   'a search is filtered by conditions, compared, measured and repeated from the history': searchScenario,
   'rules that pin and hide documents are added, tried, edited and removed': curationsScenario,
+  'the type of file filters the documents, and the type of result changes the search': typesScenario,
   'keys open the search, the list of shortcuts and the command palette': shortcutsScenario,
   'the focus is never lost': focusScenario,
   'stored values never run as code': injectionScenario,
