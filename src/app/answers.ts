@@ -50,7 +50,6 @@ export function createAnswerServices({
     chat: pipeline.catalog.chat,
     queries,
     semaphore,
-    clock,
     random,
     answerMsMax: settings.chatSecondsMax * 1_000,
     record: (outcome, usage) => {

@@ -198,7 +198,6 @@ async function openAccountModules(
   const publicUrl = () => installation.url;
   const paymentDependencies = { data, components, storage, plans, tiers, egress, logger, publicUrl };
   const { payments, marketplaceComponents } = await openPayments(settings, resources, paymentDependencies);
-  const { billing } = payments;
   const { marketplaces } = marketplaceComponents;
   const vocabularies = openVocabularies(storage, resources, logger);
   const collections = createCollectionServices({ storage, pipeline, audit, vocabularies });
@@ -208,7 +207,7 @@ async function openAccountModules(
   const deleteDocuments = createDataRemoval({ sources, webhooks, collections, storage, sweep, deleteLimits });
   const deleteData = async (id: string) => {
     await marketplaces.deleteOrganization(id);
-    await billing.closeAccount(id);
+    await payments.billing.closeAccount(id);
     return deleteDocuments(id);
   };
   const removal = createOrganizationRemoval(components, deleteData, logger);
@@ -248,7 +247,7 @@ async function openAccountModules(
     removal,
     installation,
     storageOf: createStorageUsageReader(quotas, pipeline),
-    billing,
+    billing: payments.billing,
     marketplaces,
     egress,
   });

@@ -11,6 +11,4 @@ export const answerLimits = {
   replyBytesMax: 4 * 1_048_576,
   /** UTF-16 units of the text in it. */
   textUnitsMax: 65_536,
-  /** Time of a request that is left for its reply after the model has timed out. */
-  replyMsMin: 1_000,
 } as const;

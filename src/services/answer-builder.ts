@@ -25,7 +25,7 @@ export class AnswerBuilder {
 
   add(sentences: readonly CitedSentence[]): void {
     for (const { text, numbers } of sentences) {
-      if (text.includes(noAnswerWord)) this.#isDeclined = true;
+      if (text.replace(/^[^\p{L}]+/u, '').startsWith(noAnswerWord)) this.#isDeclined = true;
       if (this.#isDeclined) return;
       const citations = numbers.flatMap((number) => this.#citationsOf(number));
       if (citations.length === 0) {

@@ -1,9 +1,7 @@
 import { answerLimits } from '../core/answer-limits.ts';
 import { AppError } from '../core/app-error.ts';
 import type { FairSemaphore } from '../core/async/fair-semaphore.ts';
-import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
-import { limits } from '../core/limits.ts';
 import type { ChatUsage } from '../models/chat-events.ts';
 import type { ChatCompletion, ChatModel } from '../models/chat-model.ts';
 import type { AnswerRequest, AnswerResponse, AnswerSentence } from '../schemas/answers.ts';
@@ -11,7 +9,7 @@ import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { SnippetResponse, TopSnippetsResponse } from '../schemas/queries.ts';
 import { AnswerBuilder } from './answer-builder.ts';
 import { createAnswerPrompt } from './answer-prompt.ts';
-import { remainingMs, type ServiceCall } from './call.ts';
+import type { ServiceCall } from './call.ts';
 import { CitationParser } from './citation-parser.ts';
 import { type EventStream, produceEvents, type StreamEvent } from './event-stream.ts';
 import type { QueryServices } from './queries.ts';
@@ -30,7 +28,6 @@ export interface AnswerServicesOptions {
   readonly queries: Pick<QueryServices, 'topSnippets'>;
   /** Bounds the answers that the model writes, with fair shares. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
   readonly random: Pick<Random, 'bytes'>;
   /** Maximum milliseconds of the model for one answer. */
   readonly answerMsMax: number;
@@ -45,7 +42,6 @@ interface AnswerWork {
   readonly request: AnswerRequest;
   readonly retrieval: Retrieval;
   readonly chat: NonNullable<AnswerServicesOptions['chat']>;
-  readonly msMax: number;
   readonly signal: AbortSignal;
   readonly onSentence: (sentence: AnswerSentence) => void;
 }
@@ -63,21 +59,13 @@ export class AnswerServices {
    * unusable reply of the model, and those of `topSnippets`.
    */
   async answer(call: OrganizationCall, request: AnswerRequest): Promise<AnswerResponse> {
-    const { answerMsMax, clock, semaphore } = this.#options;
     const chat = await this.#start(call);
     try {
       const retrieval = await this.#retrieve(call, request);
-      const leftMs = remainingMs({ msMax: limits.requestMsMax, since: call.receivedAt }, clock);
-      return await this.#record(call, {
-        request,
-        retrieval,
-        chat,
-        msMax: Math.max(1, Math.min(answerMsMax, leftMs - answerLimits.replyMsMin)),
-        signal: call.cancellation.signal,
-        onSentence: () => {},
-      });
+      const { signal } = call.cancellation;
+      return await this.#record(call, { request, retrieval, chat, signal, onSentence: () => {} });
     } finally {
-      semaphore.release();
+      this.#options.semaphore.release();
     }
   }
 
@@ -147,7 +135,6 @@ export class AnswerServices {
     try {
       const data = await this.#record(call, {
         ...work,
-        msMax: this.#options.answerMsMax,
         signal: controller.signal,
         onSentence: (sentence) => {
           if (isAllowed()) emit({ type: 'sentence', data: sentence });
@@ -178,7 +165,7 @@ export class AnswerServices {
     }
   }
 
-  async #write({ request, retrieval, chat, msMax, signal, onSentence }: AnswerWork) {
+  async #write({ request, retrieval, chat, signal, onSentence }: AnswerWork) {
     const { snippets, warnings } = retrieval;
     const builder = new AnswerBuilder(snippets, onSentence);
     let completion: ChatCompletion | null = null;
@@ -189,7 +176,7 @@ export class AnswerServices {
       completion = await chat.complete({
         messages: createAnswerPrompt(prompt, this.#options.random),
         tokensMax: request.max_tokens ?? answerLimits.tokensDefault,
-        msMax,
+        msMax: this.#options.answerMsMax,
         signal,
         onText: (piece) => builder.add(parser.push(piece)),
       });

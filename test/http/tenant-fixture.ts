@@ -249,8 +249,7 @@ export async function buildTenantFixture(
   const password = 'correct horse battery staple';
   const ADMIN_PASSWORD_HASH = await hashPassword(password);
   const chat = await FakeChatService.start(t);
-  const own = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH };
-  const variables = { ...own, ...chat.variables, ...more };
+  const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH, ...chat.variables, ...more };
   const server = await TestServer.start(t, variables, options);
   const { owner, admin, member, otherOwner, organization_id, otherOrganization, codes } =
     await createOrganizations(server, mails);
