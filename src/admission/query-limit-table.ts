@@ -65,6 +65,13 @@ export const queryEffectRows: readonly EffectRow[] = [
     enforcedIn: 'search/highlights.ts highlightsMax',
   },
   {
+    limit: 'Rectangles of a result',
+    bounds: 'Lines of text and table cells',
+    value: formatNumber(queryLimits.rectanglesMax),
+    effect: 'further lines have no rectangle',
+    enforcedIn: 'services/line-rectangles.ts rectanglesMax',
+  },
+  {
     limit: 'Source of similar content',
     bounds: 'Chunks of the document of `similar_to`',
     value: formatNumber(queryLimits.similarRowsMax),

@@ -289,8 +289,6 @@ export const limits = {
   documentPagesMax: 5_000,
   documentTextUnitsMax: 50_000_000,
   pageTextUnitsMax: 2_000_000,
-  pageLinesMax: 4_096,
-  documentLinesMax: 1_000_000,
   /** As many as a parsed table has at most, so that the pages of any parsed file can be added as a text. */
   textPagesMax: 50_000,
   /** Details of a file whose text is supplied. */

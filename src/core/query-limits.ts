@@ -7,6 +7,7 @@ export const queryLimits = {
   highlightsMax: 100,
   highlightedUnitsMax: 65_536,
   highlightedResultsMax: 128,
+  rectanglesMax: 500,
   diverseResultsMax: 128,
   diverseCandidatesMax: 256,
   synonymListsMax: 500,

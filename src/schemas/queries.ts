@@ -4,8 +4,11 @@ import {
   diversity,
   highlightRanges,
   highlights,
+  includePageRectangles,
+  includeSnippetRectangles,
   queries,
   resultCollection,
+  resultRectangles,
   similarTo,
 } from './query-fields.ts';
 import {
@@ -148,6 +151,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
   highlights,
+  include_rectangles: includePageRectangles,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -179,6 +183,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
   highlights,
+  include_rectangles: includeSnippetRectangles,
   include_document_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -309,6 +314,7 @@ export const PageRetrievalResponse = Component('PageRetrievalResponse', 'A page 
   }),
   collection_name: resultCollection,
   highlights: highlightRanges,
+  page_rectangles: resultRectangles,
   explain: resultExplanation,
 });
 export type PageRetrievalResponse = Static<typeof PageRetrievalResponse>;
@@ -329,6 +335,7 @@ export const SnippetResponse = Component('SnippetResponse', 'A snippet result.',
   score: Type.Number({ description: 'Relevance within this query, 0 to 1; higher is better.' }),
   collection_name: resultCollection,
   highlights: highlightRanges,
+  page_rectangles: resultRectangles,
   explain: resultExplanation,
 });
 export type SnippetResponse = Static<typeof SnippetResponse>;

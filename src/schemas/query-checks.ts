@@ -20,6 +20,14 @@ export function checkHighlights(
     reject(`k is ${k}; with highlights, it must be at most ${queryLimits.highlightedResultsMax}.`);
 }
 
+/** Rectangles of a page are those of its highlights. */
+export function checkPageRectangles({
+  include_rectangles: hasRectangles = false,
+  highlights = false,
+}: Pick<TopPagesRequest, 'include_rectangles' | 'highlights'>): void {
+  if (hasRectangles && !highlights) reject('include_rectangles requires highlights in a query for pages.');
+}
+
 /** Further queries are texts like the first one, which must not be a listing. */
 export function checkOtherQueries({
   query,

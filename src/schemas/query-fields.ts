@@ -1,5 +1,5 @@
-import { Type } from './typebox.ts';
-import { Nullable } from './wire.ts';
+import { type Static, Type } from './typebox.ts';
+import { Component, Nullable } from './wire.ts';
 
 /** Optional fields of query requests, and of their results, that combine, compare or mark. */
 
@@ -8,6 +8,50 @@ export const highlights = Type.Optional(
     default: false,
     description:
       'Include the positions of the words that match the query in the text of each result; `k` is at most 128.',
+  }),
+);
+
+export const includeSnippetRectangles = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Include the places of the lines of each snippet on the images of its pages. Empty for documents whose format has none, and for those that were parsed before this was recorded.',
+  }),
+);
+
+export const includePageRectangles = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Include the places of the lines with highlighted words on the image of each page; requires `highlights`.',
+  }),
+);
+
+const edge = (description: string) => Type.Number({ description });
+
+export const LineRectangle = Component(
+  'LineRectangle',
+  'The place of a line of text on the image of its page.',
+  {
+    left: edge('Distance of the left edge from that of the image, 0 to 1 of its width.'),
+    top: edge('Distance of the upper edge from that of the image, 0 to 1 of its height.'),
+    width: edge('0 to 1 of the width of the image.'),
+    height: edge('0 to 1 of the height of the image.'),
+  },
+);
+export type LineRectangle = Static<typeof LineRectangle>;
+
+export const PageRectangles = Component('PageRectangles', 'Places of lines of text on one page.', {
+  page: Type.Integer({ description: 'Zero-based.' }),
+  rectangles: Type.Array(LineRectangle, { description: 'In the order of the text.' }),
+});
+export type PageRectangles = Static<typeof PageRectangles>;
+
+export const resultRectangles = Type.Optional(
+  Type.Array(PageRectangles, {
+    description:
+      'Places of the lines of the text on the images of its pages, one rectangle per line or table cell; pages without known lines are absent. The first 500 lines. Only with `include_rectangles`.',
+    examples: [[{ page: 2, rectangles: [{ left: 0.117, top: 0.0932, width: 0.4613, height: 0.0144 }] }]],
   }),
 );
 

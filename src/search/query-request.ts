@@ -104,6 +104,8 @@ export interface SearchRequest {
   readonly explain: boolean;
   /** Whether the reply shows the matched words of each result; absent: no. */
   readonly hasHighlights?: boolean;
+  /** Whether the reply shows the places of the lines of each result; absent: no. */
+  readonly hasRectangles?: boolean;
   /** Null or absent if the query is not traced. */
   readonly trace?: Trace | null;
   readonly control: SearchControl;

@@ -22,6 +22,7 @@ export function isWritable({
   explain,
   trace = null,
   hasHighlights = false,
+  hasRectangles = false,
   otherQueries = [],
   members = null,
   excluded = null,
@@ -37,6 +38,7 @@ export function isWritable({
     !isWide &&
     !explain &&
     !hasHighlights &&
+    !hasRectangles &&
     otherQueries.length === 0 &&
     members === null &&
     excluded === null &&

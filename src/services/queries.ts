@@ -18,6 +18,7 @@ import { isWritable } from '../search/write-reply.ts';
 import type { VersionReader } from '../storage/version-reader.ts';
 import type { ServiceCall } from './call.ts';
 import type { DocumentUrls } from './document-urls.ts';
+import { LineRectangles } from './line-rectangles.ts';
 import {
   type PageReplyOptions,
   type ReplyOptions,
@@ -66,12 +67,14 @@ export class QueryServices {
   readonly #fragments: ReplyFragments;
   readonly #cache: ReplyCacheWriter;
   readonly #requests: SearchRequestFactory;
+  readonly #rectangles: LineRectangles;
 
   constructor(options: QueryServicesOptions) {
     this.#options = options;
     this.#fragments = new ReplyFragments(options.documentUrls);
     this.#cache = new ReplyCacheWriter({ ...options, fragments: this.#fragments });
     this.#requests = new SearchRequestFactory(options);
+    this.#rectangles = new LineRectangles(options.reader);
   }
 
   async topDocuments(
@@ -196,12 +199,13 @@ export class QueryServices {
 
   #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
-    { explain, facets = null, hasHighlights, members, page = null }: SearchRequest,
+    { explain, facets = null, hasHighlights, hasRectangles, members, page = null }: SearchRequest,
     metadata: boolean | undefined,
   ): ReplyOptions {
     return {
       facets,
       highlights: hasHighlights,
+      rectangles: hasRectangles === true ? this.#rectangles : null,
       members,
       hasCursor: page !== null,
       metadata: metadata ?? false,

@@ -12,6 +12,7 @@ import type { SearchMember, SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import { toFacetResponses } from './facet-replies.ts';
+import type { LineRectangles } from './line-rectangles.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
 import { encodeSnippet, type ReplyFragments, renderAfterScore } from './reply-fragments.ts';
 
@@ -21,6 +22,8 @@ export interface ReplyOptions {
   readonly explain: boolean;
   /** Whether results show the matched words of their text; absent: no. */
   readonly highlights?: boolean | undefined;
+  /** Source of the places of lines; absent or null if results do not show them. */
+  readonly rectangles?: LineRectangles | null;
   /** Collections of the request if results name theirs; absent or null: they do not. */
   readonly members?: readonly SearchMember[] | null | undefined;
   /** Facets of the request; absent or null for none. */
@@ -102,7 +105,16 @@ function readContent(
   const text = options.content(hit);
   if (text === null || options.highlights !== true) return { text, highlights: '' };
   const whole = 'text' in text ? text.text : [...text].join('');
-  return { text: 'text' in text ? text : [whole], highlights: renderHighlights(hit, whole, options) };
+  const found = findHighlights(whole, hit.origin);
+  const { rectangles = null } = options;
+  const places =
+    rectangles === null
+      ? ''
+      : `,"page_rectangles":${JSON.stringify(rectangles.ofPage(hit.version, hit.pageIndex, found))}`;
+  return {
+    text: 'text' in text ? text : [whole],
+    highlights: `,"highlights":${JSON.stringify(found)}${places}`,
+  };
 }
 
 export async function renderSnippets(
@@ -115,7 +127,8 @@ export async function renderSnippets(
     if (pause !== null) await pause;
     const end = i === result.hits.length - 1 ? '}' : '},';
     const highlights = renderHighlights(hit, hit.snippet.text, options);
-    const extraFields = `${renderCollection(hit, options)}${highlights}${renderExplanation(hit, options)}`;
+    const rectangles = renderRectangles(hit, options);
+    const extraFields = `${renderCollection(hit, options)}${highlights}${rectangles}${renderExplanation(hit, options)}`;
     const scoreAndEnd = `${JSON.stringify(hit.score)}${extraFields}${end}`;
     chunks.push(renderSnippet(hit, options), scoreAndEnd);
   }
@@ -250,6 +263,12 @@ function renderCollection({ version }: DocumentHit, { members = null }: ReplyOpt
 
 function renderHighlights({ origin }: DocumentHit, text: string, { highlights }: ReplyOptions): string {
   return highlights === true ? `,"highlights":${JSON.stringify(findHighlights(text, origin))}` : '';
+}
+
+function renderRectangles({ version, snippet }: SnippetHit, { rectangles = null }: ReplyOptions): string {
+  return rectangles === null
+    ? ''
+    : `,"page_rectangles":${JSON.stringify(rectangles.ofSpan(version, snippet))}`;
 }
 
 function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {

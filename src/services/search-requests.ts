@@ -64,6 +64,7 @@ type QueryRequest = Pick<
   | 'queries'
 > & {
   readonly query: string | null;
+  readonly include_rectangles?: boolean | undefined;
 };
 
 /** Maximum `k` of a query. */
@@ -119,6 +120,7 @@ export class SearchRequestFactory {
       yieldToEventLoop: call.yieldToEventLoop,
       explain: request.explain ?? false,
       hasHighlights: request.highlights ?? false,
+      hasRectangles: request.include_rectangles ?? false,
       diversity: request.diversity ?? 0,
       trace: call.trace ?? null,
       control,

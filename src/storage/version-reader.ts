@@ -1,4 +1,5 @@
 import { BoundedCache } from '../core/bounded-cache.ts';
+import type { LineBoxes } from '../core/line-boxes.ts';
 import { findChunkAt, type Layout, pageParts, type StoredChunk } from './chunks.ts';
 import type { Contents } from './content.ts';
 import { isExpired } from './expirations.ts';
@@ -181,6 +182,13 @@ export class VersionReader {
       );
       return numbers.map((number) => entry.chunks.get(number));
     });
+  }
+
+  /** Not cached. Returns the boxes of the lines of pages; null for a page where they are unknown. */
+  readLineBoxes(version: VersionRecord, pages: readonly number[]): (LineBoxes | null)[] {
+    const lengths = this.readLayout(version)?.pageLengths;
+    const keys = pages.map((page) => ({ page, length: lengths?.[page] ?? 0 }));
+    return this.#contents.lineBoxes.read(version.documentId, keys);
   }
 
   /** Returns the chunk with exactly the text of a page; undefined if no chunk has, as for most long documents. */

@@ -8,6 +8,7 @@ import {
   checkOtherCollections,
   checkOtherQueries,
   checkPage,
+  checkPageRectangles,
   checkSimilarTo,
 } from '../../schemas/query-checks.ts';
 import { checkSuggest, SuggestRequest, SuggestResponse } from '../../schemas/suggestions.ts';
@@ -69,6 +70,7 @@ export const queryRoutes: readonly Route[] = [
       checkPage(request);
       checks.checkQueryControls(request);
       checkHighlights({ ...request, include_content: request.include_content ?? false });
+      checkPageRectangles(request);
     },
     serve: (services, call, request) => services.queries.topPages(call, request),
   }),

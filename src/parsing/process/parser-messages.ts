@@ -1,7 +1,6 @@
 import { countCodePoints } from '../../core/code-point-counter.ts';
-import { limits } from '../../core/limits.ts';
 import { isLineBoxes } from '../../core/line-boxes.ts';
-import type { ParseLimits } from '../limits.ts';
+import { defaultParseLimits, type ParseLimits } from '../limits.ts';
 import { isParseFailureCode, type ParseFailureCode } from '../parse-failure.ts';
 import type { ParsedPage } from '../parsed-page.ts';
 import {
@@ -107,7 +106,7 @@ export function isParserMessage(value: unknown): value is ParserMessage {
 }
 
 function areBoxesOf(boxes: unknown, text: string): boolean {
-  return isLineBoxes(boxes, { length: countCodePoints(text), linesMax: limits.pageLinesMax });
+  return isLineBoxes(boxes, { length: countCodePoints(text), linesMax: defaultParseLimits.pageLinesMax });
 }
 
 function isDocumentInfo(value: unknown): boolean {

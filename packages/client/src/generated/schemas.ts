@@ -1648,6 +1648,18 @@ export interface InspectionFinding {
   count: number;
 }
 
+/** The place of a line of text on the image of its page. */
+export interface LineRectangle {
+  /** Distance of the left edge from that of the image, 0 to 1 of its width. */
+  left: number;
+  /** Distance of the upper edge from that of the image, 0 to 1 of its height. */
+  top: number;
+  /** 0 to 1 of the width of the image. */
+  width: number;
+  /** 0 to 1 of the height of the image. */
+  height: number;
+}
+
 /** The organization whose keys to list. */
 export interface ListAPIKeysRequest {
   /** The organization. */
@@ -1886,6 +1898,14 @@ export interface OrganizationStorage {
   ingest_documents: number;
 }
 
+/** Places of lines of text on one page. */
+export interface PageRectangles {
+  /** Zero-based. */
+  page: number;
+  /** In the order of the text. */
+  rectangles: LineRectangle[];
+}
+
 /** A page. */
 export interface PageResponse {
   /** Derived from the document and the page index. */
@@ -1922,6 +1942,11 @@ export interface PageRetrievalResponse {
    * start of `content`, in order; the first 100. Only with `highlights`.
    */
   highlights?: number[][] | undefined;
+  /**
+   * Places of the lines of the text on the images of its pages, one rectangle per line or table cell; pages
+   * without known lines are absent. The first 500 lines. Only with `include_rectangles`.
+   */
+  page_rectangles?: PageRectangles[] | undefined;
   explain?: ResultExplanation | undefined;
 }
 
@@ -2358,6 +2383,11 @@ export interface SnippetResponse {
    * start of `content`, in order; the first 100. Only with `highlights`.
    */
   highlights?: number[][] | undefined;
+  /**
+   * Places of the lines of the text on the images of its pages, one rectangle per line or table cell; pages
+   * without known lines are absent. The first 500 lines. Only with `include_rectangles`.
+   */
+  page_rectangles?: PageRectangles[] | undefined;
   explain?: ResultExplanation | undefined;
 }
 
@@ -2792,6 +2822,11 @@ export interface TopPagesRequest {
    * Default: `false`.
    */
   readonly highlights?: boolean | undefined;
+  /**
+   * Include the places of the lines with highlighted words on the image of each page; requires `highlights`.
+   * Default: `false`.
+   */
+  readonly include_rectangles?: boolean | undefined;
   /** Include the metadata of the documents. Default: `false`. */
   readonly include_metadata?: boolean | undefined;
   /** Reranker of `/models/rerank` that reorders the best candidates; null for none. */
@@ -2934,6 +2969,11 @@ export interface TopSnippetsRequest {
    * Default: `false`.
    */
   readonly highlights?: boolean | undefined;
+  /**
+   * Include the places of the lines of each snippet on the images of its pages. Empty for documents whose
+   * format has none, and for those that were parsed before this was recorded. Default: `false`.
+   */
+  readonly include_rectangles?: boolean | undefined;
   /** Include the metadata of the documents. Default: `false`. */
   readonly include_document_metadata?: boolean | undefined;
   /**
