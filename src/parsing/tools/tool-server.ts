@@ -195,7 +195,7 @@ export class ToolServer {
     const number = String(page + 1);
     const resolution = String(Math.min(600, Math.max(10, Math.round(dotsPerInch))));
     const flags = (source: string, target: string) => [
-      ...['-q', '-png', '-r', resolution, '-f', number, '-l', number, '-singlefile'],
+      ...['-q', '-png', '-cropbox', '-r', resolution, '-f', number, '-l', number, '-singlefile'],
       ...[source, target.replace(/\.png$/, '')],
     ];
     return await this.#runImageTool('pdftoppm', { file, flags, target: 'page.png', msMax, signal });
