@@ -11,9 +11,9 @@ t.test('each line keeps its own letters through the cleaning of a page', async (
   const builder = new LineTextBuilder();
   const lines = [
     '  Herring\u0007 season ',
-    'soft hy\u00ad',
-    'phen and hard hy\ufffe',
-    'phen \ufb01sh\t',
+    'soft her\u00ad',
+    'ring and hard her\ufffe',
+    'ring \ufb01sh\t',
     '\u0001',
     'salted \ufdfa 🐟.',
   ];
@@ -24,13 +24,13 @@ t.test('each line keeps its own letters through the cleaning of a page', async (
   const cleaned = cleanPageText(builder);
   t.equal(
     cleaned.text,
-    `Herring season\nsoft hyphen and hard hyphen fish\n\nsalted ${'\ufdfa'.normalize('NFKC')} 🐟.`,
+    `Herring season\nsoft herring and hard herring fish\n\nsalted ${'\ufdfa'.normalize('NFKC')} 🐟.`,
   );
   t.same(linesOf(cleaned), [
     'Herring season',
-    'soft hy',
-    'phen and hard hy',
-    'phen fish',
+    'soft her',
+    'ring and hard her',
+    'ring fish',
     '',
     `salted ${'\ufdfa'.normalize('NFKC')} 🐟.`,
   ]);
@@ -60,7 +60,7 @@ t.test(
         builder.add(['\n', '\n\n\n', ' '][random.below(3)]!);
       }
       let lineText = { text: builder.text, edges: builder.edges as readonly number[] };
-      const marks = (line: string) => line.replace(/[^acdefz]/g, '');
+      const marks = (line: string) => line.replace(/[^ac-fz]/g, '');
       const before = linesOf(lineText).map(marks);
       for (const [pattern, replacement] of patterns) {
         const expected = lineText.text.replace(pattern, replacement);
