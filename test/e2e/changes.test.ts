@@ -4,13 +4,14 @@ import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
 import { EventStreamClient } from './event-stream.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 
 /** The change feed of an organization: replies, long poll, event streams, and keys that see a part. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+const { server } = await joinSharedServer();
 
 async function endOf(api: CheckedApiClient): Promise<string> {
   return (await api.call('changes/get-changes')).cursor;

@@ -3,18 +3,18 @@ import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createTenant } from './tenant.ts';
 import { kindsOfDocuments, readEverything } from './transfer-fixture.ts';
 
 /** Aliases, and renamed, deleted, empty and copied collections. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key: apiKey } = await joinSharedServer();
 
 function quarry(...args: string[]): Promise<CliResult> {
-  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey } });
+  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: apiKey } });
 }
 
 async function textOf(collection: string): Promise<unknown> {

@@ -2,14 +2,13 @@ import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import type { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
-import { TestServer } from './server.ts';
-import { createClient, createTenant } from './tenant.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Rules of a collection that pin and hide documents, as clients see them. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const { api, organization_id } = await createTenant(server);
+const { server, api, organization_id } = await joinSharedServer();
 const clientWithKey = (fields: object) => createClient(server, organization_id, fields);
 const contents = {
   'herring.txt': 'Salted herring in barrels.',

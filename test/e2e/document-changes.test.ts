@@ -1,15 +1,15 @@
 import { buildDocx } from '../parsing/office-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient, sliceCodePoints } from './checked-api-client.ts';
+import { sliceCodePoints } from './checked-api-client.ts';
 import { base64, createCollection } from './documents-fixture.ts';
-import { adminKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Exact paths, texts, pages and offsets of documents; changes by filter, and of metadata by a merge patch. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, organization_id } = await joinSharedServer();
 
 await t.test('paths sort by their UTF-8 bytes; prefix and cursor are exact', async (t) => {
   const collection_name = await createCollection(api, 'order');
@@ -331,21 +331,8 @@ await t.test('update-document patches one document', async (t) => {
 
 await t.test('a restricted key changes only the documents that it can read', async (t) => {
   const collection_name = await fill('restricted', 4);
-  const administration = new CheckedApiClient(server, adminKey);
-  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
-  const list = await fetch(`${server.url}/v1/admin/list-organizations`, {
-    method: 'POST',
-    headers,
-    body: '{}',
-  });
-  const { organizations } = (await list.json()) as { organizations: { organization_id: string }[] };
-  const { api_key } = await administration.call('admin/add-api-key', {
-    organization_id: organizations[0]!.organization_id,
-    name: 'Ada',
-    permission: 'all',
-    restriction: { collection_names: null, filter: { author: 'Ada' } },
-  });
-  const ada = new CheckedApiClient(server, api_key);
+  const restriction = { collection_names: null, filter: { author: 'Ada' } };
+  const ada = await createClient(server, organization_id, { restriction });
   const everything = { collection_name, filter: { draft: 'yes' } };
   t.match(await ada.call('documents/delete-documents', { ...everything, dry_run: true }), {
     deleted_paths: ['a/0', 'a/2'],

@@ -1,14 +1,14 @@
 import { buildPdf, buildPdfWithPlacedText } from '../parsing/pdf-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { waitFor } from './checked-api-client.ts';
 import { base64, createCollection, sentence } from './documents-fixture.ts';
-import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Lifecycle of documents: add, overwrite, update, delete, and search results during each. */
 
 t.setTimeout(testFileMsMax);
-const api = new CheckedApiClient(await TestServer.start(t));
+const { api } = await joinSharedServer();
 const newCollection = (name: string, shards?: number) => createCollection(api, name, shards);
 
 await t.test('a document added by eight callers at once is created exactly once', async (t) => {

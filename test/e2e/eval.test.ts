@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** `quarry eval` from the command line against a server. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+const { server, key } = await joinSharedServer();
+const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
 const run = (...words: string[]) => runQuarry(words, { variables });
 
 const subjects = ['glaciers', 'violins', 'volcanoes', 'beehives', 'lighthouses', 'sundials'];

@@ -3,20 +3,18 @@ import { join } from 'node:path';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createTenant } from './tenant.ts';
 
 /** Imports from other systems. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key: apiKey } = await joinSharedServer();
 const folder = t.testdir({});
 
 function quarry(...args: string[]): Promise<CliResult> {
-  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey } });
+  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: apiKey } });
 }
 
 function writeLines(name: string, rows: readonly object[]): string {
@@ -121,7 +119,7 @@ await t.test('another server of the same API, as another organization', async (t
   const page = { collection_name: 'ours', path: 'two', page_index: 1, include_content: true };
   t.match((await api.call('documents/get-page-info', page)).page, { content: 'second slate' });
   t.match(JSON.parse((await quarry(...args, ...key)).out), { added: 0, unchanged: 2 });
-  t.match(await quarry(...args, '--source-key', operatorKey), { code: 1, err: /does not exist/ });
+  t.match(await quarry(...args, '--source-key', apiKey), { code: 1, err: /does not exist/ });
 });
 
 await t.test('a folder of original files with a table of metadata', async (t) => {

@@ -6,19 +6,17 @@ import pg from 'pg';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
 import { postgresSkipReason, startPostgres } from './postgres.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Imports from vector stores over their HTTP APIs, from saved replies, and from a real PostgreSQL. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key: apiKey } = await joinSharedServer();
 
 function quarry(...args: string[]): Promise<CliResult> {
-  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey } });
+  return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: apiKey } });
 }
 
 interface StoreRequest {

@@ -1,5 +1,5 @@
-import { CheckedApiClient, type DocumentMetadata } from './checked-api-client.ts';
-import { type ServerHost, TestServer } from './server.ts';
+import type { CheckedApiClient, DocumentMetadata } from './checked-api-client.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** A small set of documents in many languages, for tests of queries. */
 
@@ -57,9 +57,9 @@ export const books: readonly Book[] = Array.from({ length: 70 }, (_, i) => {
 /** Two collections with the same documents. */
 export const collections = { one: 'library', eight: 'library of eight shards' };
 
-/** Starts a server with both collections. */
-export async function startLibrary(t: ServerHost): Promise<CheckedApiClient> {
-  const api = new CheckedApiClient(await TestServer.start(t));
+/** Joins the shared server as an organization with both collections. */
+export async function joinLibrary(): Promise<CheckedApiClient> {
+  const { api } = await joinSharedServer();
   await api.call('collections/add-collection', { collection_name: collections.one });
   await api.call('collections/add-collection', { collection_name: collections.eight, num_shards: 8 });
   for (const name of Object.values(collections)) {

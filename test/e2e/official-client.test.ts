@@ -6,7 +6,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { waitFor } from './checked-api-client.ts';
 import { RecordingProxy } from './counting-proxy.ts';
 import { checkReply } from './published-replies.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /**
  * The official client of the hosted service, with only the base URL and the key changed. Its results are checked
@@ -14,9 +14,9 @@ import { operatorKey, TestServer } from './server.ts';
  */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+const { server, key: apiKey } = await joinSharedServer();
 const proxy = await RecordingProxy.open(t, server);
-const client = new ZeroEntropy({ apiKey: operatorKey, baseURL: `${proxy.url}/v1` });
+const client = new ZeroEntropy({ apiKey, baseURL: `${proxy.url}/v1` });
 const collection_name = 'handbook';
 const contract = 'The contract ends three months after written notice by either side.';
 

@@ -1,8 +1,7 @@
 import { VoyageAIClient } from 'voyageai';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /**
  * Requests as the clients of OpenAI, Cohere and Jina send them, and the client of Voyage itself. The packages of
@@ -10,8 +9,7 @@ import { operatorKey, TestServer } from './server.ts';
  */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key: apiKey } = await joinSharedServer();
 const texts = ['Refunds are paid within 14 days.', 'Our office is in Oslo.'];
 const query = 'How long do refunds take?';
 
@@ -21,7 +19,7 @@ interface Reply {
   readonly body: any;
 }
 
-async function send(path: string, body?: unknown, key = operatorKey): Promise<Reply> {
+async function send(path: string, body?: unknown, key = apiKey): Promise<Reply> {
   const response = await fetch(`${server.url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -188,7 +186,7 @@ await t.test('Jina: inputs and documents are objects with a text', async (t) => 
 });
 
 await t.test('Voyage: its client embeds and reranks', async (t) => {
-  const client = new VoyageAIClient({ apiKey: operatorKey, environment: `${server.url}/v1` });
+  const client = new VoyageAIClient({ apiKey: apiKey, environment: `${server.url}/v1` });
   const embedded = await client.embed({
     model: 'zembed-1',
     input: texts,

@@ -14,13 +14,13 @@ import {
   type VectorHit,
   vectorOf,
 } from './own-vectors-fixture.ts';
-import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createTenant } from './tenant.ts';
 
 /** Collections whose vectors are supplied by the client. The tests share a server; each has its own organization. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+const { server } = await joinSharedServer();
 
 /** Organization with an empty collection `notes` for own vectors. */
 async function createNotes() {

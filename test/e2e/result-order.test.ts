@@ -1,23 +1,15 @@
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
-import { adminKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Results, listings and lists in the order of metadata, compared with a plain sort of the reply without an order. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const organization_id = '55555555-5555-4555-8555-555555555556';
-const administration = new CheckedApiClient(server, adminKey);
-await administration.call('admin/create-organization', { organization_id });
-const clientOf = async (filter: object | null) => {
-  const restriction = { collection_names: null, filter };
-  const body = { organization_id, name: 'key', permission: 'all', restriction };
-  return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
-};
-const api = await clientOf(null);
-const restricted = await clientOf({ team: 'odd' });
+const { server, api, organization_id } = await joinSharedServer();
+const restriction = { collection_names: null, filter: { team: 'odd' } };
+const restricted = await createClient(server, organization_id, { restriction });
 
 type Metadata = Record<string, string | number>;
 interface Level {

@@ -1,12 +1,12 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import type { DocumentMetadata } from './checked-api-client.ts';
-import { books, collections, startLibrary } from './library-fixture.ts';
+import { books, collections, joinLibrary } from './library-fixture.ts';
 
 /** Filters on metadata, compared with a reference implementation. */
 
 t.setTimeout(testFileMsMax);
-const api = await startLibrary(t);
+const api = await joinLibrary();
 
 /** Reference implementation of filters, as simple as possible. */
 function matchesFilter(filter: unknown, metadata: DocumentMetadata): boolean {

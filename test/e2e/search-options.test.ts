@@ -1,12 +1,12 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { collections, queryOperations, startLibrary } from './library-fixture.ts';
+import { collections, joinLibrary, queryOperations } from './library-fixture.ts';
 import type { ReplyOf } from './published-replies.ts';
 
 /** Options of queries: explain, operators, weights, bounds and defaults. */
 
 t.setTimeout(testFileMsMax);
-const api = await startLibrary(t);
+const api = await joinLibrary();
 
 await t.test('explain shows how each result was found, and changes nothing else', async (t) => {
   for (const [collection_name, shards] of [

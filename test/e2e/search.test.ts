@@ -1,12 +1,12 @@
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { books, collections, queryOperations, startLibrary } from './library-fixture.ts';
+import { books, collections, joinLibrary, queryOperations } from './library-fixture.ts';
 
 /** Queries and their results over a small set of documents. */
 
 t.setTimeout(testFileMsMax);
-const api = await startLibrary(t);
+const api = await joinLibrary();
 
 const questions: readonly (readonly [string, string])[] = [
   ['can I get my money back for something I bought', 'refunds'],

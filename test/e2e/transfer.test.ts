@@ -5,22 +5,20 @@ import { gunzipSync } from 'node:zlib';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { base64, createCollection, sentence } from './documents-fixture.ts';
 import { base64Of, dimensions, vectorOf } from './own-vectors-fixture.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createTenant } from './tenant.ts';
 import { kindsOfDocuments, readEverything } from './transfer-fixture.ts';
 
 /** Export and import of collections: everything that a client can read survives. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key: apiKey } = await joinSharedServer();
 const folder = t.testdir({});
 const file = join(folder, 'stones.jsonl.gz');
 
-function quarry(args: readonly string[], key = operatorKey): Promise<CliResult> {
+function quarry(args: readonly string[], key = apiKey): Promise<CliResult> {
   return runQuarry(args, { variables: { QUARRY_URL: server.url, QUARRY_API_KEY: key } });
 }
 

@@ -1,13 +1,13 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient, waitFor } from './checked-api-client.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { waitFor } from './checked-api-client.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Numbers, booleans, dates and points as metadata, from the request to the reply. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key, organization_id } = await joinSharedServer();
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 
 const documents = {
@@ -169,14 +169,8 @@ await t.test('copies and exports keep types and schema', async (t) => {
 });
 
 await t.test('the filter of a key compares by type', async (t) => {
-  const administration = new CheckedApiClient(server, adminKey);
-  const organization_id = '55555555-5555-4555-8555-555555555556';
-  await administration.call('admin/create-organization', { organization_id });
-  const clientOf = async (filter: object | null) => {
-    const restriction = { collection_names: null, filter };
-    const body = { organization_id, name: 'key', permission: 'all', restriction } as const;
-    return new CheckedApiClient(server, (await administration.call('admin/add-api-key', body)).api_key);
-  };
+  const clientOf = (filter: object | null) =>
+    createClient(server, organization_id, { restriction: { collection_names: null, filter } });
   const whole = await clientOf(null);
   const collection_name = 'keys';
   await whole.call('collections/add-collection', { collection_name });
@@ -245,17 +239,8 @@ await t.test('facets count the documents that match the filter', async (t) => {
 });
 
 await t.test('facets count no hidden and no expired documents', async (t) => {
-  const administration = new CheckedApiClient(server, adminKey);
-  const body = {
-    organization_id: '55555555-5555-4555-8555-555555555556',
-    name: 'facets',
-    permission: 'all',
-    restriction: { collection_names: null, filter: { final: true } },
-  } as const;
-  const restricted = new CheckedApiClient(
-    server,
-    (await administration.call('admin/add-api-key', body)).api_key,
-  );
+  const restriction = { collection_names: null, filter: { final: true } };
+  const restricted = await createClient(server, organization_id, { restriction });
   const facets = ['year', 'list:none'];
   const request = {
     collection_name: 'keys',
@@ -316,7 +301,7 @@ await t.test('values that cannot be stored are rejected', async (t) => {
   t.equal((await add({ 'list:a': 1 })).status, 400);
   const large = await fetch(`${server.url}/v1/documents/add-document`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: '{"collection_name":"typed","path":"bad","content":{"type":"text","text":"x"},"metadata":{"a":1e400}}',
   });
   t.ok(large.status === 400 || large.status === 422, `1e400: ${large.status}`);

@@ -3,14 +3,12 @@ import { buildDocx, buildPptx, buildXlsx } from '../parsing/office-fixtures.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Uploads and downloads: wait, batches, raw and multipart uploads, parsing only, token URLs, images. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const api = new CheckedApiClient(server);
+const { server, api, key } = await joinSharedServer();
 const collection_name = 'files';
 await api.call('collections/add-collection', { collection_name });
 const pdf = buildPdf(['The first page is about granite.', 'The second page is about marble.'], {
@@ -161,7 +159,7 @@ await t.test('an upload without a length is streamed; an interrupted one leaves 
         method: 'PUT',
         path: `/v1/documents/files/${path}?wait=true`,
         headers: {
-          authorization: `Bearer ${'an-old-key-of-a-stranded-user'}`,
+          authorization: `Bearer ${key}`,
           'transfer-encoding': 'chunked',
         },
       });

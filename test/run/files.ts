@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/core/root.ts';
@@ -43,20 +43,37 @@ const ownProcessFolders = new Set(
 );
 /** Few enough that no process runs much longer than the others. */
 const filesPerProcessMax = 12;
+const filesPerServerMax = 6;
 
-/** The files of each process: one, or several of a folder that do not disturb each other. */
+/** Files that may run one after the other in one process. */
+interface FileGroup {
+  readonly name: string;
+  readonly filesMax: number;
+}
+
+/** Returns null for a file that needs a process of its own. */
+function groupOf(file: string): FileGroup | null {
+  const folder = dirname(file);
+  if (!ownProcessFolders.has(folder)) return { name: folder, filesMax: filesPerProcessMax };
+  const joinsServer = /\bjoin(?:SharedServer|Library)\(/.test(readFileSync(join(projectRoot, file), 'utf8'));
+  return joinsServer ? { name: 'shared server', filesMax: filesPerServerMax } : null;
+}
+
+/** The files of each process: one, or several of a group. */
 function assignProcesses(files: readonly string[]): (readonly string[])[] {
   const processes: string[][] = [];
+  /** Process of each group that may get more files. */
+  const latest = new Map<string, string[]>();
   for (const file of files) {
-    const last = processes.at(-1);
-    const folder = dirname(file);
-    const isShared =
-      !ownProcessFolders.has(folder) &&
-      last?.[0] !== undefined &&
-      dirname(last[0]) === folder &&
-      last.length < filesPerProcessMax;
-    if (isShared) last.push(file);
-    else processes.push([file]);
+    const group = groupOf(file);
+    const open = group === null ? undefined : latest.get(group.name);
+    if (group !== null && open !== undefined && open.length < group.filesMax) {
+      open.push(file);
+      continue;
+    }
+    const started = [file];
+    processes.push(started);
+    if (group !== null) latest.set(group.name, started);
   }
   return processes;
 }
