@@ -33,23 +33,39 @@ declare module '@nxtedition/rocksdb' {
     close(): Promise<void>;
   }
 
-  interface RocksBatch {
-    _put(key: Uint8Array, value: Uint8Array, options: object): void;
-    _del(key: Uint8Array, options: object): void;
-    _clear(): void;
-    /** Blocks the calling thread until the batch is written (with `sync`: fsynced). */
-    _writeSync(options: { sync: boolean }): void;
-  }
-
   export class RocksLevel {
-    /** `location`: a folder, or the handle of a database that another thread of this process has open. */
-    constructor(location: string | bigint, options?: OpenOptions);
+    constructor(folder: string, options?: OpenOptions);
     readonly handle: bigint;
     open(): Promise<void>;
     close(): Promise<void>;
-    batch(): RocksBatch;
     iterator(options: IteratorOptions): RocksIterator;
     getProperty(name: string): string;
     _getManySync(keys: readonly Uint8Array[], options: { valueEncoding: 'buffer' }): (Buffer | undefined)[];
   }
+}
+
+/** The binding without the classes of the package, which load 40 further modules. */
+declare module '@nxtedition/rocksdb/binding.js' {
+  interface Database {
+    readonly kind: unique symbol;
+  }
+
+  interface Batch {
+    readonly kind: unique symbol;
+  }
+
+  interface Binding {
+    /** `handle`: of a database that another thread of this process has open. */
+    db_init(handle: bigint): Database;
+    db_open(database: Database, options: object, onOpened: (error: Error | null) => void): object | undefined;
+    batch_init(): Batch;
+    batch_put(batch: Batch, key: Uint8Array, value: Uint8Array, options: object): void;
+    batch_del(batch: Batch, key: Uint8Array, options: object): void;
+    batch_clear(batch: Batch): void;
+    /** Blocks the calling thread until the batch is written (with `sync`: fsynced). */
+    batch_write(database: Database, batch: Batch, options: { readonly sync: boolean }): void;
+  }
+
+  const binding: Binding;
+  export default binding;
 }
