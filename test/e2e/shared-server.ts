@@ -5,9 +5,9 @@ import { createTenant, type Tenant } from './tenant.ts';
 let started: Promise<TestServer> | null = null;
 
 /**
- * Joins the server with default settings of this process as a new organization. The test files that call this run several per
- * process, one after the other (`test/run/files.ts`), because a start costs more CPU time than most of these files. They
- * may restart and kill the server, and must not depend on other organizations.
+ * Joins the server with default settings of this process as a new organization. The test files that call this run
+ * several per process, one after the other (`test/run/files.ts`), because a start costs more CPU time than most of these
+ * files. They may restart and kill the server, and must not depend on other organizations.
  */
 export async function joinSharedServer(): Promise<Tenant & { readonly server: TestServer }> {
   started ??= TestServer.start(rootTest);
