@@ -45,7 +45,7 @@ t.test('the test reads the project that contains it', async (t) => {
   t.ok(edges.length > sources.length, `${edges.length} imports`);
 });
 
-t.test('the checks find violations', async (t) => {
+t.test('the checks of imports find violations', async (t) => {
   const text = "import { a } from '../http/server.ts';\nimport type { b } from '../parsing/pages.ts';\n";
   const tree = ts.createSourceFile('src/ingest/x.ts', text, ts.ScriptTarget.ES2023, true);
   const found = importsOf({ path: 'src/ingest/x.ts', text, tree });

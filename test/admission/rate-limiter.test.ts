@@ -147,7 +147,7 @@ t.test('the refund of a slow call that never ran can be used once', async (t) =>
   t.match(reserve(1_999), { waitMs: 30_000 });
 });
 
-t.test('an empty call always fits', async (t) => {
+t.test('a call without bytes is within every limit', async (t) => {
   const limiter = new RateLimiter(new FakeClock());
   limiter.consumeFast(charge(400));
   limiter.reserveSlow(charge(4_000), 0);

@@ -8,7 +8,7 @@ function takeAll(budget: SharedBudget, owner: string): number {
   return acquired;
 }
 
-t.test('one owner gets half, and each further owner can reserve some', async (t) => {
+t.test('each owner can reserve half of the free capacity', async (t) => {
   const budget = new SharedBudget(1_200);
   t.equal(takeAll(budget, 'a'), 600);
   t.equal(takeAll(budget, 'b'), 300);

@@ -81,7 +81,7 @@ t.test('the format of the data directory', async (t) => {
   t.match(await checkFormat(settingsOf(createData(t, 99))), { state: 'failed', advice: /newer version/ });
 });
 
-t.test('the certificate', async (t) => {
+t.test('doctor checks the certificate', async (t) => {
   const data = createData(t);
   const [certificate, key] = [join(data, 'server.pem'), join(data, 'server.key')];
   writeFileSync(certificate, firstCertificate.certificate);
@@ -97,7 +97,7 @@ t.test('the certificate', async (t) => {
   t.match(await checkCertificate(settingsOf(data), Date.now()), { state: 'skipped' });
 });
 
-t.test('backups', async (t) => {
+t.test('doctor checks the backups', async (t) => {
   const data = createData(t);
   const check = (variables: Readonly<Record<string, string>>) =>
     checkBackups(settingsOf(data, variables), Date.now(), signal);

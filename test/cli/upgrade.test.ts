@@ -43,7 +43,7 @@ t.test('the report of each kind of data directory', async (t) => {
   t.match(await check(join(tmpdir(), 'quarry-none', 'deeper')), { state: 'new', bytesFree: Number });
 });
 
-t.test('texts and exit codes', async (t) => {
+t.test('upgrade --check prints the effect and sets the exit code', async (t) => {
   const run = (content: object) => runQuarry(['upgrade', '--check', '--data', createData(t, content)]);
   const [current, older, newer, usage] = await Promise.all([
     run({ format: currentFormat }),

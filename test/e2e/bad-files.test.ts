@@ -104,7 +104,7 @@ await t.test('invalid uploads', async (t) => {
   t.same(await server.readState(), before, 'nothing has changed');
 });
 
-await t.test('invalid tokens', async (t) => {
+await t.test('invalid tokens are rejected', async (t) => {
   const { file_url } = await api.info(collection_name, 'doc');
   const token = new URL(file_url).searchParams.get('token') ?? '';
   t.ok(token.length >= 22, 'a token has at least 128 bits');

@@ -24,7 +24,7 @@ const optional = new Set(['models/rerank model']);
 const questions = all.filter((operation) => operation.startsWith('queries/'));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
-await t.test('bodies that are not JSON or not an object', async (t) => {
+await t.test('bodies that are not JSON or not an object are rejected', async (t) => {
   await server.checkRejected(t, [
     ...caseFor(all, '{"collection_name": ', 422, /not valid JSON/),
     ...caseFor(withRequired, '[]', 422, /body/),
@@ -103,7 +103,7 @@ await t.test('missing fields, wrong types and unknown values', async (t) => {
   ]);
 });
 
-await t.test('invalid names and paths', async (t) => {
+await t.test('invalid names and paths are rejected', async (t) => {
   const tooLong = { collection_name: `${'é'.repeat(512)}x` };
   await server.checkRejected(t, [
     ...caseFor(named, { collection_name: '' }, 400, /collection name is empty/),
@@ -139,7 +139,7 @@ await t.test('invalid names and paths', async (t) => {
   ]);
 });
 
-await t.test('numbers out of range', async (t) => {
+await t.test('numbers out of range are rejected', async (t) => {
   const kMax: Record<string, number> = {
     'queries/top-documents': 2048,
     'queries/top-pages': 1024,
@@ -220,7 +220,7 @@ await t.test('parts of a text outside of it', async (t) => {
   ]);
 });
 
-await t.test('invalid metadata', async (t) => {
+await t.test('invalid metadata is rejected', async (t) => {
   const overhead = JSON.stringify({ a: '' }).length;
   const both = (metadata: object, status: number, detail: RegExp) =>
     caseFor(['documents/add-document', 'documents/update-document'], { metadata }, status, detail);

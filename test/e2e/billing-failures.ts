@@ -66,7 +66,7 @@ async function withLostReply(
   return status;
 }
 
-t.test('after a lost reply and a change back, the last request applies', async (t) => {
+t.test('after a lost reply, the last change that was requested applies', async (t) => {
   const [lowers, pauses] = [
     await subscribedOwner(fixture, 'teams'),
     await subscribedOwner(fixture, 'starter'),

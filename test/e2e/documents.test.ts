@@ -143,7 +143,7 @@ await t.test(
   },
 );
 
-await t.test('updates have their preconditions', async (t) => {
+await t.test('an update is rejected in a state that does not allow it', async (t) => {
   const collection_name = await newCollection('preconditions');
   await api.add(collection_name, 'good', 'fine');
   await api.add(collection_name, 'bad', {

@@ -203,10 +203,10 @@ await api.add(collection_name, 'file.pdf', { type: 'auto', base64_data: pdf.toSt
 async function runAllChecks(t: Test): Promise<void> {
   await t.test('every operation is served with and without /v1', checkPrefixes);
   await t.test('the server describes itself', checkSelfDescription);
-  await t.test('Prometheus metrics', checkMetrics);
+  await t.test('metrics have the Prometheus format', checkMetrics);
   await t.test('HEAD, wrong methods, unknown paths', checkErrorReplies);
   await t.test('file URLs use the Host header and ignore forwarded headers', checkFileUrls);
-  await t.test('add, find, fetch, delete', runReducedChecks);
+  await t.test('a document is added, found, fetched and deleted', runReducedChecks);
 }
 
 await t.test('uWebSockets.js', async (t) => {

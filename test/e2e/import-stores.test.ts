@@ -92,7 +92,7 @@ await t.test('points of Qdrant, with their vectors, and with those of the server
   t.match(refused, { code: 1, err: /Qdrant answered 404 to http.*count/ });
 });
 
-await t.test('records of Chroma', async (t) => {
+await t.test('records of Chroma are imported', async (t) => {
   const base = '/api/v2/tenants/default_tenant/databases/default_database/collections';
   const url = await startStore(t, ({ path, body }) => {
     if (path === `${base}/stones`) return { id: 'c1' };

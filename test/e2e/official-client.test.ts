@@ -179,7 +179,7 @@ await t.test('queries: all result types with filter, reranker and all included f
   t.same(new Set(bare.results.map(({ metadata }) => metadata)), new Set([null]));
 });
 
-await t.test('models: embed and rerank', async (t) => {
+await t.test('models embed and rerank', async (t) => {
   const embedded = await assertReply(
     'models/embed',
     client.models.embed({ model: 'zembed-1', input_type: 'query', input: ['one', 'two'], dimensions: 40 }),

@@ -36,7 +36,7 @@ async function addSource(name: string, settings: Readonly<Record<string, unknown
   await api.call('sources/add-source', request);
 }
 
-await t.test('directory', async (t) => {
+await t.test('a folder equals its collection after random changes', async (t) => {
   await addSource('directory', { directory: { path: folder } });
   const write = (key: string, content: string) => {
     mkdirSync(dirname(join(folder, key)), { recursive: true });
@@ -54,7 +54,7 @@ await t.test('directory', async (t) => {
   await checkEqualToOrigin(t, { server, api, origin, changes, ...names });
 });
 
-await t.test('s3', async (t) => {
+await t.test('a bucket equals its collection after random changes', async (t) => {
   const credentials = { access_key_id: emulator.accessKeyId, secret_access_key: 'secret' };
   await addSource('s3', { s3: { bucket: emulator.bucket, endpoint: emulator.url }, credentials });
   const put = (key: string, body: Buffer) => emulator.objects.set(key, { body, modifiedAt: new Date() });
@@ -70,7 +70,7 @@ await t.test('s3', async (t) => {
   await checkEqualToOrigin(t, { server, api, origin, changes, ...names });
 });
 
-await t.test('website', async (t) => {
+await t.test('a website equals its collection after random changes', async (t) => {
   await addSource('website', { website: { url: web.url, requests_per_second: 20 } });
   const names = { source: 'website', collection: 'website', prefix: '' };
   const listExpected = (model: ReadonlyMap<string, string>) =>

@@ -6,7 +6,7 @@ import { startTestHttpServer } from './fake-services.ts';
 const remote = { headers: { 'x-forwarded-for': '192.0.2.1' } };
 const operation = { method: 'POST', headers: { authorization: 'Bearer all' } };
 
-t.test('the address of metrics', async (t) => {
+t.test('the metrics address serves metrics and probes only, without a credential', async (t) => {
   const server = await startTestHttpServer('auto', {
     listener: 'metrics',
     settings: { hasMetricsAddress: true },
@@ -22,7 +22,7 @@ t.test('the address of metrics', async (t) => {
   for (const path of ['/docs', '/app/', '/openapi.json', '/']) t.equal((await get(path)).status, 404, path);
 });
 
-t.test('the public address', async (t) => {
+t.test('with a metrics address, the public address serves operations and /healthz only', async (t) => {
   const server = await startTestHttpServer('auto', { settings: { hasMetricsAddress: true } });
   t.teardown(() => server.close(0));
   const statusOf = async (path: string, init?: RequestInit) =>

@@ -69,7 +69,7 @@ t.test('invalid input is rejected with its error code and changes nothing', asyn
   await index.close();
 });
 
-t.test('close: at any time, twice, with running work; later calls fail with closed', async (t) => {
+t.test('an index can be closed at any time and twice; later calls fail with closed', async (t) => {
   const directory = freshDirectory();
   for (let round = 0; round < 20; round++) {
     const index = await openIndex(directory);

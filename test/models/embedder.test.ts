@@ -39,7 +39,7 @@ t.test('the registry knows the real width of the model', async (t) => {
   t.equal(getEmbeddingModel('zembed-1').dimensions, width);
 });
 
-t.test('every text, however unusual, gets a finite vector of length 1 on both sides', async (t) => {
+t.test('every text gets a finite vector of length 1, as a query and as a document', async (t) => {
   for (const type of ['query', 'document'] as const) {
     for (const text of oddTexts) {
       const vector = await embedOne(text, type);

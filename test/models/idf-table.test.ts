@@ -14,7 +14,7 @@ t.test('IDF values are accurate to their step, unlisted words count as rare', as
   for (const stem of ['', 'zyx', 'th']) t.equal(idfOf.get(stem), 13.5);
 });
 
-t.test('an empty table and an unaligned table work', async (t) => {
+t.test('an empty table and an unaligned table can be read', async (t) => {
   t.equal(new IdfTable(encodeIdfTable(new Map(), 2)).get('x'), 2);
   const file = encodeIdfTable(new Map([['x', 4]]), 9);
   const moved = new Uint8Array(file.length + 1);

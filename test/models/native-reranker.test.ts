@@ -82,7 +82,7 @@ const oddTexts = [
   Array.from({ length: 300 }, (_, i) => `word${i} term`).join(' '),
 ];
 
-t.test('documentation: thousands of pairs', async (t) => {
+t.test('native scores of documentation equal those of the reference', async (t) => {
   const { paragraphs, headings } = readDocumentation();
   t.ok(paragraphs.length > 100 && headings.length > 50);
   for (let round = 0; round < 40; round += 1) {

@@ -37,7 +37,7 @@ for (const classes of [1, 2] as const) {
   });
 }
 
-t.test('a language model that answers yes or no', async (t) => {
+t.test('a language model that answers yes or no reranks', async (t) => {
   const [yes, no] = [vocabulary.indexOf('yes'), vocabulary.indexOf('no')];
   const graph = nextTokenGraph((id, next) => (next === yes ? id / 5 : next === no ? 0.3 : 50));
   const tokenizer = { ...bertTokenizer, post_processor: null };

@@ -81,7 +81,7 @@ t.test('a page matches by its own text, not by that of adjacent pages', async (t
   t.same(await pages('"herring smoked"'), [], 'no phrase spans two pages');
 });
 
-t.test('a side with weight 0 is not searched', async (t) => {
+t.test('a search with weight 0 is skipped', async (t) => {
   const first = await openComponents(t);
   await addDocuments(first, { 'a.txt': ['one herring'], 'b.txt': ['two cods'] });
   const embedded: string[] = [];

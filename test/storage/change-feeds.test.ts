@@ -76,7 +76,7 @@ t.test('concurrent first calls open one feed', async (t) => {
   t.same(await feeds.listOrganizations(), [organizationId]);
 });
 
-t.test('metadata are kept exactly', async (t) => {
+t.test('a change contains the exact metadata', async (t) => {
   const { store, feeds, organizationId, append } = await open();
   await feeds.open(organizationId, 1);
   await store.write([append('a')]);

@@ -95,7 +95,7 @@ t.test('entries ascend, are unique, and blocks do not depend on earlier input', 
   t.pass('40 random documents');
 });
 
-t.test('counts saturate', async (t) => {
+t.test('the count of a term is at most 65,535', async (t) => {
   const [entries] = readTermBlock(analyzeChunks([row('x '.repeat(70_000))]).block);
   t.same(entries, [{ hash: toTermKey('x'), bodyCount: 65_535, prefixCount: 0 }]);
 });

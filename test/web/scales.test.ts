@@ -6,7 +6,7 @@ const { scaleEnd, percentChange } = await importWebModule<{
   percentChange: (before: number, after: number) => number | null;
 }>('format/scales.ts');
 
-t.test('a scale ends at a round number whose half is round', async (t) => {
+t.test('the end and the middle of a scale are round numbers', async (t) => {
   const cases = [
     ...[
       [0, 2],

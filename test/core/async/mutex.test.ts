@@ -55,7 +55,7 @@ t.test('a task can lock several keys, in one step', async (t) => {
   t.equal(lock.size, 0);
 });
 
-t.test('an error reaches only its caller, and the next task gets the key', async (t) => {
+t.test('an error rejects only its own task, and the next task of the key runs', async (t) => {
   const lock = new KeyedMutex();
   const failing = lock.run('a', async () => {
     throw new Error('mine');

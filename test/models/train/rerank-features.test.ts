@@ -39,7 +39,7 @@ function describe(query: string, document: string, cosine = 0): Record<Feature, 
   >;
 }
 
-t.test('each feature measures what its name states', async (t) => {
+t.test('features of examples have the expected values', async (t) => {
   const far = 'x '.repeat(30);
   const cases: [string, string, Feature, number][] = [
     ['red car engine', 'the red car', 'idfCoverage', 0.5],
