@@ -2,7 +2,7 @@ import type { CancellationToken } from '../core/async/cancellation-token.ts';
 import { queryLimits } from '../core/query-limits.ts';
 import type { FilterNode } from '../index/collection-index.ts';
 import { callIndex } from './call-index.ts';
-import { both } from './curation.ts';
+import { intersectFilters } from './intersect-filters.ts';
 import type { SearchableIndex } from './search-components.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -70,7 +70,7 @@ async function listVersions(
   const listedMax = 2 * queryLimits.vocabularyDocumentsMax;
   const all = await index.list(filter, listedMax, deadlineMs);
   if (all.length < listedMax) return all;
-  const own = both(filter, { kind: 'version', operator: 'in', versions: [...versions] });
+  const own = intersectFilters(filter, { kind: 'version', operator: 'in', versions: [...versions] });
   return index.list(own, versions.length, deadlineMs);
 }
 

@@ -1,15 +1,16 @@
 import type { FilterNode } from '../index/collection-index.ts';
 import { toUnstemmedWords } from '../text/unstemmed-words.ts';
+import { intersectFilters } from './intersect-filters.ts';
 import type { QueryCuration } from './query-request.ts';
 
-/** Rule for some queries. */
+/** Rule that pins and hides documents in the results of some queries. */
 interface Curation {
   readonly queries: readonly string[];
   readonly pinned?: readonly string[];
   readonly hidden?: readonly string[];
 }
 
-/** Rules by the words of their queries. Built once per setting. */
+/** Rules by the form in which their queries are compared. Built once for each array of rules. */
 const rulesCache = new WeakMap<readonly Curation[], ReadonlyMap<string, Curation>>();
 
 /** Returns the form in which queries are compared: words, without case, accents, punctuation and repeated spaces. */
@@ -17,6 +18,7 @@ export function toCuratedQuery(query: string): string {
   return toUnstemmedWords(query).join(' ');
 }
 
+/** Returns the rule for a query. At most one applies, because a query occurs in one rule only. */
 export function findCuration(curations: readonly Curation[], query: string): Curation | undefined {
   const cached = rulesCache.get(curations);
   const rules =
@@ -31,10 +33,5 @@ export function findCuration(curations: readonly Curation[], query: string): Cur
 /** Returns the filter of a query without its hidden documents. */
 export function withoutHidden(filter: FilterNode | null, curation: QueryCuration | null): FilterNode | null {
   if (curation === null || curation.hidden.length === 0) return filter;
-  return both(filter, { kind: 'version', operator: 'not_in', versions: curation.hidden });
-}
-
-/** Returns a filter for documents that match both. */
-export function both(filter: FilterNode | null, other: FilterNode): FilterNode {
-  return filter === null ? other : { kind: 'and', nodes: [filter, other] };
+  return intersectFilters(filter, { kind: 'version', operator: 'not_in', versions: curation.hidden });
 }

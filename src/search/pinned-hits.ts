@@ -1,5 +1,5 @@
 import { callIndex } from './call-index.ts';
-import { both } from './curation.ts';
+import { intersectFilters } from './intersect-filters.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { SearchRequest } from './query-request.ts';
 import { encodeNextCursor } from './result-page.ts';
@@ -83,7 +83,7 @@ async function listVisible(
 ): Promise<ReadonlySet<number>> {
   const { collection, filter, deadlineMs, caller } = request;
   const index = getIndex(collection.collectionId, generation);
-  const among = both(filter, { kind: 'version', operator: 'in', versions });
+  const among = intersectFilters(filter, { kind: 'version', operator: 'in', versions });
   return new Set(await callIndex(caller, () => index.list(among, versions.length, deadlineMs)));
 }
 
@@ -93,7 +93,7 @@ function toPinnedRequest(request: SearchRequest, version: number): SearchRequest
   return {
     ...request,
     k: 1,
-    filter: both(filter, { kind: 'version', operator: 'in', versions: [version] }),
+    filter: intersectFilters(filter, { kind: 'version', operator: 'in', versions: [version] }),
     requiredVersion: version,
     reranker: null,
     isWide: false,
