@@ -5,6 +5,7 @@ import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/sign-in.ts';
 import type { Store } from '../storage/store.ts';
 import type { AccountResponse, ClientInfo, ResponseCookie } from './client-info.ts';
@@ -12,7 +13,6 @@ import { verifyPassword } from './password.ts';
 import type { PasswordQueue } from './password-queue.ts';
 import { administratorId, type SecondFactors, wrongCodeError } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
-import { toTimestamp } from './user-operations.ts';
 
 export interface AdministratorSignInOptions {
   readonly store: Store;

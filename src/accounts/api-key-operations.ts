@@ -1,12 +1,13 @@
 import { AppError } from '../core/app-error.ts';
 import { limits } from '../core/limits.ts';
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { KeyRestriction } from '../schemas/principal.ts';
 import type { ApiKeyRegistry } from './api-key-registry.ts';
 import { type MembershipAuthorizer, managerRoles, toActor } from './membership-authorizer.ts';
-import { successReply, toApiKeyRestriction, toOptionalTimestamp } from './organization-replies.ts';
+import { successReply, toApiKeyRestriction } from './organization-replies.ts';
 import { checkDisplayText } from './user-accounts.ts';
-import { toTimestamp, type UserCall } from './user-operations.ts';
+import type { UserCall } from './user-operations.ts';
 
 export interface ApiKeyOperationsOptions {
   readonly keys: ApiKeyRegistry;

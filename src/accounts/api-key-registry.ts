@@ -27,7 +27,7 @@ export interface NewApiKey {
   readonly name: string;
   readonly permission: KeyPermission;
   readonly createdBy: string | null;
-  /** Milliseconds since 1970; absent for a key that never expires. */
+  /** Milliseconds since the epoch; absent for a key that never expires. */
   readonly expiresAt?: number;
   /** Null or absent: access to all documents of the organization. */
   readonly restriction?: KeyRestriction | null | undefined;
@@ -104,7 +104,7 @@ export class ApiKeyRegistry {
     this.#unwrittenUses.set(reference.keyId, { reference, at: this.#clock.now() });
   }
 
-  /** Milliseconds since 1970; null for a key that was never used. */
+  /** Milliseconds since the epoch; null for a key that was never used. */
   lastUsedAt(reference: ApiKeyReference): number | null {
     return this.#unwrittenUses.get(reference.keyId)?.at ?? this.#records.getLastUse(reference);
   }

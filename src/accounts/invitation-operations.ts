@@ -3,6 +3,7 @@ import type { Actor } from '../audit/audit-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { rateLimits } from '../core/rate-limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import { type Role, roles } from '../schemas/principal.ts';
 import type { Invitation } from '../storage/invitations.ts';
@@ -17,7 +18,7 @@ import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
 import { successReply, toInvitationInfo } from './organization-replies.ts';
 import type { UserAccounts } from './user-accounts.ts';
-import { toTimestamp, type UserCall } from './user-operations.ts';
+import type { UserCall } from './user-operations.ts';
 
 export interface InvitationOperationsOptions {
   readonly userAccounts: UserAccounts;

@@ -29,7 +29,7 @@ export interface MagicLink {
   readonly browserHash: string | null;
   /** Redirect target: a path of this server. */
   readonly redirect: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 

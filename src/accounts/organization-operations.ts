@@ -6,6 +6,7 @@ import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { rateLimits } from '../core/rate-limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { AuditLogResponse } from '../schemas/audit.ts';
 import { type OrganizationStorage, toWireLimits } from '../schemas/organization-limits.ts';
@@ -24,7 +25,7 @@ import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
 import { successReply, toApiKeyInfo, toInvitationInfo, toOrganizationInfo } from './organization-replies.ts';
 import { checkDisplayText, type UserAccounts, userNotFoundError } from './user-accounts.ts';
-import { toOrganizationSummary, toTimestamp, type UserCall } from './user-operations.ts';
+import { toOrganizationSummary, type UserCall } from './user-operations.ts';
 
 export interface OrganizationOperationsOptions {
   readonly userAccounts: UserAccounts;

@@ -1,3 +1,4 @@
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import { toWireOverrides } from '../schemas/organization-limits.ts';
 import type { Role } from '../schemas/principal.ts';
@@ -5,7 +6,7 @@ import type { ApiKey } from '../storage/api-keys.ts';
 import type { Invitation } from '../storage/invitations.ts';
 import type { Organization } from '../storage/organizations.ts';
 import { restrictionOf } from './api-key-registry.ts';
-import { toOrganizationSummary, toTimestamp } from './user-operations.ts';
+import { toOrganizationSummary } from './user-operations.ts';
 
 /** Parts of the replies of operations on organizations. */
 
@@ -36,10 +37,6 @@ export function toInvitationInfo({
     created_at: toTimestamp(createdAt),
     expires_at: toTimestamp(expiresAt),
   };
-}
-
-export function toOptionalTimestamp(milliseconds: number | null | undefined): string | null {
-  return milliseconds === null || milliseconds === undefined ? null : toTimestamp(milliseconds);
 }
 
 export function toApiKeyInfo(key: ApiKey, lastUse: number | null, viewerRole: Role): wire.OrganizationAPIKey {

@@ -6,6 +6,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/passwords.ts';
 import type { User } from '../storage/users.ts';
 import { checkPasswordStrength } from './check-password-strength.ts';
@@ -21,7 +22,7 @@ import { SecondFactorRequiredError, type SecondFactors } from './second-factors.
 import type { Sessions } from './sessions.ts';
 import { buildPasswordChangedMail } from './sign-in-reply.ts';
 import { accountExistsError, checkDisplayText, operatorEmail, type UserAccounts } from './user-accounts.ts';
-import { toTimestamp, toUserInfo, type UserCall } from './user-operations.ts';
+import { toUserInfo, type UserCall } from './user-operations.ts';
 
 export interface PasswordSignInOptions {
   readonly passwords: Passwords;

@@ -22,7 +22,7 @@ interface PasswordLink {
   readonly userId: string;
   /** Time of the last change of the password when the link was created: a change invalidates the link. */
   readonly changedAt: number | null;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 

@@ -7,6 +7,7 @@ import { limits } from '../core/limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
 import { openSealedText, sealToText } from '../core/sealed-text.ts';
 import type { Sealer } from '../core/sealer.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/second-factors.ts';
 import { Identities, type IdentityKey } from '../storage/identities.ts';
 import type { Store, WriteOperation } from '../storage/store.ts';
@@ -19,7 +20,7 @@ import { hashToken } from './secret-token.ts';
 import type { Sessions } from './sessions.ts';
 import { buildIdentityLinkedMail } from './sign-in-reply.ts';
 import type { UserAccounts } from './user-accounts.ts';
-import { toTimestamp, toUserInfo } from './user-operations.ts';
+import { toUserInfo } from './user-operations.ts';
 
 export interface SecondFactorSignInOptions {
   readonly store: Store;

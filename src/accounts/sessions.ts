@@ -124,7 +124,7 @@ export class Sessions {
       .flatMap((session) => this.#endOperations(session, by));
   }
 
-  /** Deletes sessions that have ended at `now` (milliseconds since 1970). Called by periodic maintenance. */
+  /** Deletes sessions that have ended at `now` (milliseconds since the epoch). Called by periodic maintenance. */
   sweep(now: number, signal?: AbortSignal): Promise<void> {
     const next = async (limit: number) => {
       const ended = await this.#records.listEnded((session) => this.#isExpired(session, now), limit);

@@ -17,7 +17,7 @@ export interface SignInFlow {
   readonly redirect: string;
   /** Invitation to accept after the sign-in. */
   readonly invitation?: InvitationClaims;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 

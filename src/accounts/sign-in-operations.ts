@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { GenericMessageResponse } from '../schemas/accounts.ts';
 import type { FinishSecondFactorRequest, FinishSecondFactorResponse } from '../schemas/second-factors.ts';
 import type * as wire from '../schemas/sign-in.ts';
@@ -32,7 +33,6 @@ import type { Sessions } from './sessions.ts';
 import { SignInMailLimiter } from './sign-in-mail-limiter.ts';
 import { buildSignInReply, type SignInReply } from './sign-in-reply.ts';
 import { operatorEmail, type UserAccounts } from './user-accounts.ts';
-import { toTimestamp } from './user-operations.ts';
 
 export interface SignInOperationsOptions {
   readonly store: Store;

@@ -1,11 +1,12 @@
 import { limits } from '../core/limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { SecondFactorRequired } from '../schemas/second-factors.ts';
 import type * as wire from '../schemas/sign-in.ts';
 import type { Session } from '../storage/sessions.ts';
 import type { User } from '../storage/users.ts';
 import type { AccountResponse } from './client-info.ts';
 import type { MailMessage } from './mail-transports.ts';
-import { toTimestamp, toUserInfo } from './user-operations.ts';
+import { toUserInfo } from './user-operations.ts';
 
 /** Completed sign-in, or request for the second factor. */
 export type SignInReply = wire.SignInResponse | SecondFactorRequired;

@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { SetPasswordRequest } from '../schemas/passwords.ts';
 import type { UserPrincipal } from '../schemas/principal.ts';
@@ -196,10 +197,6 @@ export class UserOperations {
 /** An empty string clears a profile field like null; an absent field stays unchanged. */
 function emptyToNull(text: string | null | undefined): string | null | undefined {
   return text === '' ? null : text;
-}
-
-export function toTimestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }
 
 export function toUserInfo(user: User): wire.UserInfo {

@@ -17,6 +17,7 @@ import { recordVerifiedRestore } from '../backup/verified-restore.ts';
 import { type VerifyResult, verifyBackups } from '../backup/verify-backup.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../core/logger.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { type AppliedDeletions, applyDeletions } from '../storage/apply-deletions.ts';
 import { ChangeFeeds } from '../storage/change-feeds.ts';
 import { openDataDirectory } from '../storage/data-directory.ts';
@@ -135,7 +136,7 @@ export async function restoreBackup(command: RestoreCommand): Promise<RestoreRes
     backup: manifest.id,
     lineage: manifest.lineage,
     sequence: manifest.sequence,
-    restoredAt: new Date(clock.now()).toISOString(),
+    restoredAt: toTimestamp(clock.now()),
   };
   await beginRestore(path, record);
   const sequence = await restoreStore({ path, manifest, objects, random, onProgress }, (store) =>

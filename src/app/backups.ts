@@ -6,6 +6,7 @@ import { SharedTargetLock } from '../backup/shared-target-lock.ts';
 import type { Settings } from '../config/schema.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { BackupService } from '../services/backups.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { isOperatorProof } from '../storage/installation-secrets.ts';
@@ -147,20 +148,19 @@ export function describeBackups({ manager, shipper }: Backups): { ready: boolean
   const { target, last, lastError, verifiedRestore, rehearsalError, recoverable } = manager.status;
   const window = recoverable.at(-1);
   if (target === null) return null;
-  const time = (at: number) => new Date(at).toISOString();
   const details = [
-    last === null ? 'no backup yet' : `last backup ${time(last.takenAt)}`,
+    last === null ? 'no backup yet' : `last backup ${toTimestamp(last.takenAt)}`,
     ...(shipper === null || window === undefined
       ? []
-      : [`recoverable from ${time(window.from)} to ${time(window.to)}`]),
+      : [`recoverable from ${toTimestamp(window.from)} to ${toTimestamp(window.to)}`]),
     verifiedRestore === null
       ? 'no verified restore yet'
-      : `last verified restore ${time(verifiedRestore.verifiedAt)}`,
+      : `last verified restore ${toTimestamp(verifiedRestore.verifiedAt)}`,
     ...(shipper?.lastError == null ? [] : [`new commits are not copied: ${shipper.lastError}`]),
     ...(rehearsalError === null
       ? []
-      : [`restore failed at ${time(rehearsalError.at)}: ${rehearsalError.message}`]),
-    ...(lastError === null ? [] : [`failed at ${time(lastError.at)}: ${lastError.message}`]),
+      : [`restore failed at ${toTimestamp(rehearsalError.at)}: ${rehearsalError.message}`]),
+    ...(lastError === null ? [] : [`failed at ${toTimestamp(lastError.at)}: ${lastError.message}`]),
   ];
   const isHealthy = lastError === null && rehearsalError === null && shipper?.lastError == null;
   return { ready: isHealthy, detail: details.join('; ') };

@@ -2,6 +2,7 @@ import type { Settings } from '../config/schema.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { CertificateMonitor } from '../http/certificate-monitor.ts';
 import { clock } from './runtime.ts';
 
@@ -45,7 +46,7 @@ export function describeCertificate(
   if (certificates === null) return null;
   const { current, lastError } = certificates;
   const remainingMs = current.expiresAt - clock.now();
-  const time = new Date(current.expiresAt).toISOString();
+  const time = toTimestamp(current.expiresAt);
   const validity =
     remainingMs <= 0
       ? `expired at ${time}`

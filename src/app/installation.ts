@@ -4,6 +4,7 @@ import type { LoadedSettings } from '../config/settings.ts';
 import { assert } from '../core/assert.ts';
 import type { LogTail } from '../core/log-tail.ts';
 import { readProcessMemoryBytes } from '../core/process-memory.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { version } from '../core/version.ts';
 import type { Readiness } from '../http/pages.ts';
 import type { GetSettingsResponse, SettingInfo } from '../schemas/installation.ts';
@@ -83,7 +84,7 @@ export function createInstallationService(
       version,
       node_version: process.versions.node,
       http_server: installation.httpServer,
-      started_at: new Date(startedAt).toISOString(),
+      started_at: toTimestamp(startedAt),
       memory_used_bytes: readProcessMemoryBytes(),
       memory_max_bytes: settings.memoryBytesMax,
       disk_free_bytes: data.space.freeBytes,

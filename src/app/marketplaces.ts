@@ -132,8 +132,8 @@ function createAwsMarketplace(
 }
 
 /**
- * Returns a function: organization ID -> time until which Stripe charges its usage, in milliseconds since 1970; Infinity
- * while a subscription runs.
+ * Returns a function from the ID of an organization to the time until which Stripe charges its usage, in milliseconds since
+ * the epoch; Infinity while a subscription runs.
  */
 function chargedUntilIn(
   { store }: Pick<DataDirectory, 'store'>,

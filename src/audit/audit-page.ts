@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { uuidPattern } from '../core/ids.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { AuditLogRange, AuditLogResponse } from '../schemas/audit.ts';
 import type { AuditCursor, AuditEntry } from '../storage/audit-entries.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -57,7 +58,7 @@ function parseCursor(cursor: string): AuditCursor {
 function toWireEntry({ entryId, at, actor, action, target, address, details }: AuditEntry) {
   return {
     id: entryId,
-    at: new Date(at).toISOString(),
+    at: toTimestamp(at),
     actor,
     action,
     target,

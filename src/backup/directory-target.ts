@@ -2,6 +2,7 @@ import { createReadStream, type Dirent } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { Random } from '../core/ids.ts';
 import { isDiskFull, syncFolder, writeFileSynced } from '../storage/durable-files.ts';
 import { type BackupTarget, piecesOf, type TargetEntry } from './target.ts';
@@ -29,7 +30,7 @@ export class DirectoryTarget implements BackupTarget {
       await stat(this.#path(name));
       return true;
     } catch (error) {
-      if (isMissing(error)) return false;
+      if (hasErrorCode(error, 'ENOENT')) return false;
       throw error;
     }
   }
@@ -60,7 +61,7 @@ export class DirectoryTarget implements BackupTarget {
       for await (const part of createReadStream(this.#path(name), { highWaterMark: 1_048_576 }))
         yield part as Uint8Array;
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
       throw new AppError('not_found', `The file ${name} is missing in the backup target ${this.location}.`, {
         cause: error,
       });
@@ -72,7 +73,7 @@ export class DirectoryTarget implements BackupTarget {
     try {
       entries = await readdir(this.#path(folder), { withFileTypes: true });
     } catch (error) {
-      if (isMissing(error)) return;
+      if (hasErrorCode(error, 'ENOENT')) return;
       throw error;
     }
     for (const entry of entries) {
@@ -102,7 +103,7 @@ export class DirectoryTarget implements BackupTarget {
       await link(temporary, path);
       return true;
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'EEXIST') return false;
+      if (hasErrorCode(error, 'EEXIST')) return false;
       throw error;
     } finally {
       await rm(temporary, { force: true });
@@ -135,8 +136,4 @@ function targetFull(location: string, cause: unknown): AppError {
     `The disk of the backup target ${location} is full. Earlier backups are intact. Free space or prune backups.`,
     { cause },
   );
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as { code?: unknown }).code === 'ENOENT';
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import { type BodyCipher, decodeObject, encodeObject, isCompressible } from './object-format.ts';
 import { type BackupTarget, piecesOf } from './target.ts';
 import type { Throttle } from './throttle.ts';
@@ -143,7 +144,7 @@ async function openFile(path: string) {
   try {
     return await open(path, 'r');
   } catch (cause) {
-    if ((cause as { code?: unknown }).code !== 'ENOENT') throw cause;
+    if (!hasErrorCode(cause, 'ENOENT')) throw cause;
     throw new AppError('not_found', `The file ${path} does not exist.`, { cause });
   }
 }

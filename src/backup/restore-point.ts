@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { StoreImport } from '../storage/store-import.ts';
 import {
   followingSegments,
@@ -51,7 +52,7 @@ export function planRestore(
 }
 
 export function describeWindow({ from, to, fromSequence, toSequence }: RecoverableWindow): string {
-  const [start, end] = [from, to].map((time) => new Date(time).toISOString());
+  const [start, end] = [from, to].map(toTimestamp);
   return `${start} to ${end} (sequence ${fromSequence} to ${toSequence})`;
 }
 

@@ -114,7 +114,7 @@ export class AccountWriter {
   }
 
   /**
-   * Service ends at the end of the known period, unless something ended it earlier. Milliseconds since 1970;
+   * Service ends at the end of the known period, unless something ended it earlier. Milliseconds since the epoch;
    * null while the subscription is serving.
    */
   #servedUntil(subscription: SubscriptionCopy | null, before: BillingAccount): number | null {

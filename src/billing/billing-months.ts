@@ -1,10 +1,10 @@
-/** Returns the next first of a month, 00:00 UTC, in milliseconds since 1970. */
+/** Returns the next first of a month, 00:00 UTC, in milliseconds since the epoch. */
 export function firstOfNextMonth(milliseconds: number): number {
   const date = new Date(milliseconds);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
-/** Whether a time in seconds since 1970 is the start of a month. */
+/** Whether a time in seconds since the epoch is the start of a month. */
 export function isFirstOfMonth(seconds: number): boolean {
   const date = new Date(seconds * 1_000);
   return date.getUTCDate() === 1 && seconds % 86_400 === 0;

@@ -1,3 +1,4 @@
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type {
   BillingInvoice,
   BillingPaymentMethod,
@@ -13,14 +14,6 @@ import type {
 import { planStateOf } from './plan-states.ts';
 
 /** Conversion of stored copies of Stripe objects to wire replies. */
-
-export function toTimestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}
-
-export function toOptionalTimestamp(milliseconds: number | null | undefined): string | null {
-  return milliseconds === null || milliseconds === undefined ? null : toTimestamp(milliseconds);
-}
 
 export function toBillingInvoice(invoice: InvoiceCopy): BillingInvoice {
   return {

@@ -80,7 +80,7 @@ export class BillingSync {
   /** Reads that are queued but not started, by organization. */
   readonly #queuedReads = new Map<string, Promise<BillingAccount>>();
   readonly #runningChanges = new Set<string>();
-  /** Organization ID -> end of the time in which it may change something at Stripe, in milliseconds since 1970. */
+  /** Organization ID -> end of the time in which it may change something at Stripe, in milliseconds since the epoch. */
   readonly #expectedUntil = new Map<string, number>();
 
   constructor(options: BillingSyncOptions) {

@@ -100,7 +100,7 @@ export class CreditGrants {
 }
 
 /**
- * Expiry in seconds since 1970: the grant of a month expires once the usage of that month has been invoiced.
+ * Expiry in seconds since the epoch: the grant of a month expires once the usage of that month has been invoiced.
  */
 export function expiryOf(paidAt: number): number {
   return Math.floor((firstOfNextMonth(paidAt) + limits.grantGraceMs) / 1_000);

@@ -1,8 +1,8 @@
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { BillingRecords } from '../storage/billing.ts';
-import { toTimestamp } from './billing-replies.ts';
 import { isServing } from './plan-states.ts';
 import type { StripeReader, StripeSnapshot } from './stripe-reader.ts';
 

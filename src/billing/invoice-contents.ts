@@ -10,7 +10,7 @@ export interface InvoiceContents {
   /** Cents for tiers, without discounts and taxes; negative if more is refunded than charged. */
   readonly tierCents: number;
   readonly charged: NonNullable<UsageGrant['charged']>;
-  /** End of the usage that the invoice charges, in milliseconds since 1970; null without usage. */
+  /** End of the usage that the invoice charges, in milliseconds since the epoch; null without usage. */
   readonly usageEnd: number | null;
 }
 
@@ -76,7 +76,7 @@ export function toUsageGrant(
   return { ...grant, spent, charged };
 }
 
-/** Milliseconds since 1970. */
+/** Milliseconds since the epoch. */
 export function paidAtOf({ status_transitions: { paid_at: paidAt }, created }: Stripe.Invoice): number {
   return (paidAt ?? created) * 1_000;
 }

@@ -1,11 +1,11 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { PreviewResponse } from '../schemas/billing.ts';
 import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
 import type { Organization } from '../storage/organizations.ts';
 import { firstOfNextMonth } from './billing-months.ts';
-import { toTimestamp } from './billing-replies.ts';
 import type { BillingSync } from './billing-sync.ts';
 import { tierOfSubscription } from './effective-tiers.ts';
 import { isServing, planTransitionOf } from './plan-states.ts';

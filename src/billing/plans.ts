@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { AppError } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import { limits as bounds } from '../core/limits.ts';
 import { type Tier, tiers } from '../storage/organizations.ts';
 
@@ -286,7 +287,7 @@ class PlansParser {
 
   /** Returns an object that has no names except these, or null if the value is not an object. */
   #fields(value: unknown, path: string, names: readonly string[]): JsonObject | null {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       this.#addError(path, value, 'an object');
       return null;
     }

@@ -1,3 +1,4 @@
+import { toOptionalTimestamp } from '../core/timestamps.ts';
 import type { BillingStatusResponse } from '../schemas/billing.ts';
 import type { RateLimits } from '../schemas/organization-limits.ts';
 import type { ReportedUsage, UsageGrant } from '../storage/billing.ts';
@@ -7,7 +8,6 @@ import { toMonth } from './billing-months.ts';
 import {
   toBillingInvoice,
   toBillingPaymentMethod,
-  toOptionalTimestamp,
   toPendingDowngrade,
   toPendingUpgrade,
 } from './billing-replies.ts';

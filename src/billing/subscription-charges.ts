@@ -13,7 +13,7 @@ export interface SubscribeInput {
   readonly organization: Organization;
   readonly tier: PaidTier;
   readonly paymentMethodId: string | null;
-  /** Start of the prorated charge in whole seconds since 1970; null for the time of the charge. */
+  /** Start of the prorated charge in whole seconds since the epoch; null for the time of the charge. */
   readonly asOf: number | null;
 }
 
@@ -168,7 +168,7 @@ export function chargedMethodId(
 }
 
 /**
- * Proration date of a charge at `now`. Times in milliseconds since 1970. Errors: 409 if `asOf` is not from a
+ * Proration date of a charge at `now`. Times in milliseconds since the epoch. Errors: 409 if `asOf` is not from a
  * preview of the last hour, or is before `startedAt`.
  */
 export function prorationFrom(

@@ -1,9 +1,9 @@
 import type Stripe from 'stripe';
 import { AppError } from '../core/app-error.ts';
+import { toOptionalTimestamp } from '../core/timestamps.ts';
 import type { PauseResponse } from '../schemas/billing.ts';
 import type { BillingAccount, SubscriptionCopy } from '../storage/billing-account.ts';
 import type { BillingContext } from './billing.ts';
-import { toOptionalTimestamp } from './billing-replies.ts';
 import type { BillingChange, BillingSync } from './billing-sync.ts';
 import { planStateOf, planTransitionOf } from './plan-states.ts';
 import { StripeRejectedError } from './stripe.ts';

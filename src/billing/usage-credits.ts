@@ -38,7 +38,7 @@ export interface UsageCreditsOptions {
 /** Refund of a payment for a tier. */
 interface WithdrawalInput {
   readonly unused: number;
-  /** Time in the refunded month, in milliseconds since 1970. */
+  /** Time in the refunded month, in milliseconds since the epoch. */
   readonly at: number;
   /** Grants that still pay for usage. */
   readonly open: readonly Stripe.Billing.CreditGrant[];

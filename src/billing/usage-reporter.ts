@@ -18,7 +18,7 @@ import { isServing } from './plan-states.ts';
 import { type BilledMetric, billedMetrics, type Plans } from './plans.ts';
 import { StripeRejectedError } from './stripe.ts';
 
-/** Tokens that an organization used in one minute. `minute`: minutes since 1970. */
+/** Tokens that an organization used in one minute. `minute`: minutes since the epoch. */
 export interface UsedMinute {
   readonly minute: number;
   readonly tokens: number;
@@ -277,7 +277,7 @@ export class UsageReporter {
 }
 
 /**
- * Returns the start of a minute in seconds since 1970. In the minute in which a subscription starts or
+ * Returns the start of a minute in seconds since the epoch. In the minute in which a subscription starts or
  * resumes, that would precede its period, whose invoice ignores earlier events. The start of the period is
  * returned there.
  */

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { AppError } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import type { CommandContext, CommandOptions } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { ProgressBar } from './progress.ts';
@@ -93,8 +94,7 @@ function parseObject(line: string, number: number): Record<string, unknown> {
   } catch (cause) {
     throw new AppError('bad_request', `Line ${number} is not JSON: ${(cause as Error).message}.`, { cause });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new AppError('bad_request', `Line ${number} is not a JSON object.`);
+  if (!isObject(value)) throw new AppError('bad_request', `Line ${number} is not a JSON object.`);
   return value as Record<string, unknown>;
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import type { CommandOptions, OptionSpec } from './command.ts';
 
 /** Parses a whole number. Errors: AppError `bad_request` if it is invalid or out of bounds. */
@@ -100,8 +101,7 @@ export function vectorOption(options: CommandOptions): number[] | string | null 
 export function jsonObjectOption(options: CommandOptions, name: string): Record<string, unknown> | null {
   if (options[name] === undefined) return null;
   const value = parseJson(options, name);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value as Record<string, unknown>;
   throw new AppError('bad_request', `--${name} must be a JSON object, for example {"team": "support"}.`);
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
+import { isObject } from '../core/is-object.ts';
 import { detectMachine, type MachineResources, machineDefaults, rerankedQueriesDefault } from './machine.ts';
 import { findNearestName } from './nearest-name.ts';
 import {
@@ -221,7 +222,7 @@ function readSettingsFile(path: string): Record<string, unknown> {
       cause,
     );
   }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+  if (!isObject(content)) {
     throw invalidSettingsError([
       `The settings file ${path} must contain one JSON object, for example {"port": 8720}.`,
     ]);

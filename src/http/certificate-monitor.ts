@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import {
   type Certificate,
   type CertificateFiles,
@@ -95,7 +96,7 @@ export class CertificateMonitor {
       this.#fingerprint = contents.fingerprint;
       this.#lastError = null;
       const { names, expiresAt } = certificate;
-      logger.info({ names, expiresAt: new Date(expiresAt).toISOString() }, 'TLS certificate replaced');
+      logger.info({ names, expiresAt: toTimestamp(expiresAt) }, 'TLS certificate replaced');
     } catch (error) {
       this.#recordFailure(error);
     }

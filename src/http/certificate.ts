@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../core/app-error.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 
 export interface CertificateFiles {
   /** PEM file: the certificate of the server, then the intermediate certificates. */
@@ -67,12 +68,12 @@ export function parseCertificate(
   const expiresAt = Date.parse(leaf.validTo);
   if (expiresAt <= now)
     throw certificateError(
-      `The certificate in ${files.certificateFile} expired at ${toTime(expiresAt)}. Renew it, then start the server again.`,
+      `The certificate in ${files.certificateFile} expired at ${toTimestamp(expiresAt)}. Renew it, then start the server again.`,
     );
   const validFrom = Date.parse(leaf.validFrom);
   if (validFrom > now)
     throw certificateError(
-      `The certificate in ${files.certificateFile} is valid only from ${toTime(validFrom)}, and the clock of this machine is at ${toTime(now)}. Check the clock, or use another certificate.`,
+      `The certificate in ${files.certificateFile} is valid only from ${toTimestamp(validFrom)}, and the clock of this machine is at ${toTimestamp(now)}. Check the clock, or use another certificate.`,
     );
   const names = leaf.subjectAltName ?? leaf.subject.replaceAll('\n', ', ');
   return { files, certificatePem, keyPem, names, expiresAt };
@@ -126,8 +127,4 @@ function checkKey(files: CertificateFiles, chain: readonly X509Certificate[], ke
 
 function certificateError(message: string, cause?: unknown): AppError {
   return new AppError('unavailable', message, cause === undefined ? {} : { cause });
-}
-
-function toTime(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasErrorCode } from '../core/error-code.ts';
 import { uuidPattern } from '../core/ids.ts';
 
 /** The vectors of one generation of a collection have one index, in one folder. */
@@ -24,14 +25,14 @@ export function parseFolderName(name: string): IndexGeneration | null {
 
 /** Bytes of the files in a folder; 0 if it does not exist. Files that are replaced meanwhile do not count. */
 export async function folderBytes(folder: string): Promise<number> {
-  const isMissing = (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
+  const ignoreMissing = (error: unknown) => {
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
     return null;
   };
-  const names = await readdir(folder, { recursive: true }).catch(isMissing);
+  const names = await readdir(folder, { recursive: true }).catch(ignoreMissing);
   let sum = 0;
   for (const name of names ?? []) {
-    const found = await stat(join(folder, name)).catch(isMissing);
+    const found = await stat(join(folder, name)).catch(ignoreMissing);
     if (found?.isFile() === true) sum += found.size;
   }
   return sum;

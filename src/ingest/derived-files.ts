@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { Random } from '../core/ids.ts';
 import type { Blobs } from '../storage/blobs.ts';
 
@@ -58,7 +59,7 @@ export class DerivedFiles {
     try {
       return await readFile(file);
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
       this.#untrack(name);
       return null;
     }

@@ -13,7 +13,7 @@ export interface OtherBillingSources {
   /** All AWS agreements of the organization, including ended ones. */
   readonly agreements: readonly AwsAgreement[];
   /**
-   * Time until which usage was charged by card, in milliseconds since 1970: 0 for never, Infinity while it is
+   * Time until which usage was charged by card, in milliseconds since the epoch: 0 for never, Infinity while it is
    * charged.
    */
   readonly chargedUntil: number;

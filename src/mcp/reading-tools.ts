@@ -1,3 +1,4 @@
+import { countCodePoints } from '../core/code-points.ts';
 import { limits } from '../core/limits.ts';
 import { queryLimits } from '../core/query-limits.ts';
 import type { GetCollectionListResponse } from '../schemas/collections.ts';
@@ -295,10 +296,4 @@ export async function findPageImageUrl(
 ): Promise<string | null> {
   const request = { collection_name: collection, path, page_index: page };
   return ((await api.call('documents/get-page-info', request)) as GetPageInfoResponse).page.image_url;
-}
-
-function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }

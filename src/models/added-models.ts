@@ -1,6 +1,7 @@
 import { constants, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import { inspectModelFolder, type ModelOverrides } from './inspect-model-folder.ts';
 import type { InferenceOptions, LocalModel } from './local-model.ts';
 import { checkCapacity, checkModelFiles, listModelFiles } from './model-files.ts';
@@ -23,7 +24,7 @@ export async function listAddedModels(dataFolder: string): Promise<LocalModel[]>
       .map(({ name }) => name)
       .sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (hasErrorCode(error, 'ENOENT')) return [];
     throw error;
   }
   return Promise.all(names.map((name) => readManifest(dataFolder, name)));

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 
 /** Maximum size of a JSON file in bytes. Tokenizers of a few hundred thousand words take 35 MB. */
 const jsonBytesMax = 256 * 1_048_576;
@@ -17,7 +18,7 @@ export async function readJsonFile(path: string): Promise<unknown> {
     text = await readFile(path, 'utf8');
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return null;
+    if (hasErrorCode(cause, 'ENOENT', 'ENOTDIR')) return null;
     throw new AppError('invalid', `${path} cannot be read: ${(cause as Error).message}.`, { cause });
   }
   try {

@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { Logger } from '../core/logger.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -312,7 +313,7 @@ class DimensionsCache {
       return typeof width === 'number' && width > 0 ? width : null;
     } catch (error) {
       // Missing or truncated file: the length is requested from the service.
-      if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      if (error instanceof SyntaxError || hasErrorCode(error, 'ENOENT')) return null;
       throw error;
     }
   }

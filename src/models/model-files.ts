@@ -2,6 +2,7 @@ import { open, readdir, realpath, stat, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 
 /** Files of a folder that define a model. */
 export interface ModelFiles {
@@ -102,7 +103,7 @@ export async function listNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import { modelsFolder } from './models-folder.ts';
 
 /**
@@ -50,7 +51,7 @@ async function readModelUsage(dataFolder: string): Promise<ModelUsage> {
     return JSON.parse(await readFile(getUsagePath(dataFolder), 'utf8')) as ModelUsage;
   } catch (error) {
     // No server has run with added models.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    if (hasErrorCode(error, 'ENOENT')) return {};
     throw new AppError(
       'invalid',
       `${getUsagePath(dataFolder)} cannot be read: ${(error as Error).message}.`,

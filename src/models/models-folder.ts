@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasErrorCode } from '../core/error-code.ts';
 
 /** Name of the manifest in each model's folder; written last, so that its presence marks a complete model. */
 export const manifestFile = 'quarry.json';
@@ -14,7 +15,7 @@ export async function readModelsFolderMtimeMs(dataFolder: string): Promise<numbe
   try {
     return (await stat(modelsFolder(dataFolder))).mtimeMs;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    if (hasErrorCode(error, 'ENOENT')) return 0;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import { projectRoot } from '../core/root.ts';
 import { FeatureReranker } from './feature-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalModel, LocalReranker } from './local-model.ts';
@@ -115,7 +116,7 @@ export async function isModelRemoved(model: EmbedTask['model'] | RerankTask['mod
     return manifest.version !== model.model.version;
   } catch (error) {
     // Other read errors may be transient.
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return hasErrorCode(error, 'ENOENT');
   }
 }
 

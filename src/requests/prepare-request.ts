@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import { isPacked, packTexts } from '../core/packed-texts.ts';
 import { checkBatchSize, checkMetadata, checkPath } from '../schemas/checks.ts';
 import { type Cleaner, createCleaner } from '../schemas/cleaner.ts';
@@ -169,8 +170,4 @@ function collectBuffers(value: unknown, buffers: Set<ArrayBuffer>): void {
   } else if (isObject(value)) {
     for (const item of Object.values(value)) collectBuffers(item, buffers);
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

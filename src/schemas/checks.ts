@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { changeLimits } from '../core/change-limits.ts';
+import { countCodePoints } from '../core/code-points.ts';
 import { limits, shardCounts } from '../core/limits.ts';
 import type { GetChangesRequest } from './changes.ts';
 import type { APIParsedDocument } from './document-content.ts';
@@ -234,12 +235,6 @@ export function checkQueryControls(request: {
     reject(`min_score is ${minScore}; it must be from 0 to 1.`);
   if (maxPerDocument !== null && maxPerDocument < 1)
     reject(`max_per_document is ${maxPerDocument}; it must be at least 1.`);
-}
-
-function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
 }
 
 /** 1 to 256 documents in a batch. */

@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import type { TSchema } from './typebox.ts';
 
 /**
@@ -80,8 +81,4 @@ function createUnionCleaner(variants: readonly TSchema[]): Cleaner | null {
 /** Whether the schema accepts objects with arbitrary fields. */
 function isOpenObject({ type, properties, additionalProperties }: JsonSchema): boolean {
   return type === 'object' && (properties === undefined || additionalProperties !== undefined);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import { limits } from '../core/limits.ts';
 import { createCheck, type TSchema } from './typebox.ts';
 
@@ -182,7 +183,7 @@ function hasType(type: string, value: unknown): boolean {
   if (type === 'integer') return Number.isInteger(value);
   if (type === 'array') return Array.isArray(value);
   if (type === 'null') return value === null;
-  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (type === 'object') return isObject(value);
   return typeof value === type;
 }
 

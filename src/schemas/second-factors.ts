@@ -1,3 +1,4 @@
+import { toOptionalTimestamp } from '../core/timestamps.ts';
 import { UserInfo } from './accounts.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, Nullable, Timestamp } from './wire.ts';
@@ -79,7 +80,7 @@ export function toSecondFactorStatusResponse({
 }: SecondFactorStatus): SecondFactorStatusResponse {
   return {
     is_enabled: enabledAt !== null,
-    enabled_at: enabledAt === null ? null : new Date(enabledAt).toISOString(),
+    enabled_at: toOptionalTimestamp(enabledAt),
     recovery_codes_left: recoveryCodesLeft,
   };
 }

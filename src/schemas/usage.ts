@@ -24,7 +24,7 @@ export type QueryEnum = Static<typeof QueryEnum>;
 
 export const UsageRequest = Component('UsageRequest', 'A time range.', {
   start_time: Type.Integer({
-    description: 'First second, in seconds since 1970-01-01 UTC.',
+    description: 'First second, in seconds since the epoch UTC.',
     examples: [1790000000],
   }),
   end_time: Type.Integer({ description: 'Last second, not before the first.', examples: [1790086400] }),
@@ -44,7 +44,7 @@ export const UsageRequest = Component('UsageRequest', 'A time range.', {
 export type UsageRequest = Static<typeof UsageRequest>;
 
 const windowFields = {
-  window_start: Count('First second of the row, in seconds since 1970-01-01 UTC.'),
+  window_start: Count('First second of the row, in seconds since the epoch UTC.'),
   organization_id: Uuid('The organization.'),
 } as const;
 const eventCount = Count('Number of events.');

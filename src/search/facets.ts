@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { compareStrings } from '../core/compare-strings.ts';
 import { compareInstants, parseInstant } from '../core/instants.ts';
+import { isObject } from '../core/is-object.ts';
 import { limits } from '../core/limits.ts';
 import type { FieldTypes } from '../core/metadata-types.ts';
 import type { FacetBound, FacetDate, FacetRange, FacetRequest, FacetResult } from '../index/facets.ts';
@@ -92,10 +93,6 @@ function isAbove(from: FacetBound, to: FacetBound): boolean {
   if (typeof from === 'object') return compareInstants(from.instant, (to as FacetDate).instant) > 0;
   if (typeof from === 'number') return from > (to as number);
   return compareStrings(from, to as string) > 0;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function reject(path: string, problem: string): never {

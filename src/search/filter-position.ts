@@ -31,7 +31,3 @@ export function countCondition(position: FilterPosition): void {
     reject(position, `it has more than ${limits.filterNodesMax} conditions.`);
   }
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,7 +1,8 @@
 import { createRadius, type GeoArea, type GeoPoint } from '../core/geo.ts';
 import { type Instant, parseInstant } from '../core/instants.ts';
+import { isObject } from '../core/is-object.ts';
 import type { FilterValue } from '../index/encoding.ts';
-import { descend, type FilterPosition, isObject, reject } from './filter-position.ts';
+import { descend, type FilterPosition, reject } from './filter-position.ts';
 
 /** Parses the operands of conditions. Errors: 400 with the position of the operand. */
 

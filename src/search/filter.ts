@@ -1,8 +1,9 @@
+import { isObject } from '../core/is-object.ts';
 import { limits } from '../core/limits.ts';
 import type { FieldTypes } from '../core/metadata-types.ts';
 import type { FilterNode, FilterValue } from '../index/encoding.ts';
 import { negateFilter } from './filter-negation.ts';
-import { countCondition, descend, type FilterPosition, isObject, reject } from './filter-position.ts';
+import { countCondition, descend, type FilterPosition, reject } from './filter-position.ts';
 import { prefixConditions } from './filter-prefix.ts';
 import { checkOrdered, isScalar, parseBox, parseRadius, parseText, parseValue } from './filter-values.ts';
 

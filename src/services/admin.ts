@@ -2,6 +2,7 @@ import type { ApiKeyRegistry } from '../accounts/api-key-registry.ts';
 import type { OrganizationDirectory } from '../accounts/organization-directory.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
 import { readAuditPage } from '../audit/audit-page.ts';
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type {
   AdminAddAPIKeyRequest,
   AdminAddAPIKeyResponse,
@@ -111,7 +112,7 @@ export class AdminService {
         organization_id: organizationId,
         name,
         subscription_tier: tier,
-        created_at: new Date(createdAt).toISOString(),
+        created_at: toTimestamp(createdAt),
         zdr,
         overridden: Object.values(toWireOverrides(overrides)).some((override) => override !== null),
         ...(include_storage === true ? { storage: await this.#storageOf(organizationId) } : {}),
@@ -174,12 +175,12 @@ export class AdminService {
     return {
       api_keys: keys.map((key) => ({
         id: key.keyId,
-        created_at: new Date(key.createdAt).toISOString(),
+        created_at: toTimestamp(key.createdAt),
         name: key.name,
         permission: key.permission,
         created_by: key.createdBy,
-        expires_at: toIsoTime(key.expiresAt),
-        last_used_at: toIsoTime(this.#keys.lastUsedAt({ organizationId, keyId: key.keyId })),
+        expires_at: toOptionalTimestamp(key.expiresAt),
+        last_used_at: toOptionalTimestamp(this.#keys.lastUsedAt({ organizationId, keyId: key.keyId })),
         restriction: toWireRestriction(key.restriction),
         allowed_origins: [...(key.allowedOrigins ?? [])],
         api_key: key.masked,
@@ -241,10 +242,6 @@ function toWireRestriction(restriction: StoredRestriction | undefined): APIKeyRe
     collection_names: collections && [...collections],
     filter: filter === null ? null : (JSON.parse(filter) as APIKeyRestriction['filter']),
   };
-}
-
-export function toIsoTime(milliseconds: number | null | undefined): string | null {
-  return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null;
 }
 
 /** Actor for calls with the administrator key or an administrator session. */

@@ -2,8 +2,9 @@ import type { BackupManager, BackupStatus } from '../backup/backup-manager.ts';
 import type { RecoverableWindow } from '../backup/journal-segments.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { AppError } from '../core/app-error.ts';
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type { BackupInfo, BackupStatusResponse, CreateBackupRequest } from '../schemas/backups.ts';
-import { type AdministratorCall, toIsoTime } from './admin.ts';
+import type { AdministratorCall } from './admin.ts';
 
 interface BackupServiceOptions {
   readonly manager: Pick<BackupManager, 'begin' | 'status'>;
@@ -49,30 +50,33 @@ function toStatusResponse(status: BackupStatus): BackupStatusResponse {
     target,
     running: running && {
       target: running.target,
-      started_at: toTime(running.startedAt),
+      started_at: toTimestamp(running.startedAt),
       phase: progress.phase,
       bytes: progress.bytes,
       total_bytes: progress.totalBytes,
       stored_bytes: progress.storedBytes,
     },
     last_backup: last && toBackupInfo(last),
-    last_error: lastError && { at: toTime(lastError.at), message: lastError.message },
-    next_at: toIsoTime(nextAt),
+    last_error: lastError && { at: toTimestamp(lastError.at), message: lastError.message },
+    next_at: toOptionalTimestamp(nextAt),
     recoverable: recoverable.map(toWindowInfo),
     last_verified_restore: verifiedRestore && {
       backup: verifiedRestore.backup,
       sequence: verifiedRestore.sequence,
-      verified_at: toTime(verifiedRestore.verifiedAt),
+      verified_at: toTimestamp(verifiedRestore.verifiedAt),
     },
-    rehearsal_error: rehearsalError && { at: toTime(rehearsalError.at), message: rehearsalError.message },
+    rehearsal_error: rehearsalError && {
+      at: toTimestamp(rehearsalError.at),
+      message: rehearsalError.message,
+    },
   };
 }
 
 export function toBackupInfo(manifest: Manifest): BackupInfo {
   return {
     id: manifest.id,
-    taken_at: toTime(manifest.takenAt),
-    finished_at: toTime(manifest.finishedAt),
+    taken_at: toTimestamp(manifest.takenAt),
+    finished_at: toTimestamp(manifest.finishedAt),
     lineage: manifest.lineage,
     sequence: manifest.sequence,
     store_bytes: manifest.storeBytes,
@@ -85,9 +89,10 @@ export function toBackupInfo(manifest: Manifest): BackupInfo {
 }
 
 export function toWindowInfo({ from, to, fromSequence, toSequence }: RecoverableWindow) {
-  return { from: toTime(from), to: toTime(to), from_sequence: fromSequence, to_sequence: toSequence };
-}
-
-function toTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return {
+    from: toTimestamp(from),
+    to: toTimestamp(to),
+    from_sequence: fromSequence,
+    to_sequence: toSequence,
+  };
 }

@@ -4,6 +4,7 @@ import { changeLimits } from '../core/change-limits.ts';
 import type { Clock } from '../core/clock.ts';
 import { openSealedText, sealToText } from '../core/sealed-text.ts';
 import type { Sealer } from '../core/sealer.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { Change, GetChangesRequest, GetChangesResponse } from '../schemas/changes.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { ChangeFeeds, FeedState, NumberedChange } from '../storage/change-feeds.ts';
@@ -247,7 +248,7 @@ export function toChange(
     id: `chg_${id}`,
     ...(restriction === undefined ? { sequence } : {}),
     type: change.type,
-    occurred_at: new Date(change.at).toISOString(),
+    occurred_at: toTimestamp(change.at),
     collection_id: change.collectionId,
     collection_name: change.collection,
     ...(change.previousCollection === undefined

@@ -1,3 +1,4 @@
+import { toTimestamp } from '../core/timestamps.ts';
 import type { CollectionInfo } from '../schemas/collections.ts';
 import type { Collection } from '../storage/collections.ts';
 
@@ -25,7 +26,7 @@ export function describeCollection(
   return {
     id: collectionId,
     collection_name: name,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: toTimestamp(createdAt),
     num_shards: shards,
     embedding_model: model?.id ?? defaultModel,
     dimensions,

@@ -4,6 +4,7 @@ import { AppError } from '../core/app-error.ts';
 import type { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type {
   AddAliasRequest,
   AliasChange,
@@ -75,7 +76,7 @@ export class CollectionNameServices {
           {
             alias_name: name,
             collection_name: collection.name,
-            created_at: new Date(createdAt).toISOString(),
+            created_at: toTimestamp(createdAt),
           },
         ];
       }),

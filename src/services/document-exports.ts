@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../core/limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type {
   ExportDocumentsRequest,
   ExportDocumentsResponse,
@@ -109,8 +110,8 @@ export class DocumentExportServices {
       index_status: record.status,
       error: record.error?.message ?? null,
       error_code: record.error?.code ?? null,
-      created_at: new Date(record.createdAt).toISOString(),
-      ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
+      created_at: toTimestamp(record.createdAt),
+      ...(record.expiresAt === undefined ? {} : { expires_at: toTimestamp(record.expiresAt) }),
     };
     return JSON.stringify(fields).slice(0, -1);
   }

@@ -4,6 +4,7 @@ import { AppError } from '../core/app-error.ts';
 import { formatCount } from '../core/format.ts';
 import { deriveUuid } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { type DocumentWriter, type MetadataChanges, pathNotFound } from '../ingest/document-writer.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { GetDocumentInfoListRequest, GetDocumentInfoListResponse } from '../schemas/document-list.ts';
@@ -238,14 +239,14 @@ export class DocumentServices {
       path: record.path,
       metadata: record.metadata as DocumentMetadataJson,
       index_status: record.status,
-      created_at: new Date(record.createdAt).toISOString(),
+      created_at: toTimestamp(record.createdAt),
       size: record.size,
       num_pages: record.numPages,
       file_url: this.#options.documentUrls.fileUrl(call.baseUrl, record.documentId),
       sha256: record.rawHash,
       error: record.error?.message ?? null,
       error_code: record.error?.code ?? null,
-      ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
+      ...(record.expiresAt === undefined ? {} : { expires_at: toTimestamp(record.expiresAt) }),
       ...this.#waitReason(record),
       ...this.#progress(record),
     };

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import type { AuditLog } from '../audit/audit-log.ts';
+import { toOptionalTimestamp } from '../core/timestamps.ts';
 import type { InspectOrganizationRequest, InspectOrganizationResponse } from '../schemas/admin.ts';
 import type { Principal } from '../schemas/principal.ts';
 import type { AuditCursor } from '../storage/audit-entries.ts';
@@ -42,7 +43,7 @@ export class Inspection {
     return {
       organization_id: organizationId,
       state: record === undefined ? 'gone' : record.deletedAt === undefined ? 'exists' : 'deleting',
-      removed_at: removedAt === null ? null : new Date(removedAt).toISOString(),
+      removed_at: toOptionalTimestamp(removedAt),
       remains: toFindings(await countRowsOfOrganization(store, organizationId)),
       orphans: [
         ...toFindings(await countOrphanRows(store)),

@@ -1,4 +1,5 @@
 import { AppError } from '../core/app-error.ts';
+import { isObject } from '../core/is-object.ts';
 import { limits } from '../core/limits.ts';
 
 const comparisons = new Set(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin']);
@@ -28,8 +29,4 @@ function convert(filter: unknown, path: string, depth: number): unknown {
 
 function reject(path: string, problem: string): never {
   throw new AppError('bad_request', `The filter is not valid at ${path.slice(0, 200)}: ${problem}.`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

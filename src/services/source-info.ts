@@ -1,3 +1,4 @@
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type { DirectorySettings, SourceInfo, SourceKind } from '../schemas/sources.ts';
 import type { SourceActivity } from '../sources/source-scheduler.ts';
 import type { SourceCounts, SourceRecord, SourceState } from '../storage/sources.ts';
@@ -28,17 +29,17 @@ export function toSourceInfo(
     metadata: record.metadata,
     has_credentials: record.credentials !== null,
     state: stateOf(record, activity),
-    running: run && { started_at: toTime(run.startedAt), counts: toCounts(run.counts) },
+    running: run && { started_at: toTimestamp(run.startedAt), counts: toCounts(run.counts) },
     last_run: lastRun && {
-      started_at: toTime(lastRun.startedAt),
-      ended_at: toTime(lastRun.endedAt),
+      started_at: toTimestamp(lastRun.startedAt),
+      ended_at: toTimestamp(lastRun.endedAt),
       outcome: lastRun.outcome,
       error: lastRun.error,
       counts: toCounts(lastRun.counts),
     },
-    last_success_at: state.lastSuccessAt === null ? null : toTime(state.lastSuccessAt),
-    next_run_at: nextAt === null ? null : toTime(nextAt),
-    created_at: toTime(record.createdAt),
+    last_success_at: toOptionalTimestamp(state.lastSuccessAt),
+    next_run_at: toOptionalTimestamp(nextAt),
+    created_at: toTimestamp(record.createdAt),
   };
 }
 
@@ -54,8 +55,4 @@ function stateOf(
 
 function toCounts({ added, updated, deleted, unchanged, failed }: SourceCounts): SourceCounts {
   return { added, updated, deleted, unchanged, failed };
-}
-
-function toTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { sourceLimits } from '../core/source-limits.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { findSourceKind } from '../schemas/source-checks.ts';
 import {
@@ -209,7 +210,7 @@ export class SourceServices {
         path: `${record.prefix}${key}`,
         result: item.action,
         error: item.error,
-        at: new Date(item.at).toISOString(),
+        at: toTimestamp(item.at),
         sha256: item.hash,
       });
     }

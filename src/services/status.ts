@@ -1,4 +1,5 @@
 import type { IndexDescription } from '../core/index-description.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import type { ParsingDocument } from '../ingest/job-runner.ts';
 import type { ModelChangeProgress } from '../ingest/model-change-run.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
@@ -85,7 +86,7 @@ export class StatusServices {
     const index = await this.#options.describeIndex(collectionId);
     return {
       details: {
-        created_at: new Date(createdAt).toISOString(),
+        created_at: toTimestamp(createdAt),
         num_shards: shards,
         num_stored_bytes: this.#options.counts.get(collectionId).storedBytes,
         index_state: index.state,

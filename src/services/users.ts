@@ -1,6 +1,7 @@
 import type { SecondFactorEnrollment } from '../accounts/second-factors.ts';
 import type { UserDirectory, UserEntry } from '../accounts/user-directory.ts';
 import type { Actor } from '../audit/audit-log.ts';
+import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type { PasswordLinkResponse } from '../schemas/passwords.ts';
 import {
   type BeginSecondFactorResponse,
@@ -12,7 +13,7 @@ import {
 } from '../schemas/second-factors.ts';
 import type { ListUsersRequest, ListUsersResponse, UserListItem, UserRequest } from '../schemas/users.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
-import { type AdministratorCall, administratorActor, normalizeId, toIsoTime } from './admin.ts';
+import { type AdministratorCall, administratorActor, normalizeId } from './admin.ts';
 
 type AdminUsers = Pick<
   UserDirectory,
@@ -59,7 +60,7 @@ export class UserService {
     const { token, expiresAt } = await this.#users.createPasswordLink(userId, administratorActor(call));
     // In the fragment, which no server or proxy logs.
     const url = `${this.#publicUrl()}/app/password#${token}`;
-    return { url, expires_at: new Date(expiresAt).toISOString() };
+    return { url, expires_at: toTimestamp(expiresAt) };
   }
 
   async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {
@@ -128,9 +129,9 @@ function toUserListItem({ user, sessions, hasSecondFactor, memberships }: UserEn
     user_id: user.userId,
     email: user.email,
     name: user.name,
-    created_at: new Date(user.createdAt).toISOString(),
-    last_login_at: new Date(user.lastLoginAt).toISOString(),
-    disabled_at: toIsoTime(user.disabledAt),
+    created_at: toTimestamp(user.createdAt),
+    last_login_at: toTimestamp(user.lastLoginAt),
+    disabled_at: toOptionalTimestamp(user.disabledAt),
     sessions,
     second_factor: hasSecondFactor,
     organizations: memberships.map(({ organizationId, name, role }) => ({

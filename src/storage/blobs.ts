@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { assert } from '../core/assert.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { isReferenced } from './blob-references.ts';
@@ -73,7 +74,7 @@ export class Blobs {
     try {
       return (await stat(this.path(hash))).size;
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (hasErrorCode(error, 'ENOENT')) return null;
       throw error;
     }
   }
@@ -86,7 +87,7 @@ export class Blobs {
     try {
       return await open(this.path(hash), 'r');
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (hasErrorCode(error, 'ENOENT')) return null;
       throw error;
     }
   }
@@ -301,8 +302,4 @@ export class BlobWriter {
     await this.#options.file.close();
     await rm(this.#options.path, { force: true });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as { code?: unknown }).code === 'ENOENT';
 }

@@ -2,6 +2,7 @@ import { truncateSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { JournalAppend } from './journal-file.ts';
 import { decodeJournal } from './journal-format.ts';
 
@@ -119,6 +120,6 @@ function cutIfExists(path: string, bytes: number): void {
   try {
     truncateSync(path, bytes);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { version } from '../core/version.ts';
@@ -306,7 +307,7 @@ async function readIfExists(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ENOENT') return null;
+    if (hasErrorCode(error, 'ENOENT')) return null;
     throw error;
   }
 }

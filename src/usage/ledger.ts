@@ -21,7 +21,7 @@ import {
 
 /** Totals of one subject in one window. */
 export interface WindowTotals {
-  /** Seconds since 1970. */
+  /** Seconds since the epoch. */
   readonly windowStart: number;
   /** Collection id or model. */
   readonly subjectId: string;
@@ -34,7 +34,7 @@ export interface WindowTotals {
 export interface WindowQuery {
   readonly organizationId: string;
   readonly kind: UsageKind;
-  /** Seconds since 1970, both inclusive. Events have a resolution of one minute. */
+  /** Seconds since the epoch, both inclusive. Events have a resolution of one minute. */
   readonly startTime: number;
   readonly endTime: number;
   readonly window: AggregationWindow;

@@ -19,7 +19,7 @@ export interface PeriodSpan {
   readonly to: number;
 }
 
-/** Returns the number of the period that contains `atMs` (milliseconds since 1970). Months are in UTC. */
+/** Returns the number of the period that contains `atMs` (milliseconds since the epoch). Months are in UTC. */
 export function periodAt(length: PeriodLength, atMs: number): number {
   switch (length) {
     case 'minute':

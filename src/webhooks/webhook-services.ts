@@ -5,6 +5,7 @@ import { KeyedMutex } from '../core/async/mutex.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import type { Sealer } from '../core/sealer.ts';
+import { toTimestamp } from '../core/timestamps.ts';
 import { webhookLimits } from '../core/webhook-limits.ts';
 import { type PinnedConnections, portOf } from '../egress/pinned-connections.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
@@ -145,7 +146,7 @@ export class WebhookServices {
   ): Promise<schemas.TestWebhookResponse> {
     const { sender, clock, random } = this.#options;
     const webhook = this.#find(call, id);
-    const timestamp = new Date(clock.now()).toISOString();
+    const timestamp = toTimestamp(clock.now());
     const message = {
       id: `test_${random.uuid()}`,
       type: 'webhook.test',
@@ -165,7 +166,7 @@ export class WebhookServices {
     return {
       deliveries: deliveries.map(({ changeId, at, ...rest }) => ({
         change_id: changeId,
-        attempted_at: new Date(at).toISOString(),
+        attempted_at: toTimestamp(at),
         ...rest,
       })),
     };
@@ -283,7 +284,7 @@ function toInfo(webhook: Webhook, cursor: WebhookCursor | undefined): schemas.We
     failure,
     sequence,
     failed_attempts: attempts,
-    next_attempt_at: attempts === 0 ? null : new Date(nextAt).toISOString(),
-    created_at: new Date(createdAt).toISOString(),
+    next_attempt_at: attempts === 0 ? null : toTimestamp(nextAt),
+    created_at: toTimestamp(createdAt),
   };
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { readManifests } from '../../backup/manifest.ts';
 import type { Settings } from '../../config/schema.ts';
 import { AppError } from '../../core/app-error.ts';
+import { toOptionalTimestamp } from '../../core/timestamps.ts';
 import { version } from '../../core/version.ts';
 import { readFormatFile } from '../../storage/data-directory.ts';
 import { currentFormat, type Migration, migrations } from '../../storage/migrations.ts';
@@ -53,7 +54,7 @@ export async function checkUpgrade(settings: Settings, signal: AbortSignal): Pro
     migrations: steps.map(({ from, description }) => ({ from, to: from + 1, description })),
     bytesNeeded: Math.ceil(storeBytes * Math.max(0, ...steps.map(({ freeShare }) => freeShare))),
     bytesFree: await measureFree(data),
-    lastBackupAt: lastBackup === null ? null : new Date(lastBackup).toISOString(),
+    lastBackupAt: toOptionalTimestamp(lastBackup),
     lastBackupHours: lastBackup === null ? null : Math.floor((clock.now() - lastBackup) / 3_600_000),
   };
 }

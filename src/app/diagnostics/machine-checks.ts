@@ -3,6 +3,7 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { detectMachine } from '../../config/machine.ts';
 import type { Settings } from '../../config/schema.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 import {
   findOptionalTools,
   optionalToolNames,
@@ -76,7 +77,7 @@ export async function checkClock({ data }: Settings, now: number): Promise<Findi
     ),
   );
   const newest = Math.max(0, ...times);
-  const detail = `clock ${toTime(now)}, last write ${newest === 0 ? 'none' : toTime(newest)}`;
+  const detail = `clock ${toTimestamp(now)}, last write ${newest === 0 ? 'none' : toTimestamp(newest)}`;
   if (now >= newest - clockToleranceMs) return ok('clock', detail);
   return failed(
     'clock',
@@ -100,8 +101,4 @@ export function checkTools({ office }: Settings): Finding {
 
 export function formatSize(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
-}
-
-export function toTime(at: number): string {
-  return new Date(at).toISOString();
 }

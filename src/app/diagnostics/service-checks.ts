@@ -5,11 +5,11 @@ import { readManifests } from '../../backup/manifest.ts';
 import { readVerifiedRestore } from '../../backup/verified-restore.ts';
 import type { Settings } from '../../config/schema.ts';
 import { AppError } from '../../core/app-error.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 import { parseCertificate, readCertificateFiles } from '../../http/certificate.ts';
 import { currentFormat } from '../../storage/migrations.ts';
 import { openTarget } from '../backup-target.ts';
 import { type Finding, failed, ok, skipped, warning } from './finding.ts';
-import { toTime } from './machine-checks.ts';
 
 /** Checks of the data directory, the certificate and the backups. */
 
@@ -44,7 +44,7 @@ export async function checkCertificate(
   try {
     const certificate = parseCertificate(files, await readCertificateFiles(files), now);
     const days = Math.floor((certificate.expiresAt - now) / dayMs);
-    const detail = `certificate of ${certificate.names} expires at ${toTime(certificate.expiresAt)}, in ${days} days`;
+    const detail = `certificate of ${certificate.names} expires at ${toTimestamp(certificate.expiresAt)}, in ${days} days`;
     const advice = 'Renew the certificate; the server reads changed files automatically.';
     if (days < certificateDays.failure) return failed('tls', detail, advice);
     if (days < certificateDays.warning) return warning('tls', detail, advice);
@@ -74,14 +74,14 @@ export async function checkBackups(settings: Settings, now: number, signal: Abor
     const newest = Math.max(0, ...(await readManifests(target)).map(({ takenAt }) => takenAt));
     if (newest === 0) return failed('backups', `no backup in ${backupTarget}`, 'Run `quarry backup create`.');
     const restore = await readVerifiedRestore(target);
-    const restored = restore === null ? 'none' : toTime(restore.verifiedAt);
-    const detail = `last backup ${toTime(newest)}, last verified restore ${restored}`;
+    const restored = restore === null ? 'none' : toTimestamp(restore.verifiedAt);
+    const detail = `last backup ${toTimestamp(newest)}, last verified restore ${restored}`;
     const nextAt = parseSchedule(backupSchedule)?.(newest, now) ?? null;
     // One missed backup is late, not lost: the server may have been stopped.
     if (nextAt !== null && now > nextAt + (nextAt - newest))
       return failed(
         'backups',
-        `${detail}; the next one was due at ${toTime(nextAt)} (QUARRY_BACKUP_SCHEDULE)`,
+        `${detail}; the next one was due at ${toTimestamp(nextAt)} (QUARRY_BACKUP_SCHEDULE)`,
         'See `backup failed` in the log of the server, then run `quarry backup create`.',
       );
     if (restore === null || now - restore.verifiedAt > verifiedRestoreDaysMax * dayMs)

@@ -5,6 +5,7 @@ import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, type Gzip } from 'node:zlib';
 import { AppError } from '../../core/app-error.ts';
+import { hasErrorCode } from '../../core/error-code.ts';
 import type { CollectionInfo } from '../../schemas/collections.ts';
 import type { ExportedDocument } from '../../schemas/exports.ts';
 import { chainDigest, type ExportLine, exportFormat } from './export-format.ts';
@@ -181,7 +182,7 @@ async function checkAbsent(file: string): Promise<void> {
   try {
     await (await open(file, 'r')).close();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if (hasErrorCode(error, 'ENOENT')) return;
     throw new AppError('bad_request', `${file} cannot be written: ${(error as Error).message}.`, {
       cause: error,
     });
@@ -193,7 +194,7 @@ async function readState(file: string): Promise<ExportState | null> {
   try {
     return JSON.parse(await readFile(`${file}.partial.json`, 'utf8')) as ExportState;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (hasErrorCode(cause, 'ENOENT')) return null;
     throw new AppError('bad_request', `${file}.partial.json cannot be read. Delete it to start over.`, {
       cause,
     });

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse';
 import { AppError } from '../../core/app-error.ts';
+import { isObject } from '../../core/is-object.ts';
 import type { DocumentMetadataJson } from '../../schemas/wire.ts';
 import { readFileSize, readJsonLines } from '../import-lines.ts';
 import { type FieldMapping, type ImportRow, readText, toMetadata } from './row-fields.ts';
@@ -40,8 +41,7 @@ export async function readMetadataTable(file: string, mapping: FieldMapping): Pr
 function metadataOf(row: ImportRow, pathField: string): DocumentMetadataJson {
   const { [pathField]: _, ...fields } = row;
   const { metadata, ...others } = fields;
-  const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
-  return toMetadata(isObject ? { ...others, ...metadata } : fields);
+  return toMetadata(isObject(metadata) ? { ...others, ...metadata } : fields);
 }
 
 async function isJsonLines(file: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/app-error.ts';
+import { isObject } from '../../core/is-object.ts';
 import type { ImportSource } from './import-source.ts';
 import { type FieldMapping, type ImportRow, readField, readText } from './row-fields.ts';
 import { groupRows, type NumberedRow, toVectorItem } from './row-sources.ts';
@@ -72,7 +73,7 @@ export async function openQdrantSource(options: PointSourceOptions): Promise<Imp
 
 /** A collection may have several vectors per point: the mapping names one, otherwise it is the first. */
 function chooseVector(vector: unknown, mapping: FieldMapping): unknown {
-  if (typeof vector !== 'object' || vector === null || Array.isArray(vector)) return vector;
+  if (!isObject(vector)) return vector;
   const named = vector as ImportRow;
   return mapping.vector === undefined ? Object.values(named)[0] : named[mapping.vector];
 }

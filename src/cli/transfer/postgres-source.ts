@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { AppError } from '../../core/app-error.ts';
+import { isObject } from '../../core/is-object.ts';
 import type { ImportSource } from './import-source.ts';
 import { openPoints, type PointSourceOptions, type SourcePoint } from './point-sources.ts';
 import { type ImportRow, readText } from './row-fields.ts';
@@ -66,10 +67,6 @@ function toPoint(row: ImportRow, { mapping }: PointSourceOptions): SourcePoint {
 /** A vector of pgvector arrives as the text `[1,2,3]`; an array of numbers as an array. */
 function parseVector(value: unknown): unknown {
   return typeof value === 'string' && value.startsWith('[') ? JSON.parse(value) : value;
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function withClient<Result>(

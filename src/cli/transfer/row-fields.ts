@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../core/app-error.ts';
+import { isObject } from '../../core/is-object.ts';
 import type { DocumentMetadataJson } from '../../schemas/wire.ts';
 
 export type ImportRow = Readonly<Record<string, unknown>>;
@@ -9,8 +10,7 @@ export type FieldMapping = Readonly<Record<string, string>>;
 
 /** Checks a mapping. Errors: 400 unless it is an object of strings. */
 export function parseMapping(value: unknown, file: string): FieldMapping {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (isObject && Object.values(value).every((name) => typeof name === 'string'))
+  if (isObject(value) && Object.values(value).every((name) => typeof name === 'string'))
     return value as FieldMapping;
   throw new AppError('bad_request', `${file} must be a JSON object whose values are names of fields.`);
 }

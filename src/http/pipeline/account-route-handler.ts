@@ -1,5 +1,6 @@
 import { invalidFieldError } from '../../core/app-error.ts';
 import { assert } from '../../core/assert.ts';
+import { isObject } from '../../core/is-object.ts';
 import { toClientInfo, toReply } from '../account-exchange.ts';
 import type { Reply } from '../exchange.ts';
 import type { BodyReservation } from '../read-body.ts';
@@ -39,7 +40,7 @@ export class AccountRouteHandler implements RouteHandler {
     const request = { exchange, limits: bodyLimitsOf(this.#context, this.route), yieldToEventLoop };
     if (inputSource === 'json') {
       const body = await components.bodies.readJson(reservation, request);
-      if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+      if (isObject(body)) return body;
       throw invalidFieldError(['body'], 'must be an object', 'type_error');
     }
     const bytes = await components.bodies.readBytes(reservation, request);

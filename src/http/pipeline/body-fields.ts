@@ -1,5 +1,6 @@
 import { type BodyLimits, bodyLimitsFor } from '../../admission/body-limits.ts';
 import { invalidFieldError } from '../../core/app-error.ts';
+import { isObject } from '../../core/is-object.ts';
 import { limits } from '../../core/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import type { AccountRoute } from '../routes/account-route.ts';
@@ -65,7 +66,7 @@ export function convertIntegers(
 /** Merges the fields of the query string into the request; they override the body. */
 export function mergeQueryFields(request: unknown, names: readonly string[], exchange: Exchange): unknown {
   if (names.length === 0 || exchange.query === '') return request;
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  if (!isObject(request)) return request;
   const query = parseQuery(exchange);
   const queryFields = names.flatMap((name) => {
     const value = query.get(name);

@@ -1,6 +1,7 @@
 import type { AccountResponse, ClientInfo } from '../../accounts/client-info.ts';
 import { ownerRoles, toActor } from '../../accounts/membership-authorizer.ts';
 import { limits } from '../../core/limits.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 import type { SignUpTokens } from '../../marketplaces/sign-ups.ts';
 import { GenericMessageResponse } from '../../schemas/accounts.ts';
 import * as wire from '../../schemas/marketplaces.ts';
@@ -134,7 +135,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       const signUp = marketplaces.signUps.get(sign_up, client.cookie('marketplace'));
       const { marketplace, account, accountId, installationId, expiresAt } = signUp;
       const ids = { account_id: accountId, installation_id: installationId };
-      return { marketplace, account, ...ids, expires_at: new Date(expiresAt).toISOString() };
+      return { marketplace, account, ...ids, expires_at: toTimestamp(expiresAt) };
     },
   }),
   mutationRoute({

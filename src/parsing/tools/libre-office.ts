@@ -1,5 +1,6 @@
 import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasErrorCode } from '../../core/error-code.ts';
 import type { OfficeExtension, ToolReply } from './document-tools.ts';
 import type { ToolExit, ToolRunner } from './tool-runner.ts';
 
@@ -109,7 +110,7 @@ async function findResult(runner: ToolRunner, folder: string): Promise<string | 
     const [name] = await readdir(join(folder, 'result'));
     return name === undefined ? null : await runner.findResult(folder, join('result', name));
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ENOENT') return null;
+    if (hasErrorCode(error, 'ENOENT')) return null;
     throw error;
   }
 }

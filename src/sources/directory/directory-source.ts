@@ -3,6 +3,7 @@ import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promise
 import { join, sep } from 'node:path';
 import { AppError } from '../../core/app-error.ts';
 import type { Clock } from '../../core/clock.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 import type { Metadata } from '../../storage/metadata-codec.ts';
 import type {
   Source,
@@ -97,7 +98,7 @@ export class DirectorySource implements Source {
 
   #attributesOf({ mtimeMs, uid, gid, mode }: BigIntStats): Metadata {
     const names = this.#names;
-    const time = { modified_at: new Date(Number(mtimeMs)).toISOString() };
+    const time = { modified_at: toTimestamp(Number(mtimeMs)) };
     if (names === null || process.platform === 'win32') return time;
     return {
       ...time,

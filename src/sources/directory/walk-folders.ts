@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/app-error.ts';
+import { hasErrorCode } from '../../core/error-code.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
 import { IgnoreRules } from './ignore-rules.ts';
 
@@ -96,6 +97,5 @@ async function readRules(path: string): Promise<string> {
 
 /** Whether an error means that an entry does not exist. */
 export function isMissing(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return hasErrorCode(error, 'ENOENT', 'ENOTDIR');
 }

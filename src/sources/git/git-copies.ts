@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../core/async/mutex.ts';
+import { hasErrorCode } from '../../core/error-code.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
 
 export interface GitCopiesOptions {
@@ -117,7 +118,7 @@ async function measurePacks(folder: string): Promise<PackSizes> {
     const sizes = await Promise.all(names.map(async (name) => (await stat(join(packFolder, name))).size));
     return { count: names.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return noPacks;
+    if (hasErrorCode(error, 'ENOENT')) return noPacks;
     throw error;
   }
 }

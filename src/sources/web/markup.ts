@@ -1,5 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { AppError } from '../../core/app-error.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 
 /** Links and directives of an HTML page. */
 export interface PageLinks {
@@ -130,6 +131,6 @@ function toEntry(fields: Readonly<Record<string, string>>): FeedEntry | null {
     link,
     title: fields.title ?? '',
     content: fields.encoded ?? fields.content ?? fields.description ?? fields.summary ?? '',
-    modifiedAt: Number.isNaN(time) ? null : new Date(time).toISOString(),
+    modifiedAt: Number.isNaN(time) ? null : toTimestamp(time),
   };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../core/app-error.ts';
 import { sourceLimits } from '../../core/source-limits.ts';
+import { toTimestamp } from '../../core/timestamps.ts';
 import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } from '../source.ts';
 import { asStream } from './feed-source.ts';
 import { readPageLinks, readSitemap } from './markup.ts';
@@ -217,7 +218,7 @@ function toChange(
   { headers }: WebReply,
 ): SourceChange {
   const time = Date.parse(headers['last-modified'] ?? '');
-  const modified = Number.isNaN(time) ? {} : { modified_at: new Date(time).toISOString() };
+  const modified = Number.isNaN(time) ? {} : { modified_at: toTimestamp(time) };
   return { type: 'item', item: { key, version: hash, metadata: { source_url: url.href, ...modified } } };
 }
 

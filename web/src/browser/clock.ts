@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Current time in milliseconds since 1970. All code that reads the clock uses this function. */
+/** Current time in milliseconds since the epoch. All code that reads the clock uses this function. */
 export function now(): number {
   return Date.now();
 }

@@ -7,6 +7,6 @@ export function removeHistories(): void {
     for (const key of Object.keys(window.localStorage))
       if (key.startsWith(historyKeyPrefix)) window.localStorage.removeItem(key);
   } catch {
-    // Storage is disabled, so there is nothing to remove.
+    // Storage is disabled, so no history was stored.
   }
 }

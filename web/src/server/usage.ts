@@ -20,7 +20,7 @@ const periodSteps: Readonly<
 };
 
 export interface UsageStep {
-  /** Start of the step, in seconds since 1970. */
+  /** Start of the step, in seconds since the epoch. */
   readonly start: number;
   readonly queries: number;
   /** Average duration of a query in milliseconds; 0 without queries. */

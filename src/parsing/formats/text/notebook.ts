@@ -1,3 +1,4 @@
+import { isObject } from '../../../core/is-object.ts';
 import type { DecodedText } from '../../encoding/decode.ts';
 import { ParseFailure } from '../../parse-failure.ts';
 import type { DocumentDetails } from '../../process/parse-task.ts';
@@ -77,7 +78,7 @@ function toHeadingLevel(level: Json | undefined): number {
 }
 
 function getField(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   return Object.hasOwn(value, name) ? (value as { readonly [name: string]: Json })[name] : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import type { DecodedText } from '../../encoding/decode.ts';
+import { collapseWhitespace } from '../../page-builder.ts';
 import type { DocumentDetails } from '../../process/parse-task.ts';
 import { TextBudget } from '../../text-budget.ts';
 import type { ParseContext } from '../format.ts';
@@ -274,8 +275,4 @@ class HtmlCollector implements TokenizerCallbacks {
 
 function getHeadingLevel(name: string): number {
   return name.length === 2 && name[0] === 'h' && name[1]! >= '1' && name[1]! <= '6' ? Number(name[1]) : 0;
-}
-
-function collapseWhitespace(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }
