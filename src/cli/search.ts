@@ -193,7 +193,11 @@ function groupHeadings({ groups = [] }: QueryReply, options: CommandOptions): Re
 function checkQuestion(words: readonly string[]): void {
   if (words.length === 0)
     throw new AppError('bad_request', "missing required argument 'question' (see `quarry search --help`)");
-  if (words.join(' ').trim() === '') throw new AppError('bad_request', 'The question is empty.');
+  if (words.join(' ').trim() === '')
+    throw new AppError(
+      'bad_request',
+      'The question is empty. Write it after the command, such as `quarry search "how long do refunds take?"`.',
+    );
 }
 
 function collectionFields(options: CommandOptions): Record<string, unknown> {

@@ -175,7 +175,9 @@ function parseCertificate(text: string): X509Certificate {
 function unexpectedReplyError(cause: unknown): AppError {
   const refused = findEgressDenial(cause);
   if (refused !== null) return egressDeniedError('Amazon SNS', refused);
-  return new AppError('bad_gateway', 'Amazon SNS returned an unexpected reply.', { cause });
+  return new AppError('bad_gateway', 'Amazon SNS returned an unexpected reply. Send the message again.', {
+    cause,
+  });
 }
 
 function untrustedMessageError(invalidPart: string): AppError {

@@ -23,7 +23,7 @@ function toAppError(error: IndexError, caller: CancellationToken): unknown {
         ...cause,
       });
     case 'deadline':
-      return new AppError('unavailable', 'The search timed out.', {
+      return new AppError('unavailable', 'The search timed out. Try again shortly.', {
         retryAfterMs: 2_000,
         ...cause,
       });

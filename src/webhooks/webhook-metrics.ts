@@ -6,7 +6,7 @@ import type { WebhookDispatcher, WebhookDispatcherOptions } from './webhook-disp
 export function createAttemptCounter(metrics: Metrics): WebhookDispatcherOptions['count'] {
   const increment = metrics.counter({
     name: 'quarry_webhook_attempts_total',
-    help: 'Attempts to deliver a change to a webhook, by outcome',
+    help: 'Attempts to deliver a change to a webhook, by outcome.',
     labels: ['outcome'],
   });
   return (outcome) => increment({ outcome }, 1);

@@ -42,7 +42,10 @@ export async function runGit(command: GitCommand): Promise<Buffer> {
   for await (const piece of streamGit(command)) {
     bytes += piece.byteLength;
     if (bytes > sourceLimits.gitOutputBytesMax)
-      throw new AppError('too_large', 'The repository has too many files.');
+      throw new AppError(
+        'too_large',
+        `The list of files of the repository has more than ${sourceLimits.gitOutputBytesMax} bytes. Set a folder of the repository as the source.`,
+      );
     pieces.push(piece);
   }
   return Buffer.concat(pieces);

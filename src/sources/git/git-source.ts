@@ -73,7 +73,10 @@ export class GitSource implements Source {
     const { folder } = copy;
     const fileBytesMax = Math.min(sourceLimits.gitCopyBytesMax, bytesFree());
     if (fileBytesMax < fetchBytesMin)
-      throw new AppError('reserve_reached', 'The disk of the server has no space for the repository.');
+      throw new AppError(
+        'reserve_reached',
+        'The disk of the server has no space for the repository. Ask its operator to free space.',
+      );
     const address = await connections.resolve(url.hostname, portOf(url));
     await checkGitVersion(folder, signal);
     if (isNew) await runGit({ folder, arguments: ['init', '--quiet', '--bare', '.'], signal });
@@ -86,7 +89,11 @@ export class GitSource implements Source {
         await runGit({ folder, arguments: words, settings, signal: limited, fileBytesMax });
       } catch (error) {
         if (limited.aborted && !signal.aborted)
-          throw new AppError('bad_gateway', 'The repository was not received in time.', { cause: error });
+          throw new AppError(
+            'bad_gateway',
+            `The repository was not received within ${sourceLimits.gitFetchMsMax / 60_000} minutes. Name a smaller one, or ask the operator of this server to check its connection.`,
+            { cause: error },
+          );
         throw error;
       }
     });
@@ -102,7 +109,8 @@ export class GitSource implements Source {
     try {
       output = await runGit({ folder: copy.folder, arguments: words, signal });
     } catch (cause) {
-      if (folder === '' || signal.aborted) throw cause;
+      const isTooLarge = cause instanceof AppError && cause.code === 'too_large';
+      if (folder === '' || signal.aborted || isTooLarge) throw cause;
       const message = `The repository has no folder ${JSON.stringify(folder)}.`;
       throw new AppError('bad_request', message, { cause });
     }
@@ -112,7 +120,7 @@ export class GitSource implements Source {
       .flatMap((line) => this.#toChange(line) ?? []);
   }
 
-  /** Null for what is no file, such as a link or a submodule. */
+  /** Null for an entry that is not a file, such as a link or a submodule. */
   #toChange(line: string): SourceChange | null {
     const [, mode = '', version = '', key = ''] =
       /^(\d+) blob ([0-9a-f]{40,64})\t([\s\S]+)$/.exec(line) ?? [];
