@@ -1014,7 +1014,7 @@ export interface DocumentRetrievalResponse {
 
 /** Documents of one row. */
 export interface DocumentUsageResponse {
-  /** First second of the row, in seconds since 1970-01-01 UTC. */
+  /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
   /** The organization. */
   organization_id: string;
@@ -1084,7 +1084,7 @@ export interface EmbedUsage {
 
 /** Embedding of one row. */
 export interface EmbedUsageResponse {
-  /** First second of the row, in seconds since 1970-01-01 UTC. */
+  /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
   /** The organization. */
   organization_id: string;
@@ -2125,7 +2125,7 @@ export interface QueryTimes {
 
 /** Queries of one row. */
 export interface QueryUsageResponse {
-  /** First second of the row, in seconds since 1970-01-01 UTC. */
+  /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
   /** The organization. */
   organization_id: string;
@@ -2254,7 +2254,7 @@ export interface RerankResult {
 
 /** Reranking of one row. */
 export interface RerankUsageResponse {
-  /** First second of the row, in seconds since 1970-01-01 UTC. */
+  /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
   /** The organization. */
   organization_id: string;
@@ -3225,7 +3225,7 @@ export interface UsageMetric {
 
 /** A time range. */
 export interface UsageRequest {
-  /** First second, in seconds since 1970-01-01 UTC. */
+  /** First second, in seconds since the epoch UTC. */
   readonly start_time: number;
   /** Last second, not before the first. */
   readonly end_time: number;
