@@ -124,11 +124,11 @@ function createAwsMarketplace(
     readUsage: createUsageReader(new UsageLedger({ store: data.store, clock }), meter),
   });
   const topicArns = new Set(awsTopicArns?.split(','));
-  const inbox =
+  const snsReceiver =
     awsTopicArns === null
       ? null
       : new SnsReceiver({ topicArns, origin: settings.awsSnsUrl, fetch: egress.fetch, clock, logger });
-  return { client: awsMarket, metering, snsReceiver: inbox };
+  return { client: awsMarket, metering, snsReceiver };
 }
 
 /**
