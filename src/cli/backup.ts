@@ -230,6 +230,7 @@ async function restore(
   const deleted = [
     formatCount(deletions.keys, 'API key'),
     formatCount(deletions.organizations, 'organization'),
+    formatCount(deletions.passkeys, 'passkey'),
     formatCount(deletions.users, 'user'),
   ];
   context.terminal.note(

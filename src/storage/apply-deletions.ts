@@ -5,6 +5,7 @@ import { Identities } from './identities.ts';
 import { InvitationRecords } from './invitations.ts';
 import { Members } from './members.ts';
 import { Organizations } from './organizations.ts';
+import { PasskeyRecords } from './passkeys.ts';
 import { PasswordRecords } from './passwords.ts';
 import { SecondFactorRecords } from './second-factors.ts';
 import { SessionRecords } from './sessions.ts';
@@ -17,23 +18,25 @@ const usersPerPage = 256;
 export interface AppliedDeletions {
   readonly keys: number;
   readonly organizations: number;
+  readonly passkeys: number;
   readonly users: number;
 }
 
 /**
- * Deletes API keys, organizations and users of a restored store that were deleted later, as its ledger of
+ * Deletes API keys, organizations, passkeys and users of a restored store that were deleted later, as its ledger of
  * deletions says. Ends all sessions, because some may have been ended later. `now`: milliseconds since the epoch.
  */
 export async function applyDeletions(store: Store, now: number): Promise<AppliedDeletions> {
   const organizations = await deleteOrganizations(store, now);
   const keys = await deleteKeys(store);
+  const passkeys = await deletePasskeys(store);
   const users = await deleteUsers(store);
   const sessions = new SessionRecords(store);
   await deleteInBatches(store, async (limit) => {
     const ended = await sessions.listEnded(() => true, limit);
     return ended.flatMap((session) => sessions.delete(session));
   });
-  return { keys, organizations, users };
+  return { keys, organizations, passkeys, users };
 }
 
 /** Marks them as deleted; the server then removes their data. */
@@ -67,7 +70,15 @@ async function deleteKeys(store: Store): Promise<number> {
   return deletions.length;
 }
 
+async function deletePasskeys(store: Store): Promise<number> {
+  const passkeys = new PasskeyRecords(store);
+  const deleted = await passkeys.listDeleted();
+  if (deleted.length > 0) await store.write(deleted.flatMap((passkey) => passkeys.delete(passkey)));
+  return deleted.length;
+}
+
 async function deleteUsers(store: Store): Promise<number> {
+  const passkeys = new PasskeyRecords(store);
   const [users, members, identities] = [new Users(store), new Members(store), new Identities(store)];
   let count = 0;
   let after: string | null = null;
@@ -79,6 +90,7 @@ async function deleteUsers(store: Store): Promise<number> {
         ...users.delete(user),
         ...(await members.listByUser(user.userId)).flatMap((member) => members.delete(member)),
         ...(await identities.deleteByUser(user.userId)),
+        ...(await passkeys.list(user.userId)).flatMap((passkey) => passkeys.delete(passkey)),
         new SecondFactorRecords(store).delete(user.userId),
         new PasswordRecords(store).delete(user.userId),
       ]);

@@ -4,7 +4,7 @@ import { hash, tables } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-export type DeletedKind = 'api key' | 'organization' | 'user';
+export type DeletedKind = 'api key' | 'organization' | 'passkey' | 'user';
 
 const deletionsTable = new Table<readonly [id: string], Uint8Array>(tables.deletions, [hash], bytesCodec);
 const emptyBytes = new Uint8Array(0);

@@ -43,9 +43,11 @@ import { assert } from '../core/assert.ts';
  * | 0x28 | apiKeyUse        | uuid organizationId, uuid keyId                   | time of the last use of an API key     |
  * | 0x29 | repeatableCalls  | uuid userId, hash of operation and key             | idempotency record                     |
  * | 0x2a | buckets          | uuid organizationId, text limit                   | saved state of a rate limit            |
- * | 0x2b | usedLinks        | hash of random bytes in the link                  | expiration of a used sign-in link      |
+ * | 0x2b | usedLinks        | hash of random bytes in the link or challenge     | expiration of a used link or challenge |
  * | 0x2c | deletions        | hash of kind and ID                               | nothing                                |
  * | 0x2d | aliases          | uuid organizationId, text alias                   | alias of a collection                  |
+ * | 0x2e | passkeys         | uuid userId, uuid passkeyId                       | passkey of a user                      |
+ * | 0x2f | passkeyCredentials | hash of the credential ID                       | userId, passkeyId                      |
  * | 0x30 | documents        | uuid collectionId, text path                      | document                               |
  * | 0x31 | documentId       | uuid documentId                                   | collectionId, path                     |
  * | 0x32 | versions         | uuid collectionId, u53 version                    | version record for search results      |
@@ -114,6 +116,8 @@ export const tables = {
   usedLinks: 0x2b,
   deletions: 0x2c,
   aliases: 0x2d,
+  passkeys: 0x2e,
+  passkeyCredentials: 0x2f,
   documents: 0x30,
   documentId: 0x31,
   versions: 0x32,

@@ -24,6 +24,8 @@ const ownership: Readonly<Record<TableName, 'organization' | 'collection' | 'doc
   sessions: 'anywhere',
   secondFactors: 'anywhere',
   passwords: 'anywhere',
+  passkeys: 'anywhere',
+  passkeyCredentials: 'anywhere',
   userSessions: 'anywhere',
   members: 'anywhere',
   memberships: 'anywhere',

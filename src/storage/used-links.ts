@@ -2,9 +2,9 @@ import { hash, tables } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
-/** A sign-in link that was used. */
+/** A sign-in link or a challenge of a passkey that was used. */
 export interface UsedLink {
-  /** SHA-256 of random bytes in the link, lower-case hex. */
+  /** SHA-256 of random bytes in the link, or of the challenge, lower-case hex. */
   readonly hash: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -12,7 +12,9 @@ export interface UsedLink {
 
 const usedLinksTable = new Table<readonly [hash: string], number>(tables.usedLinks, [hash]);
 
-/** Used sign-in links, stored until well after their expiration, so that each link works once. */
+/**
+ * Used sign-in links and challenges of passkeys, stored until well after their expiration, so that each of them works once.
+ */
 export class UsedLinks {
   readonly #store: Store;
 
