@@ -14,6 +14,8 @@ export interface ClientInfo {
    * session replaces it.
    */
   readonly sessionToReplace: (name: 'session' | 'admin') => string | undefined;
+  /** `https://host:port` of this server as seen by the request. Errors: 400 for an invalid Host header. */
+  readonly origin: () => string;
   /** Bearer token of the request, not validated. */
   readonly bearer: string | undefined;
   /** `Idempotency-Key` header, not validated. */

@@ -4,9 +4,7 @@ import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
-import { limits } from '../core/limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
-import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/passwords.ts';
 import type { User } from '../storage/users.ts';
 import { checkPasswordStrength } from './check-password-strength.ts';
@@ -20,9 +18,9 @@ import type { Passwords } from './passwords.ts';
 import { codePagePath, type SecondFactorSignIn } from './second-factor-sign-in.ts';
 import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
-import { buildPasswordChangedMail } from './sign-in-reply.ts';
+import { buildJsonSignInReply, buildPasswordChangedMail } from './sign-in-reply.ts';
 import { accountExistsError, checkDisplayText, operatorEmail, type UserAccounts } from './user-accounts.ts';
-import { toUserInfo, type UserCall } from './user-operations.ts';
+import type { UserCall } from './user-operations.ts';
 
 export interface PasswordSignInOptions {
   readonly passwords: Passwords;
@@ -127,7 +125,7 @@ export class PasswordSignIn {
       });
     });
     await acceptInvitation(newSession.user, claims, address);
-    return this.#buildReply(client, newSession.user, newSession.result, home);
+    return buildJsonSignInReply(client, { user: newSession.user, ...newSession.result, redirect: home });
   }
 
   /**
@@ -199,26 +197,12 @@ export class PasswordSignIn {
       });
     if (!(outcome instanceof SecondFactorRequiredError)) {
       await sessions.enforceSessionLimit(userId, address);
-      return this.#buildReply(client, outcome.user, outcome.result, redirect);
+      return buildJsonSignInReply(client, { user: outcome.user, ...outcome.result, redirect });
     }
     const { token, cookie } = secondFactorSignIn.seal({ userId, redirect });
     const body = { second_factor_required: true, redirect_url: codePagePath } as const;
     if (client.isBrowser) return { kind: 'json', body, cookie };
     return { kind: 'json', body: { ...body, second_factor_token: token } };
-  }
-
-  #buildReply(
-    client: ClientInfo,
-    user: User,
-    { token, session }: ReturnType<Sessions['create']>,
-    redirect: string,
-  ): AccountResponse<wire.PasswordSignInResponse> {
-    const expiresAt = toTimestamp(session.expiresAt);
-    const body = { expires_at: expiresAt, user: toUserInfo(user), redirect_url: redirect };
-    if (!client.isBrowser)
-      return { kind: 'json', body: { ...body, access_token: token, token_type: 'bearer' } };
-    const maxAgeSeconds = limits.sessionMsMax / 1_000;
-    return { kind: 'json', body, cookie: { name: 'session', value: token, maxAgeSeconds } };
   }
 
   /** Sends no mail to an unverified address, which may belong to another person. */

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
+import { passkeyLimits } from '../core/passkey-limits.ts';
 import { deleteInBatches } from '../storage/delete-in-batches.ts';
 import { type Session, SessionRecords } from '../storage/sessions.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
@@ -86,6 +87,14 @@ export class Sessions {
     return sessions
       .filter((session) => !this.#isExpired(session))
       .sort((a, b) => b.lastSeenAt - a.lastSeenAt);
+  }
+
+  /** Whether the user signed in to this session within `recentSignInMsMax`. */
+  async isRecent(userId: string, sessionId: string): Promise<boolean> {
+    const session = (await this.list(userId)).find((each) => each.sessionId === sessionId);
+    return (
+      session !== undefined && this.#options.clock.now() - session.createdAt < passkeyLimits.recentSignInMsMax
+    );
   }
 
   /** Signs out. Does nothing for an invalid token. */

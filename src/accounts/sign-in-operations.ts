@@ -24,6 +24,7 @@ import { parseLocalPath } from './local-path.ts';
 import { invalidLinkError, isSameBrowser, type MagicLink, type MagicLinks } from './magic-links.ts';
 import type { Mailer } from './mailer.ts';
 import type { Memberships } from './memberships.ts';
+import type { PasskeySignIn } from './passkey-sign-in.ts';
 import type { PasswordQueue } from './password-queue.ts';
 import type { PasswordSignIn } from './password-sign-in.ts';
 import type { SecondFactorSignIn } from './second-factor-sign-in.ts';
@@ -46,6 +47,7 @@ export interface SignInOperationsOptions {
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
   readonly passwordSignIn: PasswordSignIn;
+  readonly passkeySignIn: PasskeySignIn;
   readonly passwordQueue: PasswordQueue;
   readonly clock: Clock;
   readonly random: Random;
@@ -84,11 +86,12 @@ export class SignInOperations {
   }
 
   /** Available sign-in methods. */
-  get options(): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
-    const { mail, adminPasswordHash, passwordSignIn } = this.#options;
+  options(client: ClientInfo): Omit<wire.SignInOptionsResponse, 'google' | 'github'> {
+    const { mail, adminPasswordHash, passwordSignIn, passkeySignIn } = this.#options;
     return {
       mail: mail.isEnabled,
       password: passwordSignIn.isEnabled,
+      passkey: passkeySignIn.isAvailable(client),
       administrator: adminPasswordHash !== null,
       resend_seconds: limits.signInMailIntervalMsMin / 1_000,
     };
@@ -230,6 +233,11 @@ export class SignInOperations {
   /** See `PasswordSignIn`. */
   get password(): PasswordSignIn {
     return this.#options.passwordSignIn;
+  }
+
+  /** See `PasskeySignIn`. */
+  get passkey(): PasskeySignIn {
+    return this.#options.passkeySignIn;
   }
 
   /** See `AdministratorSignIn`. */

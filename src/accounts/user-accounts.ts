@@ -19,7 +19,7 @@ export interface UserAccountsOptions {
   /** Returns whether a new user with this address may sign up. */
   readonly canSignUp: (email: string) => Promise<boolean>;
   /**
-   * Operations that remove the password, second factor and sessions of an account whose address was not
+   * Operations that remove the password, second factor, passkeys and sessions of an account whose address was not
    * verified. Written with the first sign-in that verifies it, because another person may have created them.
    */
   readonly endUnverifiedAccess: (user: User) => Promise<readonly WriteOperation[]>;

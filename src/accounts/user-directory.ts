@@ -4,11 +4,13 @@ import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Role } from '../schemas/principal.ts';
 import { Identities } from '../storage/identities.ts';
+import type { Passkey } from '../storage/passkeys.ts';
 import { SecondFactorRecords } from '../storage/second-factors.ts';
 import type { Store } from '../storage/store.ts';
 import type { User } from '../storage/users.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
+import type { Passkeys } from './passkeys.ts';
 import type { Passwords } from './passwords.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
@@ -24,6 +26,7 @@ export interface UserDirectoryOptions {
   readonly organizations: OrganizationDirectory;
   readonly secondFactors: SecondFactors;
   readonly passwords: Passwords;
+  readonly passkeys: Passkeys;
 }
 
 /** User as shown to the administrator. */
@@ -32,6 +35,8 @@ export interface UserEntry {
   /** Number of open sessions. */
   readonly sessions: number;
   readonly hasSecondFactor: boolean;
+  /** Number of passkeys. */
+  readonly passkeys: number;
   readonly memberships: readonly {
     readonly organizationId: string;
     readonly name: string;
@@ -86,10 +91,8 @@ export class UserDirectory {
 
   /** Ends all sessions of a user. Returns their number. Errors: 404 if there is no such user. */
   async endSessions(userId: string, by: Actor): Promise<number> {
-    const { userAccounts, sessions } = this.#options;
-    if (userAccounts.find(userId) === undefined)
-      throw new AppError('not_found', `There is no user "${userId}".`);
-    return sessions.revokeAll(userId, by);
+    this.#requireUser(userId);
+    return this.#options.sessions.revokeAll(userId, by);
   }
 
   /**
@@ -115,10 +118,25 @@ export class UserDirectory {
    * Disables the second factor of a user who has lost it. Idempotent. Errors: 404 if there is no such user.
    */
   async resetSecondFactor(userId: string, by: Actor): Promise<void> {
-    const { userAccounts, secondFactors } = this.#options;
-    if (userAccounts.find(userId) === undefined)
-      throw new AppError('not_found', `There is no user "${userId}".`);
-    await secondFactors.reset(userId, by);
+    this.#requireUser(userId);
+    await this.#options.secondFactors.reset(userId, by);
+  }
+
+  /** Passkeys of a user, oldest first. Errors: 404 if there is no such user. */
+  listPasskeys(userId: string): Promise<Passkey[]> {
+    this.#requireUser(userId);
+    return this.#options.passkeys.list(userId);
+  }
+
+  /**
+   * Deletes one passkey of a user (null: all), so that a lost device cannot sign in. Errors: 404 if there is no such user
+   * or passkey.
+   */
+  async deletePasskeys(userId: string, passkeyId: string | null, by: Actor): Promise<void> {
+    const { passkeys } = this.#options;
+    this.#requireUser(userId);
+    if (passkeyId === null) await passkeys.deleteAll(userId, by);
+    else await passkeys.delete(userId, passkeyId, by);
   }
 
   /**
@@ -129,9 +147,8 @@ export class UserDirectory {
     userId: string,
     by: Actor,
   ): Promise<{ readonly token: string; readonly expiresAt: number }> {
-    const { userAccounts, passwords, store, audit } = this.#options;
-    const user = userAccounts.find(userId);
-    if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    const { passwords, store, audit } = this.#options;
+    const user = this.#requireUser(userId);
     if (user.email === operatorEmail)
       throw new AppError('bad_request', 'The operator signs in with the link of "quarry login-link".');
     const auditEvent = { ...by, organizationId: null, action: 'password_link.created', target: userId };
@@ -149,8 +166,8 @@ export class UserDirectory {
   }
 
   /**
-   * Deletes a user with profile, sessions, memberships, password, second factor and links to identity providers. API
-   * keys that the user created belong to their organizations and stay. Errors: 404 if there is no such user;
+   * Deletes a user with profile, sessions, memberships, password, second factor, passkeys and links to identity
+   * providers. API keys that the user created belong to their organizations and stay. Errors: 404 if there is no such user;
    * 409 while an organization would be left without an owner.
    */
   delete(userId: string, by: Actor): Promise<void> {
@@ -161,6 +178,7 @@ export class UserDirectory {
         ...(await this.#identities.deleteByUser(userId)),
         this.#secondFactors.delete(userId),
         ...this.#options.passwords.deleteOperations(userId),
+        ...(await this.#options.passkeys.deleteAllOperations(userId)),
       ];
       const auditEvent = { ...by, organizationId: null, action: 'user.deleted', target: userId };
       await memberships.removeUser(userId, by, {
@@ -172,6 +190,12 @@ export class UserDirectory {
           ),
       });
     });
+  }
+
+  #requireUser(userId: string): User {
+    const user = this.#options.userAccounts.find(userId);
+    if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    return user;
   }
 
   #lastOwnerError(organizationIds: readonly string[], isSelf: boolean): AppError {
@@ -187,12 +211,13 @@ export class UserDirectory {
   }
 
   async #buildEntry(user: User): Promise<UserEntry> {
-    const { sessions, memberships, organizations, secondFactors } = this.#options;
+    const { sessions, memberships, organizations, secondFactors, passkeys } = this.#options;
     const members = await memberships.listByUser(user.userId);
     return {
       user,
       sessions: (await sessions.list(user.userId)).length,
       hasSecondFactor: secondFactors.isEnabled(user.userId),
+      passkeys: (await passkeys.list(user.userId)).length,
       memberships: members.flatMap(({ organizationId, role }) => {
         const found = organizations.find(organizationId);
         return found === undefined ? [] : [{ organizationId, name: found.name, role }];

@@ -17,6 +17,7 @@ import type { ClientInfo } from './client-info.ts';
 import type { Invitations } from './invitations.ts';
 import type { Memberships } from './memberships.ts';
 import type { OrganizationDirectory } from './organization-directory.ts';
+import type { Passkeys } from './passkeys.ts';
 import type { PasswordSignIn } from './password-sign-in.ts';
 import type { Passwords } from './passwords.ts';
 import type { SecondFactors } from './second-factors.ts';
@@ -44,6 +45,7 @@ export interface UserOperationsOptions {
   readonly directory: Pick<UserDirectory, 'delete'>;
   readonly secondFactors: SecondFactors;
   readonly passwords: Pick<Passwords, 'has'>;
+  readonly passkeys: Pick<Passkeys, 'list'>;
   readonly passwordSignIn: Pick<PasswordSignIn, 'change'>;
   readonly isBillingEnabled: boolean;
 }
@@ -71,6 +73,7 @@ export class UserOperations {
         administratorToken !== undefined && sessions.find(administratorToken)?.userId === null,
       billing_enabled: isBillingEnabled,
       has_password: this.#options.passwords.has(user.userId),
+      passkeys: (await this.#options.passkeys.list(user.userId)).length,
       organizations: members.flatMap(({ organizationId, role }) => {
         const found = organizations.find(organizationId);
         return found === undefined ? [] : [{ ...toOrganizationSummary(found), permission: role }];

@@ -1,4 +1,5 @@
 import { limits } from '../core/limits.ts';
+import { passkeyLimits } from '../core/passkey-limits.ts';
 import { rateLimits } from '../core/rate-limits.ts';
 import { fairShare, formatNumber, formatWindows, type LimitRow } from './limit-row.ts';
 
@@ -27,7 +28,7 @@ const rateRows: readonly LimitRow[] = [
   }),
   rateRow('accessRemovals', {
     limit: 'Removals of access',
-    bounds: 'Revoked sessions, deleted API keys, removed members, deleted invitations',
+    bounds: 'Revoked sessions, deleted API keys and passkeys, removed members, deleted invitations',
     share: 'per user, separate from changes',
     file: 'app/accounts.ts',
   }),
@@ -97,6 +98,12 @@ const signInRows: readonly LimitRow[] = [
     header: null,
     share: 'addresses are served round robin',
   },
+  rateRow('passkeyRequests', {
+    limit: 'Sign-ins with a passkey',
+    bounds: 'Requests for a challenge, and sign-ins with its answer',
+    share: 'per address',
+    file: 'accounts/passkey-sign-in.ts',
+  }),
   rateRow('oneTimeCodes', {
     limit: 'One-time codes',
     bounds: 'Codes of a second factor; recovery codes are not counted',
@@ -149,6 +156,15 @@ const countRows: readonly LimitRow[] = [
     status: 400,
     header: null,
     share: 'per key',
+  },
+  {
+    limit: 'Passkeys',
+    bounds: 'Passkeys of a user',
+    value: formatNumber(passkeyLimits.perUserMax),
+    enforcedIn: 'accounts/passkeys.ts perUserMax',
+    status: 400,
+    header: null,
+    share: 'per user',
   },
   {
     limit: 'Idempotency keys',

@@ -5,6 +5,7 @@ import { MagicLinks } from '../accounts/magic-links.ts';
 import { Mailer } from '../accounts/mailer.ts';
 import { Memberships } from '../accounts/memberships.ts';
 import { OrganizationDirectory } from '../accounts/organization-directory.ts';
+import { Passkeys } from '../accounts/passkeys.ts';
 import { Passwords } from '../accounts/passwords.ts';
 import { SecondFactors } from '../accounts/second-factors.ts';
 import { Sessions } from '../accounts/sessions.ts';
@@ -45,6 +46,7 @@ export function buildAccountComponents(
   });
   const organizations = new OrganizationDirectory({ store, clock, audit, tiers });
   const passwords = new Passwords({ store, clock, audit, sealer });
+  const passkeys = new Passkeys({ store, clock, random, audit });
   const sessions = new Sessions({ store, clock, random, audit, logger });
   const secondFactors = new SecondFactors({
     store,
@@ -59,6 +61,7 @@ export function buildAccountComponents(
     audit,
     invitations,
     passwords,
+    passkeys,
     secondFactors,
     sessions,
   });
@@ -72,12 +75,14 @@ export function buildAccountComponents(
     memberships,
     secondFactors,
     passwords,
+    passkeys,
   });
   return {
     audit,
     directory,
     secondFactors,
     passwords,
+    passkeys,
     sealer,
     deniedAccessLog: new DeniedAccessLog({ audit, clock, logger }),
     organizations,
@@ -100,6 +105,7 @@ function createUserAccounts(
     audit,
     invitations,
     passwords,
+    passkeys,
     secondFactors,
     sessions,
   }: {
@@ -107,6 +113,7 @@ function createUserAccounts(
     readonly audit: AuditLog;
     readonly invitations: Invitations;
     readonly passwords: Passwords;
+    readonly passkeys: Passkeys;
     readonly secondFactors: SecondFactors;
     readonly sessions: Sessions;
   },
@@ -120,6 +127,7 @@ function createUserAccounts(
       signUp === 'open' || email === operatorEmail || (await invitations.listByEmail(email)).length > 0,
     endUnverifiedAccess: async ({ userId }) => [
       ...passwords.deleteOperations(userId),
+      ...(await passkeys.deleteAllOperations(userId)),
       secondFactors.deleteOperation(userId),
       ...(await sessions.deleteAllOperations(userId, { actor: 'system', address: null })),
     ],

@@ -9,9 +9,12 @@ import { MemberOperations } from '../accounts/member-operations.ts';
 import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
 import { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import { PasskeyOperations } from '../accounts/passkey-operations.ts';
+import { PasskeySignIn } from '../accounts/passkey-sign-in.ts';
 import { PasswordQueue } from '../accounts/password-queue.ts';
 import { PasswordSignIn } from '../accounts/password-sign-in.ts';
 import { ProviderOperations } from '../accounts/provider-operations.ts';
+import type { RelyingPartyOptions } from '../accounts/relying-party.ts';
 import { SecondFactorSignIn, type SecondFactorSignInOptions } from '../accounts/second-factor-sign-in.ts';
 import { SignInOperations, type SignInOperationsOptions } from '../accounts/sign-in-operations.ts';
 import { UserOperations } from '../accounts/user-operations.ts';
@@ -89,6 +92,7 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     billing,
     marketplaces,
     home,
+    passkeys: createPasskeyOperations(settings, components),
     providers: createProviderOperations(settings, dependencies, { secondFactorSignIn, acceptInvitation }),
     users: new UserOperations({
       userAccounts,
@@ -99,6 +103,7 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
       directory: components.directory,
       secondFactors,
       passwords: components.passwords,
+      passkeys: components.passkeys,
       passwordSignIn,
       isBillingEnabled: settings.stripeSecretKey !== null,
     }),
@@ -109,9 +114,31 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     signIn: createSignInOperations(settings, dependencies, {
       secondFactorSignIn,
       passwordSignIn,
+      passkeySignIn: createPasskeySignIn(settings, components),
       passwordQueue,
     }),
   };
+}
+
+function relyingPartyOptions({ passkeySignIn, baseUrl, trustProxy }: Settings): RelyingPartyOptions {
+  return { isEnabled: passkeySignIn === 'on', isOriginTrusted: baseUrl !== null || trustProxy };
+}
+
+function createPasskeyOperations(
+  settings: Settings,
+  { passkeys, userAccounts, sessions, mail, sealer }: AccountComponents,
+): PasskeyOperations {
+  const relyingParty = relyingPartyOptions(settings);
+  return new PasskeyOperations({ passkeys, userAccounts, sessions, mail, random, sealer, relyingParty });
+}
+
+function createPasskeySignIn(
+  settings: Settings,
+  { passkeys, userAccounts, sessions, deniedAccessLog, sealer }: AccountComponents,
+): PasskeySignIn {
+  const relyingParty = relyingPartyOptions(settings);
+  const components = { passkeys, userAccounts, sessions, deniedAccessLog, sealer };
+  return new PasskeySignIn({ ...components, clock, relyingParty, home });
 }
 
 function createPasswordSignIn(
@@ -202,7 +229,10 @@ function createProviderOperations(
 function createSignInOperations(
   { adminPasswordHash }: Settings,
   { data, components, installation }: AccountDependencies,
-  methods: Pick<SignInOperationsOptions, 'secondFactorSignIn' | 'passwordSignIn' | 'passwordQueue'>,
+  methods: Pick<
+    SignInOperationsOptions,
+    'secondFactorSignIn' | 'passwordSignIn' | 'passkeySignIn' | 'passwordQueue'
+  >,
 ): SignInOperations {
   const { userAccounts, sessions, memberships, links, audit, deniedAccessLog, mail, secondFactors } =
     components;

@@ -48,6 +48,13 @@ const actions: readonly UserAction[] = [
     message: (email) => `Second factor of ${email} removed.`,
   },
   {
+    verb: 'delete-passkeys',
+    operation: 'delete-user-passkeys',
+    summary: 'delete all passkeys of a user (needs the admin key)',
+    question: (email) => `Delete all passkeys of ${email}?`,
+    message: (email) => `All passkeys of ${email} deleted.`,
+  },
+  {
     verb: 'password-link',
     operation: 'create-password-link',
     summary: 'print a link with which a user can choose a new password (needs the admin key)',
@@ -116,10 +123,20 @@ async function list(
     user.organizations.map(({ name, permission }) => `${name} (${permission})`).join(', '),
     String(user.sessions),
     user.second_factor ? 'on' : 'off',
+    String(user.passkeys),
     user.last_login_at,
     user.disabled_at === null ? '' : 'disabled',
   ]);
-  const headings = ['Email', 'Name', 'Organizations', 'Sessions', 'Second factor', 'Last sign-in', 'State'];
+  const headings = [
+    'Email',
+    'Name',
+    'Organizations',
+    'Sessions',
+    'Second factor',
+    'Passkeys',
+    'Last sign-in',
+    'State',
+  ];
   printTable(context.terminal, headings, rows);
   return exitCodes.done;
 }

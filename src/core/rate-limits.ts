@@ -25,6 +25,8 @@ export const rateLimits = {
   signInMails: [{ ms: hourMs, max: 20 }],
   providerSignIns: [{ ms: minuteMs, max: 30 }],
   passwordAttempts: [{ ms: hourMs, max: 120 }],
+  /** A sign-in sends two requests. */
+  passkeyRequests: [{ ms: hourMs, max: 240 }],
   oneTimeCodes: [{ ms: hourMs, max: 50 }],
   /** One sign-in ends after ten minutes at the latest. */
   codesOfSignIn: [{ ms: 10 * minuteMs, max: 5 }],

@@ -31,6 +31,7 @@ export function toClientInfo(exchange: Exchange, settings: OriginSettings): Clie
       return value;
     },
     sessionToReplace: (name) => readCookie(credentials, name),
+    origin: credentials.ownOrigin,
     bearer: parseBearerToken(exchange.header('authorization')),
     idempotencyKey: exchange.header('idempotency-key'),
     isBrowser: exchange.header('sec-fetch-site') !== undefined || exchange.header('origin') !== undefined,

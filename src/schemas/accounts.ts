@@ -82,6 +82,7 @@ export const GetUserResponse = Component('GetUserResponse', 'The user and their 
   }),
   billing_enabled: Type.Boolean({ description: 'Whether payments are enabled on this server.' }),
   has_password: Type.Boolean({ description: 'Whether the user can sign in with a password.' }),
+  passkeys: Type.Integer({ description: 'Number of passkeys of the user.' }),
   organizations: Type.Array(OrganizationOfUser),
   invitations: Type.Array(InvitationToUser),
 });

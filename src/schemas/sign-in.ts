@@ -10,6 +10,9 @@ export const SignInOptionsResponse = Component(
   {
     mail: Type.Boolean({ description: 'Sign-in by a link sent by mail.' }),
     password: Type.Boolean({ description: 'Sign-in with an email address and a password.' }),
+    passkey: Type.Boolean({
+      description: 'Sign-in with a passkey, which needs a host name and https, or localhost.',
+    }),
     google: Type.Boolean({ description: 'Sign-in with Google or the configured OpenID Connect issuer.' }),
     github: Type.Boolean({ description: 'Sign-in with GitHub.' }),
     administrator: Type.Boolean({ description: 'Sign-in with the administrator password.' }),

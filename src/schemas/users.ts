@@ -31,6 +31,7 @@ const UserListItem = Component('ListedUser', 'A user in a list.', {
   }),
   sessions: Type.Integer({ description: 'Open sessions.' }),
   second_factor: Type.Boolean({ description: 'Whether the second factor is enabled.' }),
+  passkeys: Type.Integer({ description: 'Number of passkeys.' }),
   organizations: Type.Array(
     Type.Object({
       organization_id: Uuid('The organization.'),

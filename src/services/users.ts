@@ -2,6 +2,11 @@ import type { SecondFactorEnrollment } from '../accounts/second-factors.ts';
 import type { UserDirectory, UserEntry } from '../accounts/user-directory.ts';
 import type { Actor } from '../audit/audit-log.ts';
 import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
+import {
+  type DeleteUserPasskeysRequest,
+  type ListUserPasskeysResponse,
+  toPasskeyInfo,
+} from '../schemas/passkeys.ts';
 import type { PasswordLinkResponse } from '../schemas/passwords.ts';
 import {
   type BeginSecondFactorResponse,
@@ -24,6 +29,8 @@ type AdminUsers = Pick<
   | 'enable'
   | 'resetSecondFactor'
   | 'createPasswordLink'
+  | 'listPasskeys'
+  | 'deletePasskeys'
   | 'delete'
 >;
 
@@ -61,6 +68,20 @@ export class UserService {
     // In the fragment, which no server or proxy logs.
     const url = `${this.#publicUrl()}/app/password#${token}`;
     return { url, expires_at: toTimestamp(expiresAt) };
+  }
+
+  async listUserPasskeys(_call: AdministratorCall, request: UserRequest): Promise<ListUserPasskeysResponse> {
+    const passkeys = await this.#users.listPasskeys(normalizeId(request.user_id));
+    return { passkeys: passkeys.map(toPasskeyInfo) };
+  }
+
+  async deleteUserPasskeys(
+    call: AdministratorCall,
+    { user_id: userId, passkey_id: passkeyId }: DeleteUserPasskeysRequest,
+  ): Promise<DefaultResponse> {
+    const onlyId = typeof passkeyId === 'string' ? normalizeId(passkeyId) : null;
+    await this.#users.deletePasskeys(normalizeId(userId), onlyId, administratorActor(call));
+    return successResponse;
   }
 
   async getAdministratorSecondFactor(): Promise<SecondFactorStatusResponse> {
@@ -124,7 +145,7 @@ export class UserService {
   }
 }
 
-function toUserListItem({ user, sessions, hasSecondFactor, memberships }: UserEntry): UserListItem {
+function toUserListItem({ user, sessions, hasSecondFactor, passkeys, memberships }: UserEntry): UserListItem {
   return {
     user_id: user.userId,
     email: user.email,
@@ -134,6 +155,7 @@ function toUserListItem({ user, sessions, hasSecondFactor, memberships }: UserEn
     disabled_at: toOptionalTimestamp(user.disabledAt),
     sessions,
     second_factor: hasSecondFactor,
+    passkeys,
     organizations: memberships.map(({ organizationId, name, role }) => ({
       organization_id: organizationId,
       name,

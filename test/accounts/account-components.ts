@@ -4,6 +4,7 @@ import { Invitations } from '../../src/accounts/invitations.ts';
 import { MagicLinks } from '../../src/accounts/magic-links.ts';
 import { Memberships } from '../../src/accounts/memberships.ts';
 import { OrganizationDirectory } from '../../src/accounts/organization-directory.ts';
+import { Passkeys } from '../../src/accounts/passkeys.ts';
 import { Passwords } from '../../src/accounts/passwords.ts';
 import { SecondFactors } from '../../src/accounts/second-factors.ts';
 import { Sessions } from '../../src/accounts/sessions.ts';
@@ -47,10 +48,12 @@ export function accountComponents(
   const sessions = new Sessions({ ...parts, logger: silentLogger });
   const secondFactors = new SecondFactors({ ...parts, sealer, adminPasswordHash: null });
   const passwords = new Passwords({ ...parts, sealer });
+  const passkeys = new Passkeys(parts);
   return {
     store,
     sealer,
     passwords,
+    passkeys,
     secondFactors,
     directory: new UserDirectory({
       ...parts,
@@ -60,6 +63,7 @@ export function accountComponents(
       memberships,
       secondFactors,
       passwords,
+      passkeys,
     }),
     clock,
     random,

@@ -1,6 +1,7 @@
 import type { AccountResponse, ClientInfo, CookieName } from '../../src/accounts/client-info.ts';
 import type { IdentityProvider, ProviderIdentity } from '../../src/accounts/identity-providers.ts';
 import { Mailer } from '../../src/accounts/mailer.ts';
+import { PasskeySignIn } from '../../src/accounts/passkey-sign-in.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { PasswordQueue } from '../../src/accounts/password-queue.ts';
 import { PasswordSignIn } from '../../src/accounts/password-sign-in.ts';
@@ -29,6 +30,7 @@ export function visitor(cookies: Partial<Record<CookieName, string>> = {}): Clie
     userAgent: 'test',
     cookie: (name) => cookies[name],
     sessionToReplace: (name) => cookies[name],
+    origin: () => 'http://127.0.0.1',
     bearer: undefined,
     isBrowser: false,
     wantsJson: true,
@@ -56,6 +58,8 @@ class TracingStore extends MemoryStore {
   }
 }
 
+const accept = async () => false;
+
 export async function buildSignIn() {
   const store = new TracingStore();
   const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
@@ -76,7 +80,6 @@ export async function buildSignIn() {
     identify: async () => providerReply!,
   };
   const parts = { ...components, store, mail, publicUrl: () => 'http://127.0.0.1', home: '/docs' };
-  const accept = async () => false;
   const secondStep = new SecondFactorSignIn({ ...parts, acceptInvitation: accept });
   const passwordQueue = new PasswordQueue();
   const passwordSignIn = new PasswordSignIn({
@@ -90,6 +93,7 @@ export async function buildSignIn() {
     ...parts,
     secondFactorSignIn: secondStep,
     passwordSignIn,
+    passkeySignIn: new PasskeySignIn({ ...parts, relyingParty: { isEnabled: true, isOriginTrusted: true } }),
     passwordQueue,
     secrets: [new Uint8Array(32)],
     adminPasswordHash: await passwordHash,

@@ -11,6 +11,7 @@ export const visitor: ClientInfo = {
   userAgent: 'test',
   cookie: () => undefined,
   sessionToReplace: () => undefined,
+  origin: () => 'http://127.0.0.1',
   bearer: undefined,
   isBrowser: false,
   wantsJson: true,

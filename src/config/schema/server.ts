@@ -82,6 +82,9 @@ export const serverSettings = {
   passwordSignIn: enumSetting(['on', 'off'], 'on', {
     meaning: 'Sign-in with an email address and a password, which invited users can choose',
   }),
+  passkeySignIn: enumSetting(['on', 'off'], 'on', {
+    meaning: 'Sign-in with passkeys, which users add to their accounts; needs QUARRY_BASE_URL with https://',
+  }),
   ownedOrganisationsMax: integerSetting(0, 10_000, 10, {
     meaning: 'Organizations that one user may own; with 0, only the administrator creates organizations',
     unit: 'organizations',

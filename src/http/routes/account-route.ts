@@ -8,6 +8,7 @@ import type {
   OrganizationScopedRequest,
 } from '../../accounts/membership-authorizer.ts';
 import type { OrganizationOperations } from '../../accounts/organization-operations.ts';
+import type { PasskeyOperations } from '../../accounts/passkey-operations.ts';
 import type { ProviderOperations } from '../../accounts/provider-operations.ts';
 import type { SignInOperations } from '../../accounts/sign-in-operations.ts';
 import type { UserCall, UserOperations } from '../../accounts/user-operations.ts';
@@ -26,6 +27,7 @@ export interface AccountServices {
   readonly signIn: SignInOperations;
   readonly providers: ProviderOperations;
   readonly users: UserOperations;
+  readonly passkeys: PasskeyOperations;
   readonly organizations: OrganizationOperations;
   readonly members: MemberOperations;
   readonly invitations: InvitationOperations;

@@ -1,6 +1,7 @@
 import * as admin from '../../schemas/admin.ts';
 import * as audit from '../../schemas/audit.ts';
 import * as checks from '../../schemas/checks.ts';
+import { DeleteUserPasskeysRequest, ListUserPasskeysResponse } from '../../schemas/passkeys.ts';
 import { PasswordLinkResponse } from '../../schemas/passwords.ts';
 import * as factors from '../../schemas/second-factors.ts';
 import * as users from '../../schemas/users.ts';
@@ -182,7 +183,7 @@ export const administrationRoutes: readonly Route[] = [
     path: '/admin/delete-user',
     summary: 'Delete a user',
     description:
-      'Permanently deletes the profile, sessions, memberships and identity provider links of the user. API keys that the user created remain valid. A later sign-in with the same address creates a new user; to block the address, disable the user instead.',
+      'Permanently deletes the profile, sessions, memberships, passkeys and identity provider links of the user. API keys that the user created remain valid. A later sign-in with the same address creates a new user; to block the address, disable the user instead.',
     request: users.UserRequest,
     reply: DefaultResponse,
     example: userExample,
@@ -212,6 +213,29 @@ export const administrationRoutes: readonly Route[] = [
     example: userExample,
     errorResponses: { 404: userNotFound },
     serve: (services, call, request) => services.users.createPasswordLink(call, request),
+  }),
+  administratorRoute({
+    operation: 'list-user-passkeys',
+    path: '/admin/list-user-passkeys',
+    summary: 'List the passkeys of a user',
+    description: 'Lists the passkeys with which the user can sign in, oldest first.',
+    request: users.UserRequest,
+    reply: ListUserPasskeysResponse,
+    example: userExample,
+    errorResponses: { 404: userNotFound },
+    serve: (services, call, request) => services.users.listUserPasskeys(call, request),
+  }),
+  administratorRoute({
+    operation: 'delete-user-passkeys',
+    path: '/admin/delete-user-passkeys',
+    summary: 'Delete passkeys of a user',
+    description:
+      'Deletes one passkey of a user, or without `passkey_id` all of them, for example after a device was lost. Open sessions stay; end them with `end-user-sessions`.',
+    request: DeleteUserPasskeysRequest,
+    reply: DefaultResponse,
+    example: userExample,
+    errorResponses: { 404: 'The user or the passkey does not exist.' },
+    serve: (services, call, request) => services.users.deleteUserPasskeys(call, request),
   }),
   administratorRoute({
     operation: 'get-administrator-second-factor',

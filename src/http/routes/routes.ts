@@ -16,6 +16,7 @@ import { organizationRoutes } from './organizations.ts';
 import { otherClientRoutes } from './other-clients.ts';
 import { pageRoutes } from './pages.ts';
 import { parserRoutes } from './parsers.ts';
+import { passkeyRoutes } from './passkeys.ts';
 import { queryRoutes } from './queries.ts';
 import type { Route } from './route.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   ...usageRoutes,
   ...signInRoutes,
   ...userRoutes,
+  ...passkeyRoutes,
   ...organizationRoutes,
   ...memberRoutes,
   ...apiKeyRoutes,

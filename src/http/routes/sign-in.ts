@@ -25,9 +25,9 @@ export const signInRoutes: readonly AccountRoute[] = [
       example: {},
     },
     queryTransport,
-    async ({ signIn, providers }) => ({
+    async ({ signIn, providers }, { client }) => ({
       kind: 'json',
-      body: { ...signIn.options, ...providers.configuredProviders },
+      body: { ...signIn.options(client), ...providers.configuredProviders },
     }),
   ),
   publicRoute({
@@ -137,7 +137,7 @@ export const signInRoutes: readonly AccountRoute[] = [
     path: '/api/auth/password/join',
     summary: 'Create an account with an invitation',
     description:
-      'Creates an account with a password for the address of the invitation, joins the organization and signs in. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the password, the second factor and all sessions.',
+      'Creates an account with a password for the address of the invitation, joins the organization and signs in. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the password, the second factor, the passkeys and all sessions.',
     request: passwords.PasswordJoinRequest,
     reply: passwords.PasswordSignInResponse,
     example: { invite_code: 'eyJ...', password: 'correct horse battery staple' },

@@ -32,7 +32,7 @@ export const userRoutes: readonly AccountRoute[] = [
     path: '/api/users/delete-user',
     summary: 'Delete your account',
     description:
-      'Permanently deletes your profile, sessions, memberships and identity provider links. API keys that you created remain valid. If you are the last owner of an organization, make another member an owner or delete the organization first.',
+      'Permanently deletes your profile, sessions, memberships, passkeys and identity provider links. API keys that you created remain valid. If you are the last owner of an organization, make another member an owner or delete the organization first.',
     request: wire.DeleteUserRequest,
     reply: wire.GenericMessageResponse,
     example: { confirm_email: 'ada@example.com' },

@@ -122,6 +122,14 @@ export const administrationTests = {
     expected: administratorAccess(200),
     prepare: freshUser,
   },
+  'list-user-passkeys': {
+    expected: administratorAccess(200),
+    prepare: freshUser,
+  },
+  'delete-user-passkeys': {
+    expected: administratorAccess(200),
+    prepare: freshUser,
+  },
   'get-administrator-second-factor': {
     expected: administratorAccess(200),
   },

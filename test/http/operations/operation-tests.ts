@@ -20,6 +20,7 @@ import { organizationTests } from './organizations.ts';
 import { otherClientTests } from './other-clients.ts';
 import { pageTests } from './pages.ts';
 import { parserTests } from './parsers.ts';
+import { passkeyTests } from './passkeys.ts';
 import { queryTests } from './queries.ts';
 import { signInTests } from './sign-in.ts';
 import { sourceTests } from './sources.ts';
@@ -49,6 +50,7 @@ export const operationTests = {
   ...installationTests,
   ...signInTests,
   ...userTests,
+  ...passkeyTests,
   ...organizationTests,
   ...memberTests,
   ...apiKeyTests,

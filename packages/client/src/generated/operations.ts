@@ -39,6 +39,7 @@ import type {
   DeleteDocumentsRequest,
   DeleteDocumentsResponse,
   DeleteSourceRequest,
+  DeleteUserPasskeysRequest,
   DocumentUsageResponse,
   EmbedRequest,
   EmbedResponse,
@@ -78,6 +79,7 @@ import type {
   ListDeliveriesResponse,
   ListOrganizationsRequest,
   ListOrganizationsResponse,
+  ListUserPasskeysResponse,
   ListUsersRequest,
   ListUsersResponse,
   ListWebhooksResponse,
@@ -1143,9 +1145,9 @@ export class AdminApi {
   }
 
   /**
-   * Delete a user: `POST /v1/admin/delete-user`. Permanently deletes the profile, sessions, memberships and
-   * identity provider links of the user. API keys that the user created remain valid. A later sign-in with
-   * the same address creates a new user; to block the address, disable the user instead.
+   * Delete a user: `POST /v1/admin/delete-user`. Permanently deletes the profile, sessions, memberships,
+   * passkeys and identity provider links of the user. API keys that the user created remain valid. A later
+   * sign-in with the same address creates a new user; to block the address, disable the user instead.
    */
   deleteUser(request: UserRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(
@@ -1172,6 +1174,29 @@ export class AdminApi {
   createPasswordLink(request: UserRequest, options?: CallOptions): Promise<PasswordLinkResponse> {
     return this.#transport.call(
       { method: 'POST', path: '/v1/admin/create-password-link', json: request, isRead: false },
+      options,
+    );
+  }
+
+  /**
+   * List the passkeys of a user: `POST /v1/admin/list-user-passkeys`. Lists the passkeys with which the user
+   * can sign in, oldest first.
+   */
+  listUserPasskeys(request: UserRequest, options?: CallOptions): Promise<ListUserPasskeysResponse> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/admin/list-user-passkeys', json: request, isRead: false },
+      options,
+    );
+  }
+
+  /**
+   * Delete passkeys of a user: `POST /v1/admin/delete-user-passkeys`. Deletes one passkey of a user, or
+   * without `passkey_id` all of them, for example after a device was lost. Open sessions stay; end them with
+   * `end-user-sessions`.
+   */
+  deleteUserPasskeys(request: DeleteUserPasskeysRequest, options?: CallOptions): Promise<DefaultResponse> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/admin/delete-user-passkeys', json: request, isRead: false },
       options,
     );
   }

@@ -885,6 +885,14 @@ export interface DeleteSourceRequest {
   readonly delete_documents?: boolean | undefined;
 }
 
+/** Passkeys of a user to delete. */
+export interface DeleteUserPasskeysRequest {
+  /** The user. */
+  readonly user_id: string;
+  /** The passkey; without it, all passkeys of the user are deleted. */
+  readonly passkey_id?: string | null | undefined;
+}
+
 /** A folder on the machine that runs the server. */
 export interface DirectorySettings {
   /** Absolute path, inside a folder of `QUARRY_SOURCE_FOLDERS`. */
@@ -1694,6 +1702,12 @@ export interface ListOrganizationsResponse {
   next_after: string | null;
 }
 
+/** Passkeys of a user. */
+export interface ListUserPasskeysResponse {
+  /** Oldest first. */
+  passkeys: PasskeyInfo[];
+}
+
 /** Page of the list of users. */
 export interface ListUsersRequest {
   /** The `next_after` of the previous reply; the list continues after this ID. */
@@ -1752,6 +1766,8 @@ export interface ListedUser {
   sessions: number;
   /** Whether the second factor is enabled. */
   second_factor: boolean;
+  /** Number of passkeys. */
+  passkeys: number;
   organizations: ({
     /** The organization. */
     organization_id: string;
@@ -1962,6 +1978,21 @@ export interface ParseDocumentResponse {
   pages: string[];
   /** Warnings about omitted or unreadable parts; empty if there are none. */
   warnings: string[];
+}
+
+/** A passkey. */
+export interface PasskeyInfo {
+  /** The passkey. */
+  id: string;
+  name: string;
+  /** Host name at which the passkey works. */
+  host: string;
+  /** Whether the authenticator copies the passkey to other devices of its owner. */
+  is_synced: boolean;
+  /** Creation time. */
+  created_at: string;
+  /** Time of the last sign-in; null before the first. */
+  last_used_at: string | null;
 }
 
 /** A single-use link. */
