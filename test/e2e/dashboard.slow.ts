@@ -16,6 +16,7 @@ import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
 import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
 import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
+import { passkeyScenario } from './dashboard-passkeys.ts';
 import { passwordScenario } from './dashboard-passwords.ts';
 import { searchScenario } from './dashboard-search.ts';
 import { secondFactorScenario } from './dashboard-second-factor.ts';
@@ -38,6 +39,7 @@ const scenarios = {
     providerScenario,
   'the administrator signs in with the password, uses each section and signs out': administratorScenario,
   'an invited user joins with a password on a server without mail, changes and replaces it': passwordScenario,
+  'a passkey is added, signs in without an address, and is deleted by the administrator': passkeyScenario,
   'two-factor authentication is set up, required at the next sign-in, and turned off': secondFactorScenario,
   'a failed upload is retried, and an upload replaces an existing document': uploadScenario,
   'a dropped folder is uploaded, uploads are canceled, and too large files are not sent':

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { hasPasskeys } from '../browser/passkeys.ts';
 import { Button } from '../components/button.tsx';
 import { CopyButton } from '../components/copy-button.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
@@ -12,6 +13,7 @@ import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink }
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 import { JoinForm } from './join-form.tsx';
+import { PasskeySignIn } from './passkey-sign-in.tsx';
 import { PasswordSignIn } from './password-sign-in.tsx';
 
 /** Maximum length of the path that the server stores during a sign-in. */
@@ -93,7 +95,7 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
   const options = useLoad(getSignInOptions, []);
   if (options.error !== null) return <LoadError error={options.error} onRetry={options.reload} />;
   if (options.data === undefined) return <Skeleton lines={4} width="60%" />;
-  const { mail, google, github, administrator, password } = options.data;
+  const { mail, google, github, administrator, password, passkey } = options.data;
   const currentPath = url + window.location.hash;
   const isRedirectable = !url.startsWith('/app/sign-in') && currentPath.length <= redirectPathMax;
   const redirect = isRedirectable ? currentPath : '/app/';
@@ -105,6 +107,7 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
       {password && (
         <Password isOnlyMethod={!mail && !google && !github} {...{ redirect, email, isOverlay }} />
       )}
+      {passkey && hasPasskeys && <PasskeySignIn {...{ redirect, isOverlay }} />}
       <OperatorLink isOnlyMethod={!mail && !google && !github && !password} />
       {administrator && !isOverlay && <Administrator />}
     </div>

@@ -1,6 +1,7 @@
 import type * as admin from '../../../src/schemas/admin.ts';
 import type { BackupStatusResponse } from '../../../src/schemas/backups.ts';
 import type * as installation from '../../../src/schemas/installation.ts';
+import type { ListUserPasskeysResponse } from '../../../src/schemas/passkeys.ts';
 import type { PasswordLinkResponse } from '../../../src/schemas/passwords.ts';
 import type { ListUsersResponse, UserListItem } from '../../../src/schemas/users.ts';
 import type { DefaultResponse } from '../../../src/schemas/wire.ts';
@@ -61,6 +62,17 @@ export function adminDeleteOrganization(id: string): Promise<DefaultResponse> {
 /** Creates a link with which a user can choose a new password. */
 export function adminCreatePasswordLink(userId: string): Promise<PasswordLinkResponse> {
   return post('create-password-link', { user_id: userId });
+}
+
+export function adminListUserPasskeys(
+  userId: string,
+  signal: AbortSignal,
+): Promise<ListUserPasskeysResponse> {
+  return post('list-user-passkeys', { user_id: userId }, signal);
+}
+
+export function adminDeleteUserPasskey(userId: string, passkeyId: string): Promise<DefaultResponse> {
+  return post('delete-user-passkeys', { user_id: userId, passkey_id: passkeyId });
 }
 
 export function adminGetBackupStatus(signal: AbortSignal): Promise<BackupStatusResponse> {

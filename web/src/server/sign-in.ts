@@ -5,6 +5,7 @@ import { ApiError, callApi, noReplyMessage, toApiError } from './api-call.ts';
 export interface SignInOptions {
   readonly mail: boolean;
   readonly password: boolean;
+  readonly passkey: boolean;
   readonly google: boolean;
   readonly github: boolean;
   readonly administrator: boolean;

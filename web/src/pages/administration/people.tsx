@@ -19,6 +19,7 @@ import {
 } from '../../server/administration.ts';
 import { PasswordLinkDialog } from '../team/password-link-dialog.tsx';
 import { roleName } from '../team/roles.tsx';
+import { UserPasskeysDialog } from '../team/user-passkeys-dialog.tsx';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
@@ -76,6 +77,7 @@ export function People({ onDenied }: SectionProps) {
   }, [list.data]);
   const [confirmation, setConfirmation] = useState<RequestedAction | null>(null);
   const [linkUser, setLinkUser] = useState<UserListItem | null>(null);
+  const [passkeyUser, setPasskeyUser] = useState<UserListItem | null>(null);
   if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const found = list.data ?? latest;
   return (
@@ -102,7 +104,11 @@ export function People({ onDenied }: SectionProps) {
       ) : (
         <Table
           caption="Users"
-          columns={columnsFor((user, change) => setConfirmation({ user, change }), setLinkUser)}
+          columns={columnsFor({
+            onChoose: (user, change) => setConfirmation({ user, change }),
+            onLink: setLinkUser,
+            onPasskeys: setPasskeyUser,
+          })}
           rows={found.users.slice(0, shownMax)}
           keyOf={({ user_id }) => user_id}
         />
@@ -111,6 +117,9 @@ export function People({ onDenied }: SectionProps) {
         <p class="empty-note">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
       )}
       {linkUser !== null && <PasswordLinkDialog user={linkUser} onClose={() => setLinkUser(null)} />}
+      {passkeyUser !== null && (
+        <UserPasskeysDialog user={passkeyUser} onChange={list.reload} onClose={() => setPasskeyUser(null)} />
+      )}
       {confirmation !== null && (
         <ActionDialog {...confirmation} onDone={list.reload} onClose={() => setConfirmation(null)} />
       )}
@@ -158,10 +167,13 @@ function hiddenCountLabel({ users, isComplete }: UserSearchResult): string {
   return isComplete ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
 }
 
-function columnsFor(
-  onChoose: (user: UserListItem, change: AdminUserAction) => void,
-  onLink: (user: UserListItem) => void,
-): TableColumn<UserListItem>[] {
+interface UserChoices {
+  readonly onChoose: (user: UserListItem, change: AdminUserAction) => void;
+  readonly onLink: (user: UserListItem) => void;
+  readonly onPasskeys: (user: UserListItem) => void;
+}
+
+function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<UserListItem>[] {
   return [
     {
       title: 'User',
@@ -178,10 +190,11 @@ function columnsFor(
     },
     {
       title: 'Status',
-      cell: ({ disabled_at, second_factor, sessions }) => (
+      cell: ({ disabled_at, second_factor, passkeys, sessions }) => (
         <span class="chips">
           {disabled_at !== null && <Chip tone="bad">Disabled</Chip>}
           {second_factor && <Chip tone="good">Two-factor</Chip>}
+          {passkeys > 0 && <Chip tone="good">{formatCounted(passkeys, 'passkey')}</Chip>}
           <Chip>{formatCounted(sessions, 'session')}</Chip>
         </span>
       ),
@@ -198,6 +211,13 @@ function columnsFor(
                 Password link
               </button>
             </li>
+            {user.passkeys > 0 && (
+              <li>
+                <button type="button" onClick={() => onPasskeys(user)}>
+                  Passkeys
+                </button>
+              </li>
+            )}
             {availableActions(user).map((change) => (
               <li key={change} class={change === 'delete-user' ? 'apart' : undefined}>
                 <button

@@ -17,6 +17,7 @@ import { endSession, loadSession, session } from '../../server/session.ts';
 import { editUser, listSessions, revokeSession } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { DeleteAccount } from './delete-account.tsx';
+import { PasskeyCard } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { SecondFactorCard } from './second-factor-card.tsx';
 import { userAgentName } from './user-agent-name.ts';
@@ -27,7 +28,7 @@ const operatorEmail = 'operator@localhost';
 /** Page of the user's own settings: profile and sessions. */
 export function SettingsPage() {
   if (session.value.state !== 'in') return null;
-  const { has_password: hasPassword, user } = session.value.account;
+  const { has_password: hasPassword, passkeys, user } = session.value.account;
   const { email } = user;
   return (
     <Page title="Your settings" subtitle={email}>
@@ -36,6 +37,7 @@ export function SettingsPage() {
       </Card>
       {email !== operatorEmail && <PasswordCard hasPassword={hasPassword} />}
       <SecondFactorCard calls={ownSecondFactor} />
+      <PasskeyCard knownCount={passkeys} />
       <DeleteAccount email={email} />
       <Sessions />
     </Page>

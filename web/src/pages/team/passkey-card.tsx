@@ -1,0 +1,251 @@
+import { useState } from 'preact/hooks';
+import type { PasskeyInfo } from '../../../../src/schemas/passkeys.ts';
+import { hasPasskeys } from '../../browser/passkeys.ts';
+import { Button } from '../../components/button.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Dialog, DialogActions } from '../../components/dialog.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Table, type TableColumn } from '../../components/table.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { showToast } from '../../components/toasts.tsx';
+import { useLoad } from '../../server/load.ts';
+import { addPasskey, deletePasskey, listPasskeys, renamePasskey } from '../../server/passkeys.ts';
+import { loadSession, signOut } from '../../server/session.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
+
+const nameUnitsMax = 255;
+
+type OpenDialog =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'sign in' }
+  | { readonly kind: 'rename' | 'delete'; readonly passkey: PasskeyInfo };
+
+const purpose =
+  'Sign in with your fingerprint, face, device PIN or security key, without an email address or a code.';
+const requirement =
+  'Passkeys need a browser that supports them, and the https address of this server or http://localhost.';
+
+/** Browsers support passkeys at host names only. */
+const isHostName = !/^[\d.]+$|^\[/.test(window.location.hostname);
+
+interface PasskeyCardProps {
+  /** Number of passkeys when the session was loaded. Their space is reserved, to avoid layout shift. */
+  readonly knownCount: number;
+}
+
+/** Card to add, rename and delete passkeys. */
+export function PasskeyCard({ knownCount }: PasskeyCardProps) {
+  const list = useLoad(listPasskeys, []);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
+  const { data } = list;
+  const canAdd = (data?.is_available ?? isHostName) && hasPasskeys;
+  const passkeys = data?.passkeys ?? placeholders(knownCount);
+  const refresh = async () => {
+    list.reload();
+    await loadSession();
+  };
+  return (
+    <Card
+      title="Passkeys"
+      actions={
+        <Button
+          disabled={data === undefined || !canAdd}
+          onClick={() => setDialog({ kind: data?.needs_sign_in === true ? 'sign in' : 'add' })}
+        >
+          Add passkey
+        </Button>
+      }
+    >
+      <p>{canAdd ? purpose : requirement}</p>
+      {passkeys.length > 0 && (
+        <div style={{ visibility: data === undefined ? 'hidden' : 'visible' }}>
+          <Table
+            caption="Passkeys"
+            columns={passkeyColumns(setDialog)}
+            rows={passkeys}
+            keyOf={({ id }) => id}
+          />
+        </div>
+      )}
+      {dialog !== null && <PasskeyDialog dialog={dialog} onClose={() => setDialog(null)} onDone={refresh} />}
+    </Card>
+  );
+}
+
+function placeholders(count: number): PasskeyInfo[] {
+  const time = new Date(0).toISOString();
+  return Array.from({ length: count }, (_, i) => ({
+    id: String(i),
+    name: '\u00a0',
+    host: window.location.hostname,
+    is_synced: false,
+    created_at: time,
+    last_used_at: time,
+  }));
+}
+
+function PasskeyDialog({ dialog, ...props }: DialogProps & { readonly dialog: OpenDialog }) {
+  switch (dialog.kind) {
+    case 'add':
+      return <AddDialog {...props} />;
+    case 'sign in':
+      return <SignInAgainDialog onClose={props.onClose} />;
+    case 'rename':
+      return <RenameDialog passkey={dialog.passkey} {...props} />;
+    case 'delete':
+      return <DeleteDialog passkey={dialog.passkey} {...props} />;
+  }
+}
+
+function passkeyColumns(onOpen: (dialog: OpenDialog) => void): TableColumn<PasskeyInfo>[] {
+  return [
+    {
+      title: 'Name',
+      cell: ({ name, host, is_synced }) => (
+        <span class="user-cell">
+          <span>
+            <strong>{name}</strong> {is_synced && <Chip>Synced</Chip>}
+          </span>
+          <span class="hint">{host}</span>
+        </span>
+      ),
+    },
+    { title: 'Added', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    {
+      title: 'Last used',
+      cell: ({ last_used_at }) => (last_used_at === null ? 'Never' : <RelativeTime at={last_used_at} />),
+    },
+    {
+      title: 'Actions',
+      isActions: true,
+      cell: (passkey) => (
+        <>
+          <Button
+            tone="ghost"
+            aria-label={`Rename ${passkey.name}`}
+            onClick={() => onOpen({ kind: 'rename', passkey })}
+          >
+            Rename
+          </Button>
+          <Button
+            tone="ghost"
+            aria-label={`Delete ${passkey.name}`}
+            onClick={() => onOpen({ kind: 'delete', passkey })}
+          >
+            Delete
+          </Button>
+        </>
+      ),
+    },
+  ];
+}
+
+interface DialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => Promise<void>;
+}
+
+interface NameDialogProps {
+  readonly title: string;
+  readonly action: string;
+  readonly initialName: string;
+  readonly save: (name: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function NameDialog({ title, action, initialName, save, onClose }: NameDialogProps) {
+  const [name, setName] = useState(initialName);
+  const submission = useAsyncAction(() => save(name));
+  return (
+    <Dialog title={title} onClose={onClose} mayClose={!submission.isBusy}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          submission.start();
+        }}
+      >
+        <TextField
+          label="Name"
+          hint="For example, the device: “Work laptop”."
+          maxLength={nameUnitsMax}
+          required
+          value={name}
+          onChange={setName}
+        />
+        <ErrorMessage error={submission.error} />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={submission.isBusy} disabled={name.trim() === ''}>
+            {action}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function AddDialog({ onClose, onDone }: DialogProps) {
+  const save = async (name: string) => {
+    const added = await addPasskey(name);
+    if (added === null) return;
+    await onDone();
+    showToast('Passkey added.');
+    onClose();
+  };
+  return <NameDialog title="Add a passkey" action="Continue" initialName="" save={save} onClose={onClose} />;
+}
+
+function RenameDialog({ passkey, onClose, onDone }: DialogProps & { readonly passkey: PasskeyInfo }) {
+  const save = async (name: string) => {
+    await renamePasskey(passkey.id, name);
+    await onDone();
+    onClose();
+  };
+  return (
+    <NameDialog
+      title="Rename passkey"
+      action="Save"
+      initialName={passkey.name}
+      save={save}
+      onClose={onClose}
+    />
+  );
+}
+
+function DeleteDialog({ passkey, onClose, onDone }: DialogProps & { readonly passkey: PasskeyInfo }) {
+  return (
+    <ConfirmDialog
+      title="Delete this passkey?"
+      action="Delete passkey"
+      onClose={onClose}
+      onConfirm={async () => {
+        await deletePasskey(passkey.id);
+        await onDone();
+        showToast('Passkey deleted.');
+      }}
+    >
+      <p>
+        <strong>{passkey.name}</strong> can no longer sign in. Delete it also from your device or password
+        manager, which would still offer it.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function SignInAgainDialog({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <ConfirmDialog
+      title="Sign in again?"
+      action="Sign in again"
+      tone="primary"
+      onClose={onClose}
+      onConfirm={signOut}
+    >
+      <p>To protect your account, a passkey is added only within 15 minutes after a sign-in.</p>
+    </ConfirmDialog>
+  );
+}
