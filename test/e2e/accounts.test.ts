@@ -199,6 +199,8 @@ const signInOptions = {
   google: false,
   github: false,
   password: true,
+  // A host name is required.
+  passkey: false,
   administrator: false,
   resend_seconds: 60,
 };
