@@ -4,6 +4,7 @@ import { administrator, createMailFolder, TestUser } from '../e2e/people.ts';
 import { adminKey, TestServer } from '../e2e/server.ts';
 import { createTenant } from '../e2e/tenant.ts';
 import { findOperationTest } from '../http/operations/operation-tests.ts';
+import { FakeChatService } from '../support/fake-chat-service.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { findSamples, type PageSample, type PageSampleLanguage, sampleLanguages } from './page-samples.ts';
@@ -60,7 +61,9 @@ async function readSamples(server: TestServer): Promise<PageSample[]> {
 }
 
 const { url: mailUrl, mails } = createMailFolder(t);
+const chat = await FakeChatService.start(t);
 const server = await TestServer.start(t, {
+  ...chat.variables,
   MAIL_URL: mailUrl,
   ADMIN_PASSWORD_HASH: administrator.hash,
   BACKUP_TARGET: createFolder(t),
