@@ -22,7 +22,7 @@ export interface PasskeysOptions {
 export interface PasskeyChallenge {
   /** 256 random bits in base64url. */
   readonly challenge: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
