@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { TestServer } from '../e2e/server.ts';
 import type { LargeBodiesTask } from './large-bodies-worker.ts';
+import { createMeasurementWindows, type MeasurementWindows } from './measurement-windows.ts';
 import type { Measurements, Part, PartContext } from './part.ts';
 import { readProcessMetrics, samplePeakMemory } from './process-metrics.ts';
 import { p99Of, RequestGenerator } from './request-generator.ts';
@@ -39,13 +40,15 @@ async function measure(
   [sender, other]: readonly CampaignTenant[],
 ): Promise<Measurements> {
   const milliseconds = context.millisecondsFor(defaultMinutes);
+  const windows = createMeasurementWindows(context);
+  const ofOther = { tenant: other!, windows };
   context.progress('idle');
-  await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.1 });
-  const idle = await queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.2 });
+  await queries(context, server, { ...ofOther, milliseconds: milliseconds * 0.1 });
+  const idle = await queries(context, server, { ...ofOther, milliseconds: milliseconds * 0.2 });
   const idleMemoryBytes = readProcessMetrics(server.pid)?.memoryBytes ?? null;
   context.progress('ordinary queries');
   const ordinary = samplePeakMemory(context, server.pid);
-  await queries(context, server, { tenant: sender!, milliseconds: milliseconds * 0.2, connections });
+  await queries(context, server, { tenant: sender!, windows, milliseconds: milliseconds * 0.2, connections });
   const memoryBytes = ordinary();
   context.progress('large bodies');
   const port = Number(new URL(server.url).port);
@@ -54,7 +57,7 @@ async function measure(
   context.onCleanup(() => worker.terminate());
   const sampler = samplePeakMemory(context, server.pid);
   const idleP99Ms = p99Of(idle.accepted);
-  const sending = queries(context, server, { tenant: other!, milliseconds: milliseconds * 0.5 });
+  const sending = queries(context, server, { ...ofOther, milliseconds: milliseconds * 0.5 });
   if (context.plantsFault)
     await blockServer(server, { until: sending, stopMs: Math.max(500, 10 * idleP99Ms) });
   const generator = await sending;
@@ -65,18 +68,22 @@ async function measure(
     if (found > limit)
       context.violate(guarantee, `${found.toPrecision(4)} ${unit} exceeds ${limit.toPrecision(4)}`);
   };
-  most('latency', p99Ms, limits.idleFactor * idleP99Ms, 'ms');
+  const reason = windows.reasonToSkip();
+  if (reason === null) most('latency', p99Ms, limits.idleFactor * idleP99Ms, 'ms');
+  else context.skip('latency', reason);
   if (idleMemoryBytes === null)
     context.skip('memory', 'the memory of the server cannot be read without /proc');
   else most('memory', peakMemoryBytes, limits.memoryFactor * memoryBytes, 'bytes');
   for (const [status, count] of generator.unexpected)
     context.violate('errors', `${count} queries returned ${status}`);
-  if (generator.rejected.values > 0)
-    context.violate('errors', `${generator.rejected.values} queries were rejected`);
+  if (generator.rejected.count > 0)
+    context.violate('errors', `${generator.rejected.count} queries were rejected`);
   return {
     idleP99Ms,
     p99Ms,
-    queries: generator.accepted.values,
+    queries: generator.accepted.count,
+    windows: windows.count,
+    disturbedWindows: windows.disturbedCount,
     idleMemoryBytes: idleMemoryBytes ?? 0,
     memoryBytes,
     peakMemoryBytes,
@@ -89,9 +96,15 @@ async function queries(
   server: TestServer,
   {
     tenant,
+    windows,
     milliseconds,
     connections: count = 1,
-  }: { readonly tenant: CampaignTenant; readonly milliseconds: number; readonly connections?: number },
+  }: {
+    readonly tenant: CampaignTenant;
+    readonly windows: MeasurementWindows;
+    readonly milliseconds: number;
+    readonly connections?: number;
+  },
 ): Promise<RequestGenerator> {
   const query = () => randomText(6, (limit) => context.random.below(limit));
   const generator = new RequestGenerator({
@@ -99,6 +112,7 @@ async function queries(
     key: tenant.key,
     operation: 'queries/top-snippets',
     bodyOf: () => ({ collection_name: 'notes', query: query(), k: 10 }),
+    windows,
   });
   context.onCleanup(() => generator.close());
   await generator.closedLoop(count, milliseconds, count === 1 ? pauseMs : 0);

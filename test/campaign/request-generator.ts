@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { LatencyHistogram } from '../../bench/harness/histogram.ts';
+import type { MeasurementWindows } from './measurement-windows.ts';
 import { RequestConnections } from './request-connections.ts';
 
 /** Requests of one organization: its key and the body of each request. */
@@ -8,16 +9,43 @@ export interface RequestStream {
   readonly key: string;
   readonly operation: string;
   readonly bodyOf: (number: number) => object;
+  /** If given, only latencies of windows that the hypervisor did not disturb are recorded. */
+  readonly windows?: MeasurementWindows;
 }
 
 /** More requests than a server queues for one organization, so that it must reject some. */
 const inFlightMax = 1_200;
 const tickMs = 2;
 
+/** Replies of one kind: all are counted, while `latencies` omits those of disturbed windows. */
+export class ReplyRecord {
+  readonly latencies = new LatencyHistogram();
+  count = 0;
+  /** Latencies of the current window in milliseconds; null without windows. */
+  #window: number[] | null = null;
+
+  constructor(windows: MeasurementWindows | undefined) {
+    if (windows === undefined) return;
+    this.#window = [];
+    windows.onEnd((isUndisturbed) => this.#endWindow(isUndisturbed));
+  }
+
+  record(milliseconds: number): void {
+    this.count += 1;
+    if (this.#window === null) this.latencies.record(milliseconds);
+    else this.#window.push(milliseconds);
+  }
+
+  #endWindow(isUndisturbed: boolean): void {
+    if (isUndisturbed) for (const milliseconds of this.#window ?? []) this.latencies.record(milliseconds);
+    this.#window = [];
+  }
+}
+
 /** Sends requests for one organization and records their outcomes. */
 export class RequestGenerator {
-  readonly accepted = new LatencyHistogram();
-  readonly rejected = new LatencyHistogram();
+  readonly accepted: ReplyRecord;
+  readonly rejected: ReplyRecord;
   /** Replies that are neither accepted nor rejected, by status; 0 is no reply. */
   readonly unexpected = new Map<number, number>();
   /** Requests that were due but not sent because too many were in flight. */
@@ -28,6 +56,8 @@ export class RequestGenerator {
   #inFlight = 0;
 
   constructor(target: RequestStream) {
+    this.accepted = new ReplyRecord(target.windows);
+    this.rejected = new ReplyRecord(target.windows);
     this.#target = target;
     this.#connections = new RequestConnections(target);
   }
@@ -78,6 +108,6 @@ export class RequestGenerator {
 }
 
 /** p99 in milliseconds, or the maximum if there are too few samples. */
-export function p99Of(histogram: LatencyHistogram): number {
-  return histogram.quantileMs(0.99) ?? histogram.mostMs ?? 0;
+export function p99Of({ latencies }: ReplyRecord): number {
+  return latencies.quantileMs(0.99) ?? latencies.mostMs ?? 0;
 }
