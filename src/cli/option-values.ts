@@ -102,7 +102,10 @@ export function jsonObjectOption(options: CommandOptions, name: string): Record<
   if (options[name] === undefined) return null;
   const value = parseJson(options, name);
   if (isObject(value)) return value as Record<string, unknown>;
-  throw new AppError('bad_request', `--${name} must be a JSON object, for example {"team": "support"}.`);
+  throw new AppError(
+    'bad_request',
+    `${toFlag(name)} must be a JSON object, for example {"team": "support"}.`,
+  );
 }
 
 /** Parses a JSON array; null if the option is absent. Errors: AppError `bad_request` if it is invalid. */
@@ -117,7 +120,7 @@ function parseJson(options: CommandOptions, name: string): unknown {
   try {
     return JSON.parse(String(options[name]));
   } catch (cause) {
-    throw new AppError('bad_request', `--${name} is not JSON: ${(cause as Error).message}.`, { cause });
+    throw new AppError('bad_request', `${toFlag(name)} is not JSON: ${(cause as Error).message}.`, { cause });
   }
 }
 

@@ -227,6 +227,15 @@ t.test('curations of a collection are given as JSON', async (t) => {
   await update('[]');
   t.match(await update('{}'), { code: 2, err: /--curations must be a JSON array/ });
   t.match(await update('['), { code: 2, err: /--curations is not JSON/ });
+  const schema = ['collections', 'update', 'handbook', '--metadata-schema'];
+  t.match(await runQuarry([...schema, '['], { variables }), {
+    code: 2,
+    err: /--metadata-schema is not JSON/,
+  });
+  t.match(await runQuarry([...schema, '[]'], { variables }), {
+    code: 2,
+    err: /--metadata-schema must be a JSON object/,
+  });
   t.same(server.bodies('collections/update-collection'), [
     { collection_name: 'handbook', curations },
     { collection_name: 'handbook', curations: [] },
