@@ -13,7 +13,7 @@ const textColumnsMax = 100;
 export const answerCommand: CommandSpec = {
   usage: 'answer <collection> <question...>',
   settings: 'client',
-  summary: 'answer a question by the chat model of the server, with citations',
+  summary: 'answer a question with the chat model of the server, with citations',
   options: [
     {
       flags: '-k, --k <count>',
@@ -73,7 +73,7 @@ function printSentence({ out, columns }: Terminal, { text, citations }: AnswerSe
 const reasons = {
   no_snippets: 'No answer: no snippet of the collection matches.',
   no_answer: 'No answer: the model found none in the snippets.',
-  no_citations: 'No answer: the model named no snippet that supports it.',
+  no_citations: 'No answer: no sentence of the model cites a snippet.',
 } as const;
 
 function printEnd(terminal: Terminal, reply: AnswerResponse): void {
@@ -83,7 +83,8 @@ function printEnd(terminal: Terminal, reply: AnswerResponse): void {
     terminal.note(
       `quarry: sentences left out because they cite no snippet: ${reply.num_uncited_sentences}\n`,
     );
-  if (reply.is_truncated) terminal.note('quarry: the answer ended at --max-tokens\n');
+  if (reply.is_truncated)
+    terminal.note('quarry: the answer is cut off; raise --max-tokens for a longer one\n');
   const citations = new Map(
     reply.sentences.flatMap(({ citations }) => citations.map((citation) => [citation.number, citation])),
   );

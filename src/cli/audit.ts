@@ -11,7 +11,7 @@ export const auditCommands: readonly CommandSpec[] = [
     usage: 'audit export',
     settings: 'client',
     summary:
-      'print the audit log of an organization, newest first (with the admin key, or an owner’s session as --key)',
+      'print the audit log of an organization, newest first (with the admin key, or the session of an owner as --key)',
     options: [
       { flags: '--installation', meaning: 'entries without an organization, such as sign-ins (admin key)' },
       {

@@ -146,7 +146,11 @@ async function createOnline(
     status = await administration.call<BackupStatusResponse>('admin/get-backup-status', {});
   }
   if (status.last_error !== null) throw new AppError('bad_gateway', status.last_error.message);
-  if (status.last_backup === null) throw new AppError('unavailable', 'The server stopped during the backup.');
+  if (status.last_backup === null)
+    throw new AppError(
+      'unavailable',
+      'The server stopped during the backup. Start it, then create the backup again.',
+    );
   return status.last_backup;
 }
 
@@ -240,7 +244,7 @@ async function restore(
     context.terminal.note(`The verified restore could not be recorded in the target: ${recordError}\n`);
   if (!manifest.hasSecrets)
     context.terminal.note(
-      'The backup contains no secrets.json, so a new secret was created: invitations, file URLs and encrypted values issued before are invalid.\n',
+      'The backup contains no secrets.json, so a new secret was created: earlier invitations, file URLs and encrypted values are invalid.\n',
     );
   if (options.json === true)
     context.terminal.out(

@@ -60,7 +60,7 @@ export const documentCommands: readonly CommandSpec[] = [
       jsonOption,
     ],
     examples: [
-      'quarry documents add passages.jsonl --collection vectors',
+      'quarry documents add notes.jsonl --collection vectors',
       'echo \'{"path": "a.txt", "text": "Salted herring.", "vector": [0.1, 0.9], "metadata": {"year": "2025"}}\' | quarry documents add -',
     ],
     interrupted: 'added documents are kept; use --overwrite to start over',
@@ -93,11 +93,11 @@ export const documentCommands: readonly CommandSpec[] = [
   {
     usage: 'documents update <path>',
     settings: 'client',
-    summary: 'replace the metadata or the time of expiry of an indexed document',
+    summary: 'replace the metadata or the expiry time of an indexed document',
     options: [
       collectionOption,
       { flags: '--metadata <json>', meaning: 'new metadata; replaces all existing metadata' },
-      { flags: '--expires-at <time>', meaning: 'time of expiry, such as 2027-01-31T12:00:00Z; never: none' },
+      { flags: '--expires-at <time>', meaning: 'expiry time, such as 2027-01-31T12:00:00Z; never: none' },
       jsonOption,
     ],
     examples: [
@@ -190,7 +190,7 @@ async function get(
   }
   const facts: [string, string][] = [
     ['Path', document.path],
-    ['Id', document.id],
+    ['ID', document.id],
     ['Status', document.index_status],
     ['Error', document.error ?? '-'],
     ...(document.waiting_for === undefined
@@ -255,7 +255,7 @@ async function update(
     ...(metadata === null ? {} : { metadata }),
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
   });
-  const changed = metadata === null ? 'Time of expiry' : 'Metadata';
+  const changed = metadata === null ? 'Expiry time' : 'Metadata';
   context.terminal.out(
     options.json === true ? JSON.stringify(reply) : `${changed} of ${toPrintable(args[0]!)} updated.`,
   );

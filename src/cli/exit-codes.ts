@@ -13,10 +13,13 @@ export const exitCodes = {
 
 export const exitCodeMeanings: readonly (readonly [number, string])[] = [
   [exitCodes.done, 'done'],
-  [exitCodes.failed, 'the server rejected a request, or a file could not be read or uploaded'],
+  [
+    exitCodes.failed,
+    'the server rejected a request, a file could not be read or uploaded, or a check failed',
+  ],
   [exitCodes.usage, 'invalid usage or invalid setting; nothing was changed'],
   [exitCodes.unreachable, 'server not reachable'],
-  [exitCodes.warnings, '`quarry doctor` found only warnings'],
+  [exitCodes.warnings, 'only warnings: `quarry doctor`, or `quarry upgrade --check` without a recent backup'],
   [exitCodes.interrupted, 'interrupted by Ctrl-C'],
 ];
 

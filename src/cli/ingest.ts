@@ -68,7 +68,7 @@ export const ingestCommand: CommandSpec = {
     { flags: '--parallel <count>', meaning: 'concurrent uploads, 1 to 64', default: '4' },
     {
       flags: '--mirror',
-      meaning: 'delete all documents of the collection that start with the prefix and have no file',
+      meaning: 'delete all documents that have no file and whose paths start with the prefix',
     },
     { flags: '--watch', meaning: 'continue, and upload again after each change, until Ctrl-C' },
     { flags: '--no-wait', meaning: 'do not wait until the documents are indexed' },
@@ -218,7 +218,7 @@ async function deleteOthers(
   if (first !== undefined)
     throw new AppError(
       'bad_request',
-      `${first.path} cannot be read: ${first.reason}. All files were uploaded, and no document was deleted.`,
+      `${first.path} cannot be read: ${first.reason}. All files were uploaded, and no document was deleted. Make it readable, then run the command again.`,
     );
   const paths = new Set(files.map(({ path }) => path));
   const others = [...known.keys()].filter((path) => !paths.has(path));
@@ -341,7 +341,7 @@ function printReport(context: CommandContext, report: IngestReport): void {
   context.terminal.out(
     `${plan.collection}: ${counts.added + counts.overwritten} uploaded, ${counts.unchanged} unchanged${deletedText} (${uploadedText})${foundText}`,
   );
-  formatReasons('Refused', counts.rejected).forEach(context.terminal.out);
+  formatReasons('Rejected', counts.rejected).forEach(context.terminal.out);
   formatReasons('Failed', failures).forEach(context.terminal.out);
 }
 

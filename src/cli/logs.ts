@@ -64,7 +64,8 @@ async function showLogs(
 }
 
 function printPage(terminal: Terminal, { lines, is_truncated: isTruncated }: GetLogLinesResponse): void {
-  if (isTruncated) terminal.note('quarry: some lines were written faster than they were read\n');
+  if (isTruncated)
+    terminal.note('quarry: some lines are missing, because they were written faster than they were read\n');
   for (const line of lines) {
     if (terminal.isOutputTerminal) terminal.outStyled(formatLine(line));
     else terminal.out(JSON.stringify(line));

@@ -81,12 +81,12 @@ export const commands: readonly CommandSpec[] = [
 
 /** Descriptions of command groups by the first word of their two-word commands. */
 export const commandGroups: Readonly<Record<string, string>> = {
-  collections: 'list, add, rename and delete collections',
+  collections: 'list, add, change, copy, rename and delete collections',
   aliases: 'list, set and delete aliases of collections',
   sources: 'list, add, run, pause and delete sources of documents',
   webhooks: 'list, create, change, test, replay and delete webhooks',
   documents: 'list, add, show, update, delete and retry documents',
-  keys: 'list, create and revoke API keys (needs the admin key)',
+  keys: 'list, create, change and revoke API keys (needs the admin key)',
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',
   audit: 'export the audit log',
   backup: 'create, list, verify, restore and prune backups',

@@ -93,8 +93,8 @@ async function rotateSecret(
     : { secrets: [secret, ...found.secrets.slice(0, earlierSecretsMax)], retired: found.retired };
   writeInstallationSecrets(data, rotated);
   const note = isForgetting
-    ? 'Invitations, sign-in links, file URLs and stored replies of earlier secrets are now invalid.'
-    : 'Invitations, file URLs and stored replies of earlier secrets stay valid.';
+    ? 'Earlier invitations, sign-in links, file URLs and stored replies are now invalid.'
+    : 'Earlier invitations, file URLs and stored replies stay valid.';
   context.terminal.out(
     'The installation secret was rotated. Start the server again; it encrypts stored secrets with the new one.',
   );

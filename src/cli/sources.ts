@@ -188,9 +188,7 @@ function parseSettings(kind: string, settings: string): unknown {
     throw new AppError(
       'bad_request',
       'The settings must be a JSON object, such as \'{"bucket": "reports"}\'.',
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }
@@ -214,10 +212,8 @@ function readCredentials(path: unknown): unknown {
   } catch (cause) {
     throw new AppError(
       'bad_request',
-      `--credentials-file cannot be read as JSON: ${(cause as Error).message}`,
-      {
-        cause,
-      },
+      `--credentials-file cannot be read as JSON: ${(cause as Error).message}.`,
+      { cause },
     );
   }
 }

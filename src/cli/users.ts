@@ -68,7 +68,7 @@ const actions: readonly UserAction[] = [
     verb: 'delete',
     operation: 'delete-user',
     summary: 'delete a user permanently (needs the admin key)',
-    question: (email) => `Delete ${email} with profile, sessions and memberships?`,
+    question: (email) => `Delete ${email} with profile, sessions, memberships and passkeys?`,
     message: (email) => `${email} deleted.`,
   },
 ];

@@ -107,7 +107,10 @@ export const webhookCommands: readonly CommandSpec[] = [
     usage: 'webhooks replay <id>',
     settings: 'client',
     summary: 'deliver all changes again, starting with a sequence number',
-    options: [{ flags: '--from <sequence>', meaning: 'first change to deliver again' }, jsonOption],
+    options: [
+      { flags: '--from <sequence>', meaning: 'sequence number of the first change; required' },
+      jsonOption,
+    ],
     examples: [`quarry webhooks replay ${exampleId} --from 42`],
     run: replay,
   },
@@ -230,7 +233,10 @@ async function replay(
   options: CommandOptions,
 ): Promise<number> {
   if (options.from === undefined)
-    throw new AppError('bad_request', '--from is missing: the sequence number of the first change.');
+    throw new AppError(
+      'bad_request',
+      'Set --from to the sequence number of the first change to deliver again.',
+    );
   const sequence = integerOption(options, 'from', { minimum: 1, maximum: 999_999_999 });
   return await sendChange(context, options, 'webhooks/replay-webhook', { webhook_id, sequence });
 }

@@ -70,7 +70,7 @@ t.test('answer prints each sentence with its citations, and then the sources', a
     printed.out,
     'Refunds take 14 days. [2]\nThey are paid.[2J [2][1]\n\n[1] a[31m.txt page 1, characters 10-42\n[2] guides/refunds.pdf pages 3-4, characters 10-42\n',
   );
-  t.match(printed.err, /lexical search only.*cite no snippet: 1.*ended at --max-tokens/s);
+  t.match(printed.err, /lexical search only.*cite no snippet: 1.*raise --max-tokens/s);
   const options = { filter: { a: 1 }, precise_responses: true, reranker: 'r', max_tokens: 99, stream: true };
   const request = { collection_name: 'handbook', question: 'how long?' };
   t.same(server.bodies('answers'), [{ ...request, k: 3, ...options }]);
@@ -83,7 +83,7 @@ t.test('answer prints why there is none, and fails with the error of the model',
   for (const [reason, message] of [
     ['no_snippets', /No answer: no snippet/],
     ['no_answer', /No answer: the model found none/],
-    ['no_citations', /No answer: the model named no snippet/],
+    ['no_citations', /No answer: no sentence of the model cites a snippet/],
   ] as const) {
     const { run } = await open(t, [['answer', { ...reply, answer: null, reason, sentences: [] }]]);
     t.match(await run(), { code: 0, out: message });

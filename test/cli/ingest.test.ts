@@ -130,7 +130,7 @@ t.test('a rejected file is named with its reason, the others arrive, and the exi
       : null;
   const ended = await runQuarry(['ingest', folder], { variables: client(server) });
   t.equal(ended.code, 1);
-  t.match(ended.out, /Refused: 1\n {2}big\.pdf: The file is larger than 200 MB\./);
+  t.match(ended.out, /Rejected: 1\n {2}big\.pdf: The file is larger than 200 MB\./);
   t.ok(server.collections.get('default')?.has('fine.txt'));
   t.equal(server.uploads().length, 2, 'a permanent error is not retried');
 });

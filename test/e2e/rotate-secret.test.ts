@@ -154,7 +154,7 @@ t.test('persistent secrets survive a rotation, and sign-in links end', async (t)
 
   t.match(
     await rotate([], runQuarryProcess),
-    /was rotated\. Start the server again.*\s+Invitations, file URLs .* of earlier secrets stay valid/,
+    /was rotated\. Start the server again.*\s+Earlier invitations, file URLs .* stay valid/,
   );
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session');
@@ -181,7 +181,7 @@ t.test('with --forget-earlier, signatures become invalid and encrypted secrets s
   await createOrganization('Twice', 'k2');
   const { file_url } = await api.info('papers', 'a.txt');
 
-  t.match(await rotate(['--forget-earlier']), /Invitations, .* of earlier secrets are now invalid/);
+  t.match(await rotate(['--forget-earlier']), /Earlier invitations, .* are now invalid/);
 
   t.match(await owner.call('users/get-user'), { status: 200 }, 'a session stays');
   t.equal((await api.info('papers', 'a.txt')).path, 'a.txt', 'an API key stays');

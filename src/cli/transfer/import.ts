@@ -28,7 +28,7 @@ export const importCommand: CommandSpec = {
     {
       flags: '--from <system>',
       meaning:
-        'type of the source. For server, qdrant, chroma and pgvector it is a URL; for elasticsearch and vectors, a file with one JSON row per line; for saved, saved replies of a server with the same API; for folder, a folder of original files. Default: an export, or lines as for `documents add`',
+        'type of the source. For server, qdrant, chroma and pgvector it is a URL; for elasticsearch and vectors, a file with one JSON row per line; for saved, a file with replies of a server with the same API; for folder, a folder of original files. Default: an export, or lines as for `documents add`',
       choices: ['server', 'qdrant', 'chroma', 'pgvector', 'elasticsearch', 'vectors', 'saved', 'folder'],
     },
     {
