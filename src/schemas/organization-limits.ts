@@ -10,53 +10,53 @@ const safeIntegerMax = Number.MAX_SAFE_INTEGER;
 export const overrides = {
   override_bpm_fast: {
     limit: 'bytesPerMinuteFast',
-    what: 'Bytes per minute of fast model calls',
+    meaning: 'Bytes per minute of fast model calls',
     most: safeIntegerMax,
   },
   override_bpm_slow: {
     limit: 'bytesPerMinuteSlow',
-    what: 'Bytes per minute of slow model calls',
+    meaning: 'Bytes per minute of slow model calls',
     most: safeIntegerMax,
   },
   override_max_bytes_per_request: {
     limit: 'bytesPerRequestMax',
-    what: 'Charged bytes of one model call',
+    meaning: 'Charged bytes of one model call',
     most: safeIntegerMax,
   },
   override_max_metadata_bytes: {
     limit: 'metadataBytesMax',
-    what: 'Bytes of the metadata of one document, as compact JSON',
+    meaning: 'Bytes of the metadata of one document, as compact JSON',
     most: limits.metadataBytesRaisedMax,
   },
   override_rpm: {
     limit: 'rerankRequestsPerMinute',
-    what: 'Fast rerank calls per minute',
+    meaning: 'Fast rerank calls per minute',
     most: safeIntegerMax,
   },
   override_requests_per_minute: {
     limit: 'requestsPerMinute',
-    what: 'Requests of any kind per minute',
+    meaning: 'Requests of any kind per minute',
     most: safeIntegerMax,
   },
   override_queries_per_minute: {
     limit: 'queriesPerMinute',
-    what: 'Queries per minute',
+    meaning: 'Queries per minute',
     most: safeIntegerMax,
   },
   override_document_bytes_per_minute: {
     limit: 'documentBytesPerMinute',
-    what: 'Raw bytes of added documents per minute',
+    meaning: 'Raw bytes of added documents per minute',
     most: safeIntegerMax,
   },
-  override_max_documents: { limit: 'documentsMax', what: 'Stored documents', most: safeIntegerMax },
+  override_max_documents: { limit: 'documentsMax', meaning: 'Stored documents', most: safeIntegerMax },
   override_max_storage_bytes: {
     limit: 'storageBytesMax',
-    what: 'Raw bytes of stored documents',
+    meaning: 'Raw bytes of stored documents',
     most: safeIntegerMax,
   },
   override_max_ingest_documents: {
     limit: 'ingestDocumentsMax',
-    what: 'Documents waiting for parsing and indexing at the same time',
+    meaning: 'Documents waiting for parsing and indexing at the same time',
     most: safeIntegerMax,
   },
 } as const;
@@ -65,18 +65,18 @@ type OverrideName = keyof typeof overrides;
 type OverriddenLimit = (typeof overrides)[OverrideName]['limit'];
 const names = Object.keys(overrides) as OverrideName[];
 
-function createFields<F>(field: (what: string, most: number) => F): { [Name in OverrideName]: F } {
-  const entries = names.map((name) => [name, field(overrides[name].what, overrides[name].most)]);
+function createFields<F>(field: (meaning: string, most: number) => F): { [Name in OverrideName]: F } {
+  const entries = names.map((name) => [name, field(overrides[name].meaning, overrides[name].most)]);
   return Object.fromEntries(entries) as { [Name in OverrideName]: F };
 }
 
-export const overrideFields = createFields((what) =>
-  Nullable(Type.Integer(), { description: `${what}; null when there is no override.` }),
+export const overrideFields = createFields((meaning) =>
+  Nullable(Type.Integer(), { description: `${meaning}; null when there is no override.` }),
 );
-export const overrideChangeFields = createFields((what, maximum) =>
+export const overrideChangeFields = createFields((meaning, maximum) =>
   Type.Optional(
     Nullable(Type.Integer({ minimum: 0, maximum }), {
-      description: `${what}; 0 removes the override, absent or null keeps it.`,
+      description: `${meaning}; 0 removes the override, absent or null keeps it.`,
     }),
   ),
 );
@@ -146,7 +146,7 @@ export function toWireLimits(
 
 export const OrganizationStorage = Component('OrganizationStorage', 'Current storage of an organization.', {
   documents: Type.Integer(),
-  bytes: Type.Integer({ description: 'Raw bytes of their files and texts.' }),
+  bytes: Type.Integer({ description: 'Raw bytes of the stored files and texts.' }),
   ingest_documents: Type.Integer({ description: 'Documents waiting for parsing and indexing.' }),
 });
 export type OrganizationStorage = Static<typeof OrganizationStorage>;
