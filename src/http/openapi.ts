@@ -1,3 +1,4 @@
+import type { RequiredAccess } from '../auth/authorize.ts';
 import { AddDocumentResponse } from '../schemas/documents.ts';
 import { ErrorResponse, HTTPValidationError } from '../schemas/errors.ts';
 import type { TSchema } from '../schemas/typebox.ts';
@@ -9,7 +10,6 @@ type JsonObject = Record<string, unknown>;
 /** Default description of each error status; a route may override it. */
 const commonErrorResponses: Readonly<Record<number, string>> = {
   400: 'A value is out of range. The detail names the value.',
-  401: 'The API key is missing, malformed, unknown or deleted.',
   403: 'The caller is not allowed to call this operation.',
   413: 'The body exceeds the size limit.',
   422: 'The body does not match the schema of the operation. The detail lists each problem.',
@@ -17,17 +17,24 @@ const commonErrorResponses: Readonly<Record<number, string>> = {
   503: 'The server is starting or stopping, or the request timed out. `retry-after` gives the waiting time.',
 };
 
+const unauthorizedResponses: Readonly<Record<Exclude<RequiredAccess, 'none'>, string>> = {
+  read: 'The API key is missing, malformed, unknown, deleted or expired.',
+  write: 'The API key is missing, malformed, unknown, deleted or expired.',
+  administrator: 'The administrator key or session is missing, malformed, unknown or expired.',
+  user: 'The session is missing, malformed, unknown or expired.',
+};
+
 /** Returns the error statuses of a route with their descriptions: common ones and its own, by status. */
 export function errorResponsesOf(route: Route): ReadonlyMap<number, string> {
   const { access } = route;
   const statuses: number[] = [];
   if (route.kind === 'page') return new Map(routeErrorResponses(route));
-  if (access !== 'none') statuses.push(401);
   if (access === 'read' || access === 'write') statuses.push(429);
   if (access === 'write' || access === 'administrator' || access === 'user') statuses.push(403);
   if (route.kind === 'file' || route.kind === 'image') statuses.push(422, 503);
   else statuses.push(400, 413, 422, 503);
   const all = new Map(statuses.map((status) => [status, commonErrorResponses[status] ?? '']));
+  if (access !== 'none') all.set(401, unauthorizedResponses[access]);
   for (const [status, description] of routeErrorResponses(route)) all.set(status, description);
   return new Map([...all].sort(([a], [b]) => a - b));
 }
@@ -198,7 +205,10 @@ export function parametersOf(route: Route): JsonObject[] {
         { name: 'collection', in: 'path', required: true, schema: { type: 'string' } },
         { name: 'path', in: 'path', required: true, schema: { type: 'string' } },
         booleanQueryParameter('overwrite', 'Replace an existing document.'),
-        booleanQueryParameter('wait', 'Reply when the document is indexed or has failed.'),
+        booleanQueryParameter(
+          'wait',
+          'Reply when the document is indexed or has failed, after 50 seconds at the latest.',
+        ),
         {
           name: 'x-quarry-metadata',
           in: 'header',

@@ -25,8 +25,8 @@ export const OrganizationPermission = OneOf(roles, {
     'Role of a member: `OWNER` can do everything, `ADMIN` can also manage API keys, `MEMBER` can use the organization and invite members.',
 });
 
-const organizationId = Uuid('The organization.');
-const userId = Uuid('The user.');
+const organizationId = Uuid('ID of the organization.');
+const userId = Uuid('ID of the user.');
 export const email = Type.String({
   description: 'An email address without a display name.',
   examples: ['ada@example.com'],
@@ -51,7 +51,7 @@ export const UserInfo = Component('UserInfo', 'A user.', {
   avatar_url: Nullable(Type.String()),
   company: Nullable(Type.String()),
   is_admin: Type.Boolean({ description: 'Always false: the administrator is not a user.' }),
-  created_at: Timestamp('The first sign-in.'),
+  created_at: Timestamp('Time of the first sign-in.'),
 });
 export type UserInfo = Static<typeof UserInfo>;
 
@@ -65,7 +65,7 @@ export const OrganizationOfUser = Component('OrganizationOfUser', 'An organizati
 export type OrganizationOfUser = Static<typeof OrganizationOfUser>;
 
 export const InvitationToUser = Component('InvitationToUser', 'A pending invitation for the user.', {
-  id: Uuid('The invitation.'),
+  id: Uuid('ID of the invitation.'),
   organization_id: organizationId,
   organization_name: Type.String(),
   permission: OrganizationPermission,
@@ -111,7 +111,7 @@ export const EditUserResponse = Component('EditUserResponse', 'The updated profi
 export type EditUserResponse = Static<typeof EditUserResponse>;
 
 export const SessionInfo = Component('SessionInfo', 'A session of the user.', {
-  id: Uuid('The session.'),
+  id: Uuid('ID of the session.'),
   created_at: Timestamp('Creation time.'),
   last_seen_at: Timestamp('Last use, to the minute.'),
   expires_at: Timestamp('Latest expiry time.'),
@@ -130,7 +130,7 @@ export const RevokeSessionRequest = Component(
   'RevokeSessionRequest',
   'A session to end; absent or null ends all.',
   {
-    session_id: Type.Optional(Nullable(Uuid('The session.'))),
+    session_id: Type.Optional(Nullable(Uuid('ID of the session.'))),
   },
 );
 export type RevokeSessionRequest = Static<typeof RevokeSessionRequest>;
@@ -169,7 +169,7 @@ export const MemberInfo = Component('MemberInfo', 'A member.', {
 export type MemberInfo = Static<typeof MemberInfo>;
 
 export const InvitationInfo = Component('InvitationInfo', 'An open invitation.', {
-  id: Uuid('The invitation.'),
+  id: Uuid('ID of the invitation.'),
   email: Type.String(),
   permission: OrganizationPermission,
   status: Type.Literal('pending'),
@@ -179,7 +179,7 @@ export const InvitationInfo = Component('InvitationInfo', 'An open invitation.',
 export type InvitationInfo = Static<typeof InvitationInfo>;
 
 export const OrganizationAPIKey = Component('OrganizationAPIKey', 'An API key without its secret.', {
-  id: Uuid('The API key.'),
+  id: Uuid('ID of the API key.'),
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_at: Timestamp('Creation time.'),
@@ -240,7 +240,9 @@ export type DeleteOrganizationRequest = Static<typeof DeleteOrganizationRequest>
 export const InviteUserRequest = Component('InviteUserRequest', 'An invitation to send.', {
   organization_id: organizationId,
   email,
-  permission: Type.Optional(Nullable(OrganizationPermission, { description: '`MEMBER` when absent.' })),
+  permission: Type.Optional(
+    Nullable(OrganizationPermission, { description: 'Role of the user; default `MEMBER`.' }),
+  ),
 });
 export type InviteUserRequest = Static<typeof InviteUserRequest>;
 
@@ -323,7 +325,7 @@ export type AddAPIKeyRequest = Static<typeof AddAPIKeyRequest>;
 
 export const AddAPIKeyResponse = Component('AddAPIKeyResponse', 'The new key, shown only in this reply.', {
   api_key: Type.String({ description: 'The secret; the server stores only its hash.' }),
-  id: Uuid('The API key.'),
+  id: Uuid('ID of the API key.'),
   name: Type.String(),
   permission: DBAPIKeyPermission,
   created_at: Timestamp('Creation time.'),
@@ -335,7 +337,7 @@ export type AddAPIKeyResponse = Static<typeof AddAPIKeyResponse>;
 
 export const UpdateAPIKeyRequest = Component('UpdateAPIKeyRequest', 'Changes to an API key.', {
   organization_id: organizationId,
-  api_key_id: Uuid('The API key.'),
+  api_key_id: Uuid('ID of the API key.'),
   name: optionalText('A new name; absent or null keeps it.'),
   permission: Type.Optional(Nullable(DBAPIKeyPermission)),
   restriction: restrictionChange,
@@ -345,7 +347,7 @@ export type UpdateAPIKeyRequest = Static<typeof UpdateAPIKeyRequest>;
 
 export const DeleteAPIKeyRequest = Component('DeleteAPIKeyRequest', 'An API key to revoke.', {
   organization_id: organizationId,
-  api_key_id: Uuid('The API key.'),
+  api_key_id: Uuid('ID of the API key.'),
 });
 export type DeleteAPIKeyRequest = Static<typeof DeleteAPIKeyRequest>;
 

@@ -22,8 +22,8 @@ export const SubscriptionType = OneOf(subscriptionTypes, {
 });
 export type SubscriptionType = Static<typeof SubscriptionType>;
 
-const organizationId = Uuid('The organization.');
-const apiKeyId = Uuid('The API key.');
+const organizationId = Uuid('ID of the organization.');
+const apiKeyId = Uuid('ID of the API key.');
 
 export const CreateOrganizationRequest = Component(
   'CreateOrganizationRequest',
@@ -132,7 +132,7 @@ export const APIKeyRestriction = Component(
 export type APIKeyRestriction = Static<typeof APIKeyRestriction>;
 
 export const restrictionInput = Type.Optional(
-  Nullable(APIKeyRestriction, { description: 'Restriction of the key; unrestricted when absent.' }),
+  Nullable(APIKeyRestriction, { description: 'Restriction of the key; absent or null means unrestricted.' }),
 );
 export const restrictionChange = Type.Optional(
   Nullable(APIKeyRestriction, {
@@ -148,7 +148,7 @@ const origins = Type.Array(Type.String(), { examples: [['https://www.example.com
 export const originsInput = Type.Optional(
   Nullable(origins, {
     description:
-      'Origins whose pages may call the API with the key (CORS): scheme, host and port, without wildcards, at most 64. None when absent.',
+      'Origins whose pages may call the API with the key (CORS): scheme, host and port, without wildcards, at most 64. Absent or null means none.',
   }),
 );
 export const originsChange = Type.Optional(
@@ -162,7 +162,7 @@ export const originsOutput = Type.Array(Type.String(), {
 
 export const expiryInput = Type.Optional(
   Nullable(Type.String({ format: 'date-time' }), {
-    description: 'Expiry time; the key does not expire when absent.',
+    description: 'Expiry time; absent or null means that the key does not expire.',
   }),
 );
 export const expiryOutput = Nullable(Timestamp('Expiry time; null if the key does not expire.'));
@@ -188,7 +188,7 @@ export const AdminAddAPIKeyResponse = Component(
 );
 export type AdminAddAPIKeyResponse = Static<typeof AdminAddAPIKeyResponse>;
 
-export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'The organization whose keys to list.', {
+export const ListAPIKeysRequest = Component('ListAPIKeysRequest', 'The organization of the keys.', {
   organization_id: organizationId,
 });
 export type ListAPIKeysRequest = Static<typeof ListAPIKeysRequest>;

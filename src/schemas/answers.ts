@@ -72,11 +72,11 @@ export const noAnswerReasons = ['no_snippets', 'no_answer', 'no_citations'] as c
 
 export const AnswerResponse = Component('AnswerResponse', 'An answer with citations.', {
   answer: Nullable(Type.String(), {
-    description: 'The sentences, separated by spaces; null if nothing supports an answer.',
+    description: 'The sentences, separated by spaces; null if no snippet supports an answer.',
   }),
   reason: Nullable(OneOf(noAnswerReasons), {
     description:
-      'Why `answer` is null: no snippet was found and the model was not called, the model found no answer in the snippets, or no sentence had a valid citation.',
+      'Reason why `answer` is null: no snippet was found and the model was not called, the model found no answer in the snippets, or no sentence had a valid citation.',
   }),
   sentences: Type.Array(AnswerSentence),
   num_snippets: Count('Number of snippets that were found for the model.'),

@@ -32,7 +32,7 @@ export const AuditLogRequest = Component('AuditLogRequest', 'Page of an audit lo
 export type AuditLogRequest = Static<typeof AuditLogRequest>;
 
 export const AuditLogEntry = Component('AuditLogEntry', 'An action or an attempted action.', {
-  id: Uuid('The entry.'),
+  id: Uuid('ID of the entry.'),
   at: Timestamp('Time of the action.'),
   actor: Nullable(
     Type.String({

@@ -5,7 +5,7 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** Schemas of billing: tiers, payment methods, invoices. Money is in the smallest unit of the currency. */
 
-const organizationId = Uuid('The organization.');
+const organizationId = Uuid('ID of the organization.');
 const optionalText = (description: string) => Type.Optional(Nullable(Type.String(), { description }));
 const nullableText = (description: string) => Nullable(Type.String(), { description });
 const nullableTime = (description: string) => Nullable(Timestamp(description), { description });
@@ -80,7 +80,7 @@ export type PreviewResponse = Static<typeof PreviewResponse>;
 export const SubscribeRequest = Component('SubscribeRequest', 'The tier to subscribe to.', {
   organization_id: organizationId,
   tier: SubscriptionType,
-  payment_method_id: optionalText('Payment method to charge; default is the default payment method.'),
+  payment_method_id: optionalText('Payment method to charge; absent or null means the default one.'),
   as_of: Type.Optional(
     Nullable(
       Timestamp(
@@ -118,7 +118,7 @@ export type DowngradeResponse = Static<typeof DowngradeResponse>;
 
 export const CancelDowngradeRequest = Component(
   'CancelDowngradeRequest',
-  'The organization whose downgrade to cancel.',
+  'The organization with the scheduled downgrade.',
   {
     organization_id: organizationId,
   },
@@ -134,7 +134,7 @@ export type CancelDowngradeResponse = Static<typeof CancelDowngradeResponse>;
 
 export const CancelUpgradeRequest = Component(
   'CancelUpgradeRequest',
-  'The organization whose unpaid upgrade to cancel.',
+  'The organization with the unpaid upgrade.',
   {
     organization_id: organizationId,
   },
@@ -240,7 +240,7 @@ export type RemovePaymentResponse = Static<typeof RemovePaymentResponse>;
 
 export const ManageBillingDetailsRequest = Component(
   'ManageBillingDetailsRequest',
-  'The organization whose details to edit.',
+  'The organization of the billing details.',
   {
     organization_id: organizationId,
     return_url: returnUrl,

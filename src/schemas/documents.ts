@@ -175,12 +175,13 @@ export const UpdateDocumentRequest = Component(
     ),
     metadata_patch: Type.Optional(
       Nullable(MetadataPatch, {
-        description: 'Changes individual attributes; cannot be combined with `metadata`.',
+        description:
+          'Changes individual attributes of an `indexed` document; cannot be combined with `metadata`.',
       }),
     ),
     expires_at: Type.Optional(
       Nullable(Type.String(), {
-        description: 'New time of expiry (RFC 3339); null for never. The document must be `indexed`.',
+        description: 'New expiry time (RFC 3339); null for never. The document must be `indexed`.',
         examples: ['2027-01-31T12:00:00Z'],
       }),
     ),

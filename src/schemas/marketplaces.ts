@@ -72,7 +72,7 @@ export const BindMarketplaceRequest = Component(
   'A sign-up and the organization to bind it to.',
   {
     sign_up: signUpField,
-    organization_id: Uuid('The organization.'),
+    organization_id: Uuid('ID of the organization.'),
     set_variables: Type.Optional(
       Type.Boolean({
         description:
@@ -84,7 +84,7 @@ export const BindMarketplaceRequest = Component(
 export type BindMarketplaceRequest = Static<typeof BindMarketplaceRequest>;
 
 export const BindMarketplaceResponse = Component('BindMarketplaceResponse', 'The result of the binding.', {
-  organization_id: Uuid('The organization.'),
+  organization_id: Uuid('ID of the organization.'),
   marketplace: Marketplace,
   bought_tier: Nullable(SubscriptionType, { description: 'Tier of the purchase; null for none.' }),
   subscription_tier: Nullable(SubscriptionType, { description: 'Current tier of the organization.' }),

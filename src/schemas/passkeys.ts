@@ -7,7 +7,7 @@ import { Component, Nullable, Timestamp, Uuid } from './wire.ts';
 
 /** Schemas of passkeys. Names inside of options and credentials are those of WebAuthn Level 3. */
 
-const passkeyId = Uuid('The passkey.');
+const passkeyId = Uuid('ID of the passkey.');
 const name = Type.String({ description: 'Name of the passkey, 1 to 255 characters.' });
 const challenge = Type.String({ description: 'Random bytes to be signed, in base64url.' });
 const timeout = Type.Integer({ description: 'Milliseconds after which the challenge expires.' });
@@ -72,7 +72,7 @@ const PasskeyCreationOptions = Component(
       name: Type.String(),
     }),
     user: Type.Object({
-      id: Type.String({ description: 'Random bytes that stand for the account, in base64url.' }),
+      id: Type.String({ description: 'Random bytes that identify the account, in base64url.' }),
       name: Type.String({ description: 'The email address.' }),
       displayName: Type.String(),
     }),
@@ -219,9 +219,11 @@ export const DeleteUserPasskeysRequest = Component(
   'DeleteUserPasskeysRequest',
   'Passkeys of a user to delete.',
   {
-    user_id: Uuid('The user.'),
+    user_id: Uuid('ID of the user.'),
     passkey_id: Type.Optional(
-      Nullable(passkeyId, { description: 'The passkey; without it, all passkeys of the user are deleted.' }),
+      Nullable(passkeyId, {
+        description: 'ID of the passkey; absent or null deletes all passkeys of the user.',
+      }),
     ),
   },
 );

@@ -287,7 +287,7 @@ export const QueryExplanation = Component('QueryExplanation', 'Explanation of a 
         description: 'False if the search stopped at its limits; more results may exist.',
       }),
     },
-    { description: 'Operators of the query.' },
+    { description: 'Options and operators that applied to the query.' },
   ),
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;

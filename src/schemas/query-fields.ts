@@ -15,7 +15,7 @@ export const includeSnippetRectangles = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'Include the places of the lines of each snippet on the images of its pages. Empty for documents whose format has none, and for those that were parsed before this was recorded.',
+      'Include the places of the lines of each snippet on the images of its pages. Empty for documents without known lines, such as text files and files that an earlier version parsed.',
   }),
 );
 

@@ -15,9 +15,9 @@ import {
 const text = (description: string, examples: string[] = []) =>
   Type.String({ maxLength: sourceLimits.settingUnitsMax, description, examples });
 
-export const SourceName = () =>
+export const SourceName = (missing = 'An unknown name returns 404.') =>
   Type.String({
-    description: 'Name of the source: 1 to 256 bytes of UTF-8, without NUL. An unknown name returns 404.',
+    description: `Name of the source: 1 to 256 bytes of UTF-8, without NUL. ${missing}`,
     examples: ['handbook-files'],
   });
 
@@ -94,9 +94,10 @@ const GitSettings = Component('GitSettings', 'Files of the last commit of a Git 
   ),
   url_prefix: Type.Optional(
     Nullable(
-      text('Start of the URL of each file, to which its path in the repository is added, for `source_url`.', [
-        'https://example.com/handbook/blob/main/',
-      ]),
+      text(
+        'Prefix of the URL of each file, to which its path in the repository is added. The URL becomes its metadata `source_url`.',
+        ['https://example.com/handbook/blob/main/'],
+      ),
     ),
   ),
 });
@@ -137,7 +138,7 @@ const optionFields = {
 } as const;
 
 export const AddSourceRequest = Component('AddSourceRequest', 'A source to create.', {
-  source_name: SourceName(),
+  source_name: SourceName('An existing name returns 409.'),
   collection_name: CollectionName(),
   ...kindFields,
   prefix: Type.Optional(

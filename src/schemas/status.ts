@@ -72,7 +72,7 @@ const CollectionDetails = Type.Object({
 export type CollectionDetails = Static<typeof CollectionDetails>;
 
 export const StatusResponse = Component('StatusResponse', 'Document counts by status.', {
-  num_documents: Count('All documents: the sum of the next four.'),
+  num_documents: Count('All documents: the sum of the following four counts.'),
   num_parsing_documents: Count('Waiting for parsing or being parsed.'),
   num_indexing_documents: Count('Waiting for indexing or being indexed.'),
   num_indexed_documents: Count('Indexed.'),

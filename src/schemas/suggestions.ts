@@ -21,7 +21,7 @@ export const SuggestResponse = Component('SuggestResponse', 'Completed queries.'
       query: Type.String({ description: 'The completed query.', examples: ['refund policy'] }),
       num_documents: Type.Integer({
         description:
-          'Number of documents of the vocabulary that contain the completed word and the words before it, or that have this title.',
+          'Number of documents with the completed word and the words before it, or with this title, among those that were read for suggestions.',
         examples: [12],
       }),
     }),

@@ -45,7 +45,7 @@ export type UsageRequest = Static<typeof UsageRequest>;
 
 const windowFields = {
   window_start: Count('First second of the row, in seconds since the epoch UTC.'),
-  organization_id: Uuid('The organization.'),
+  organization_id: Uuid('ID of the organization.'),
 } as const;
 const eventCount = Count('Number of events.');
 const totalTime = Type.Number({ description: 'Processing time in milliseconds.' });
@@ -55,7 +55,7 @@ const explicitCall = Type.Boolean({
 
 export const DocumentUsageResponse = Component('DocumentUsageResponse', 'Documents of one row.', {
   ...windowFields,
-  collection_id: Uuid('The collection; all zeros for files of `parse-document`.'),
+  collection_id: Uuid('ID of the collection; all zeros for files of `parse-document`.'),
   event_type: DocumentEventEnum,
   event_count: eventCount,
   total_file_size_bytes: Count('Raw bytes.'),
@@ -92,7 +92,7 @@ export type QueryTimes = Static<typeof QueryTimes>;
 
 export const QueryUsageResponse = Component('QueryUsageResponse', 'Queries of one row.', {
   ...windowFields,
-  collection_id: Uuid('The collection.'),
+  collection_id: Uuid('ID of the collection.'),
   query_type: QueryEnum,
   event_count: eventCount,
   total_query_bytes: Count('UTF-8 bytes of the queries.'),

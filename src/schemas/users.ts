@@ -6,7 +6,7 @@ import { Component, Nullable, OneOf, Timestamp, Uuid } from './wire.ts';
 
 /** Schemas of user administration. */
 
-const userId = Uuid('The user.');
+const userId = Uuid('ID of the user.');
 
 export const ListUsersRequest = Component('ListUsersRequest', 'Page of the list of users.', {
   ...pageFields,
@@ -34,7 +34,7 @@ const UserListItem = Component('ListedUser', 'A user in a list.', {
   passkeys: Type.Integer({ description: 'Number of passkeys.' }),
   organizations: Type.Array(
     Type.Object({
-      organization_id: Uuid('The organization.'),
+      organization_id: Uuid('ID of the organization.'),
       name: Type.String(),
       permission: OneOf(roles),
     }),

@@ -10,7 +10,7 @@ export const answerRoutes: readonly Route[] = [
     tag: 'answers',
     summary: 'Answer a question',
     description:
-      'Answers a question by the chat model of the server, from the most relevant snippets. Each sentence names the snippets that it cites; sentences without a valid citation are left out, and `answer` is null without support. With `stream: true`, the reply is a stream of server-sent events: `sentence` for each sentence, then `answer` with the whole reply, or `error`.',
+      'Answers a question with the chat model of the server, from the most relevant snippets. Each sentence names the snippets that it cites; sentences without a valid citation are left out, and `answer` is null if none remain. With `stream: true`, the reply is a stream of server-sent events: `sentence` for each sentence, then `answer` with the whole reply, or `error`.',
     request: AnswerRequest,
     reply: AnswerResponse,
     example: { collection_name: 'handbook', question: 'How long do refunds take?' },

@@ -16,6 +16,7 @@ import {
   mutationRoute,
   requireRole,
   userRoute,
+  wrongRoleMessage,
 } from './account-route.ts';
 import { organizationExample } from './examples.ts';
 
@@ -23,7 +24,7 @@ import { organizationExample } from './examples.ts';
 
 const commonErrors = {
   402: 'The payment was declined. The detail gives the reason.',
-  403: 'For owners.',
+  403: wrongRoleMessage,
   404: 'The organization does not exist, or you are not a member.',
   409: 'Another change is in progress, or a condition must be resolved first. The detail names it.',
   502: 'The payment provider failed. Nothing is charged twice.',
@@ -95,7 +96,7 @@ export const billingRoutes: readonly AccountRoute[] = [
     request: wire.BillingStatusRequest,
     reply: wire.BillingStatusResponse,
     example: organizationExample,
-    errorResponses: { 403: 'For owners and admins.', 404: commonErrors[404] },
+    errorResponses: { 403: wrongRoleMessage, 404: commonErrors[404] },
     serve: async (services, call, request) => {
       const { organization } = billingCall(services, call, request, managerRoles);
       // First grants tiers that were bought at a marketplace but not granted because of a crash, then

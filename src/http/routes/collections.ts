@@ -55,9 +55,9 @@ export const collectionRoutes: readonly Route[] = [
     access: 'write',
     scope: 'collection',
     path: '/collections/update-collection',
-    summary: 'Change the defaults of a collection',
+    summary: 'Change the settings of a collection',
     description:
-      'Replaces the `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for documents that are added afterwards, its `metadata_schema`, its `synonyms`, its `stop_words`, or its `curations`. Absent fields do not change.',
+      'Replaces the settings that the request contains. `query_defaults`, `synonyms`, `stop_words` and `curations` apply to queries that start afterwards, `default_ttl_seconds` to documents that are added afterwards, `metadata_schema` to both. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -138,7 +138,8 @@ export const collectionRoutes: readonly Route[] = [
     access: 'read',
     path: '/collections/get-collection-info',
     summary: 'Describe a collection',
-    description: 'Returns the settings of a collection: shards, embedding model, query defaults.',
+    description:
+      'Returns the settings of a collection, such as its shards, embedding model and query defaults.',
     request: collections.GetCollectionInfoRequest,
     reply: collections.GetCollectionInfoResponse,
     example: { collection_name: 'handbook' },

@@ -121,9 +121,9 @@ export const documentRoutes: readonly Route[] = [
     operation: 'update-document',
     access: 'write',
     path: '/documents/update-document',
-    summary: 'Change metadata, or retry a failed document',
+    summary: 'Change a document, or retry a failed one',
     description:
-      'With `metadata`: replaces the metadata of an `indexed` document; with `metadata_patch`: changes some of its attributes. The old metadata applies to queries until the new metadata is indexed. With `index_status`: retries a failed document. Sending both is an error; sending neither changes nothing.',
+      'With `metadata`: replaces the metadata of an `indexed` document; with `metadata_patch`: changes some of its attributes; with `expires_at`: changes its expiry time. The old values apply to queries until the new ones are indexed. With `index_status`: retries a failed document; cannot be combined with the other fields. A request without any of these fields changes nothing.',
     request: documents.UpdateDocumentRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },

@@ -61,7 +61,7 @@ export const memberRoutes: readonly AccountRoute[] = [
     reply: wire.UpdateUserResponse,
     example: { ...memberExample, permission: 'ADMIN' },
     errorResponses: {
-      403: `${wrongRoleMessage} Also for the last owner.`,
+      403: 'Your role does not allow this operation, or the member is the last owner.',
       404: 'The organization or the member does not exist.',
     },
     authorize: requireRole(ownerRoles),

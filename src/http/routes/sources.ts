@@ -132,7 +132,7 @@ export const sourceRoutes: readonly Route[] = [
       403: notAllowed,
       404: sourceNotFound,
       409: sourceDeleting,
-      429: 'Your organization already runs two dry runs.',
+      429: 'Your organization already has two dry runs in progress.',
     },
     check: checkName,
     serve: (services, call, request) => services.sources.previewSource(call, request),

@@ -59,7 +59,7 @@ export const userRoutes: readonly AccountRoute[] = [
     path: '/api/users/begin-second-factor',
     summary: 'Set up a second factor',
     description:
-      'Creates a key for an authenticator app. It takes effect after `confirm-second-factor` with a first code; every later sign-in by mail or with a provider requires a code.',
+      'Creates a key for an authenticator app. It takes effect after `confirm-second-factor` with a first code; every later sign-in requires a code, except with a passkey.',
     request: EmptyRequest,
     reply: factors.BeginSecondFactorResponse,
     example: {},

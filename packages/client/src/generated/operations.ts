@@ -164,10 +164,10 @@ export class CollectionsApi {
   }
 
   /**
-   * Change the defaults of a collection: `POST /v1/collections/update-collection`. Replaces the
-   * `query_defaults` of a collection, for queries that start afterwards, its `default_ttl_seconds`, for
-   * documents that are added afterwards, its `metadata_schema`, its `synonyms`, its `stop_words`, or its
-   * `curations`. Absent fields do not change.
+   * Change the settings of a collection: `POST /v1/collections/update-collection`. Replaces the settings that
+   * the request contains. `query_defaults`, `synonyms`, `stop_words` and `curations` apply to queries that
+   * start afterwards, `default_ttl_seconds` to documents that are added afterwards, `metadata_schema` to
+   * both. Absent fields do not change.
    */
   updateCollection(request: UpdateCollectionRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(
@@ -216,8 +216,8 @@ export class CollectionsApi {
   }
 
   /**
-   * Describe a collection: `POST /v1/collections/get-collection-info`. Returns the settings of a collection:
-   * shards, embedding model, query defaults.
+   * Describe a collection: `POST /v1/collections/get-collection-info`. Returns the settings of a collection,
+   * such as its shards, embedding model and query defaults.
    */
   getCollectionInfo(request: GetCollectionInfoRequest, options?: CallOptions): Promise<GetCollectionInfoResponse> {
     return this.#transport.call(
@@ -345,10 +345,11 @@ export class DocumentsApi {
   }
 
   /**
-   * Change metadata, or retry a failed document: `POST /v1/documents/update-document`. With `metadata`:
-   * replaces the metadata of an `indexed` document; with `metadata_patch`: changes some of its attributes.
-   * The old metadata applies to queries until the new metadata is indexed. With `index_status`: retries a
-   * failed document. Sending both is an error; sending neither changes nothing.
+   * Change a document, or retry a failed one: `POST /v1/documents/update-document`. With `metadata`: replaces
+   * the metadata of an `indexed` document; with `metadata_patch`: changes some of its attributes; with
+   * `expires_at`: changes its expiry time. The old values apply to queries until the new ones are indexed.
+   * With `index_status`: retries a failed document; cannot be combined with the other fields. A request
+   * without any of these fields changes nothing.
    */
   updateDocument(request: UpdateDocumentRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(
@@ -827,10 +828,10 @@ export class AnswersApi {
   }
 
   /**
-   * Answer a question: `POST /v1/answers`. Answers a question by the chat model of the server, from the most
-   * relevant snippets. Each sentence names the snippets that it cites; sentences without a valid citation are
-   * left out, and `answer` is null without support. With `stream: true`, the reply is a stream of server-sent
-   * events: `sentence` for each sentence, then `answer` with the whole reply, or `error`.
+   * Answer a question: `POST /v1/answers`. Answers a question with the chat model of the server, from the
+   * most relevant snippets. Each sentence names the snippets that it cites; sentences without a valid
+   * citation are left out, and `answer` is null if none remain. With `stream: true`, the reply is a stream of
+   * server-sent events: `sentence` for each sentence, then `answer` with the whole reply, or `error`.
    */
   answer(request: AnswerRequest, options?: CallOptions): Promise<AnswerResponse> {
     return this.#transport.call(

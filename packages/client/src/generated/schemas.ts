@@ -9,7 +9,7 @@ export interface APIBinaryDocument {
 
 /** An API key without its secret. */
 export interface APIKeyInfo {
-  /** The API key. */
+  /** ID of the API key. */
   id: string;
   /** Creation time. */
   created_at: string;
@@ -88,20 +88,20 @@ export interface APITextPagesDocument {
 
 /** An API key to create. */
 export interface AddAPIKeyRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
   /** Display name, 1 to 256 bytes. */
   readonly name: string;
   readonly permission: DBAPIKeyPermission;
   /** Name of the requester. */
   readonly created_by?: string | null | undefined;
-  /** Expiry time; the key does not expire when absent. */
+  /** Expiry time; absent or null means that the key does not expire. */
   readonly expires_at?: string | null | undefined;
-  /** Restriction of the key; unrestricted when absent. */
+  /** Restriction of the key; absent or null means unrestricted. */
   readonly restriction?: APIKeyRestriction | null | undefined;
   /**
    * Origins whose pages may call the API with the key (CORS): scheme, host and port, without wildcards, at
-   * most 64. None when absent.
+   * most 64. Absent or null means none.
    */
   readonly allowed_origins?: readonly string[] | null | undefined;
 }
@@ -239,7 +239,7 @@ export interface AddDocumentsResponse {
 
 /** A source to create. */
 export interface AddSourceRequest {
-  /** Name of the source: 1 to 256 bytes of UTF-8, without NUL. An unknown name returns 404. */
+  /** Name of the source: 1 to 256 bytes of UTF-8, without NUL. An existing name returns 409. */
   readonly source_name: string;
   /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
   readonly collection_name: string;
@@ -274,7 +274,7 @@ export interface AddWebhookRequest {
 
 /** The organization to delete. */
 export interface AdminDeleteOrganizationRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
 }
 
@@ -350,11 +350,11 @@ export interface AnswerRequest {
 
 /** An answer with citations. */
 export interface AnswerResponse {
-  /** The sentences, separated by spaces; null if nothing supports an answer. */
+  /** The sentences, separated by spaces; null if no snippet supports an answer. */
   answer: string | null;
   /**
-   * Why `answer` is null: no snippet was found and the model was not called, the model found no answer in the
-   * snippets, or no sentence had a valid citation.
+   * Reason why `answer` is null: no snippet was found and the model was not called, the model found no answer
+   * in the snippets, or no sentence had a valid citation.
    */
   reason: 'no_snippets' | 'no_answer' | 'no_citations' | null;
   sentences: AnswerSentence[];
@@ -387,7 +387,7 @@ export interface AnswerSentence {
 
 /** An action or an attempted action. */
 export interface AuditLogEntry {
-  /** The entry. */
+  /** ID of the entry. */
   id: string;
   /** Time of the action. */
   at: string;
@@ -814,9 +814,9 @@ export interface DefaultResponse {
 
 /** An API key to revoke. */
 export interface DeleteAPIKeyRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
-  /** The API key. */
+  /** ID of the API key. */
   readonly api_key_id: string;
 }
 
@@ -887,9 +887,9 @@ export interface DeleteSourceRequest {
 
 /** Passkeys of a user to delete. */
 export interface DeleteUserPasskeysRequest {
-  /** The user. */
+  /** ID of the user. */
   readonly user_id: string;
-  /** The passkey; without it, all passkeys of the user are deleted. */
+  /** ID of the passkey; absent or null deletes all passkeys of the user. */
   readonly passkey_id?: string | null | undefined;
 }
 
@@ -1024,9 +1024,9 @@ export interface DocumentRetrievalResponse {
 export interface DocumentUsageResponse {
   /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
-  /** The collection; all zeros for files of `parse-document`. */
+  /** ID of the collection; all zeros for files of `parse-document`. */
   collection_id: string;
   event_type: DocumentEventEnum;
   /** Number of events. */
@@ -1094,7 +1094,7 @@ export interface EmbedUsage {
 export interface EmbedUsageResponse {
   /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
   embedding_model: string;
   /** True for calls of the model operation, false for work of documents and queries. */
@@ -1486,13 +1486,13 @@ export interface GetModelListResponse {
 
 /** An organization to describe. */
 export interface GetOrganizationRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
 }
 
 /** An organization. */
 export interface GetOrganizationResponse {
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
   name: string;
   subscription_tier: SubscriptionType;
@@ -1632,13 +1632,13 @@ export type HealthState = 'ok' | 'warning' | 'failed';
 
 /** The organization to search for. */
 export interface InspectOrganizationRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
 }
 
 /** Existing data of an organization. */
 export interface InspectOrganizationResponse {
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
   /** `deleting`: access is blocked and the data is being removed. */
   state: 'exists' | 'deleting' | 'gone';
@@ -1668,9 +1668,9 @@ export interface LineRectangle {
   height: number;
 }
 
-/** The organization whose keys to list. */
+/** The organization of the keys. */
 export interface ListAPIKeysRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
 }
 
@@ -1737,7 +1737,7 @@ export interface ListWebhooksResponse {
 
 /** An organization in a list. */
 export interface ListedOrganization {
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
   name: string;
   subscription_tier: SubscriptionType;
@@ -1752,7 +1752,7 @@ export interface ListedOrganization {
 
 /** A user in a list. */
 export interface ListedUser {
-  /** The user. */
+  /** ID of the user. */
   user_id: string;
   email: string;
   name: string | null;
@@ -1769,7 +1769,7 @@ export interface ListedUser {
   /** Number of passkeys. */
   passkeys: number;
   organizations: ({
-    /** The organization. */
+    /** ID of the organization. */
     organization_id: string;
     name: string;
     permission: 'OWNER' | 'ADMIN' | 'MEMBER';
@@ -1908,7 +1908,7 @@ export interface OpenAiModelList {
 /** Current storage of an organization. */
 export interface OrganizationStorage {
   documents: number;
-  /** Raw bytes of their files and texts. */
+  /** Raw bytes of the stored files and texts. */
   bytes: number;
   /** Documents waiting for parsing and indexing. */
   ingest_documents: number;
@@ -1982,7 +1982,7 @@ export interface ParseDocumentResponse {
 
 /** A passkey. */
 export interface PasskeyInfo {
-  /** The passkey. */
+  /** ID of the passkey. */
   id: string;
   name: string;
   /** Host name at which the passkey works. */
@@ -2106,7 +2106,7 @@ export interface QueryExplanation {
   good_match: boolean | null;
   /** Number of snippets that `latency_mode: high` rescored. */
   looked_at: number;
-  /** Operators of the query. */
+  /** Options and operators that applied to the query. */
   control: {
     /**
      * Weights of the lexical and the vector score, default 1 and 0.6. Not negative, and not both 0. A search
@@ -2158,9 +2158,9 @@ export interface QueryTimes {
 export interface QueryUsageResponse {
   /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
-  /** The collection. */
+  /** ID of the collection. */
   collection_id: string;
   query_type: QueryEnum;
   /** Number of events. */
@@ -2287,7 +2287,7 @@ export interface RerankResult {
 export interface RerankUsageResponse {
   /** First second of the row, in seconds since the epoch UTC. */
   window_start: number;
-  /** The organization. */
+  /** ID of the organization. */
   organization_id: string;
   reranker_model: string;
   /** True for calls of the model operation, false for work of documents and queries. */
@@ -2525,7 +2525,7 @@ export interface StatusRequest {
 
 /** Document counts by status. */
 export interface StatusResponse {
-  /** All documents: the sum of the next four. */
+  /** All documents: the sum of the following four counts. */
   num_documents: number;
   /** Waiting for parsing or being parsed. */
   num_parsing_documents: number;
@@ -2612,8 +2612,8 @@ export interface SuggestResponse {
     /** The completed query. */
     query: string;
     /**
-     * Number of documents of the vocabulary that contain the completed word and the words before it, or that
-     * have this title.
+     * Number of documents with the completed word and the words before it, or with this title, among those
+     * that were read for suggestions.
      */
     num_documents: number;
   })[];
@@ -3001,8 +3001,8 @@ export interface TopSnippetsRequest {
    */
   readonly highlights?: boolean | undefined;
   /**
-   * Include the places of the lines of each snippet on the images of its pages. Empty for documents whose
-   * format has none, and for those that were parsed before this was recorded. Default: `false`.
+   * Include the places of the lines of each snippet on the images of its pages. Empty for documents without
+   * known lines, such as text files and files that an earlier version parsed. Default: `false`.
    */
   readonly include_rectangles?: boolean | undefined;
   /** Include the metadata of the documents. Default: `false`. */
@@ -3056,9 +3056,9 @@ export interface TopSnippetsResponse {
 
 /** Changes to an API key. */
 export interface UpdateAPIKeyRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
-  /** The API key. */
+  /** ID of the API key. */
   readonly api_key_id: string;
   /** A new name, 1 to 256 bytes; absent or null keeps it. */
   readonly name?: string | null | undefined;
@@ -3121,9 +3121,9 @@ export interface UpdateDocumentRequest {
   readonly path: string;
   /** Replaces the whole metadata; the document must be `indexed`. */
   readonly metadata?: DocumentMetadataJson | null | undefined;
-  /** Changes individual attributes; cannot be combined with `metadata`. */
+  /** Changes individual attributes of an `indexed` document; cannot be combined with `metadata`. */
   readonly metadata_patch?: MetadataPatch | null | undefined;
-  /** New time of expiry (RFC 3339); null for never. The document must be `indexed`. */
+  /** New expiry time (RFC 3339); null for never. The document must be `indexed`. */
   readonly expires_at?: string | null | undefined;
   /** `not_parsed` retries after `parsing_failed`, `not_indexed` after `indexing_failed`. */
   readonly index_status?: 'not_parsed' | 'not_indexed' | null | undefined;
@@ -3168,7 +3168,7 @@ export interface UpdateDocumentsResponse {
 
 /** Changes to an organization. */
 export interface UpdateOrganizationRequest {
-  /** The organization. */
+  /** ID of the organization. */
   readonly organization_id: string;
   /** Tier granted free of charge. The highest of the granted, paid and purchased tiers applies. */
   readonly subscription_tier?: SubscriptionType | null | undefined;
@@ -3277,7 +3277,7 @@ export interface UsageStats {
 
 /** A user. */
 export interface UserRequest {
-  /** The user. */
+  /** ID of the user. */
   readonly user_id: string;
 }
 
