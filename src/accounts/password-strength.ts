@@ -9,7 +9,7 @@ const lengthMin = 12;
 const checkedLengthMax = 128;
 
 /**
- * Returns why a password is easy to guess; null for a strong one. The dictionaries take about 20 MB and 100
+ * Returns why a password is easy to guess, and how to improve it, without the final period; null for a strong one. The dictionaries take about 20 MB and 100
  * ms, so import this file only where a password is chosen.
  */
 export function findWeakness(password: string): string | null {
@@ -27,5 +27,6 @@ export function findWeakness(password: string): string | null {
   ]);
   if (score >= scoreMin) return null;
   const reasons = [feedback.warning, ...feedback.suggestions].filter((reason) => reason);
-  return reasons.length === 0 ? 'it is easy to guess' : reasons.join(' ');
+  if (reasons.length === 0) return 'it is easy to guess; use several uncommon words';
+  return reasons.join(' ').replace(/\.$/, '');
 }

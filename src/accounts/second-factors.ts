@@ -224,7 +224,7 @@ export class SecondFactors {
     if (secret !== null) return secret;
     throw new AppError(
       'conflict',
-      'The secret of this server was replaced after two-factor authentication was set up. Use a recovery code, or ask the administrator to reset it.',
+      'The secret of this server was replaced after two-factor authentication was set up. Use a recovery code, or ask the administrator to reset your second factor.',
       { shouldRetry: false },
     );
   }

@@ -1,5 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { ReplyDeadline } from '../core/async/reply-deadline.ts';
+import { formatCount } from '../core/format.ts';
 import { toTimestamp } from '../core/timestamps.ts';
 import type * as wire from '../schemas/accounts.ts';
 import type { SetPasswordRequest } from '../schemas/passwords.ts';
@@ -187,7 +188,7 @@ export class UserOperations {
       actor: principal.userId,
       address: client.address,
     });
-    return { message: `Signed out everywhere: ${ended} sessions ended.` };
+    return { message: `Signed out everywhere: ${formatCount(ended, 'session')} ended.` };
   }
 
   #requireUser({ userId }: UserPrincipal): User {

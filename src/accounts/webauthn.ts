@@ -48,7 +48,7 @@ export async function verifyNewCredential(
     requireUserVerification: true,
     supportedAlgorithmIDs: [...passkeyAlgorithms],
   });
-  if (!verified) throw new Error('The authenticator did not verify.');
+  if (!verified) throw new Error('The attestation is wrong.');
   const { credential, credentialBackedUp } = registrationInfo;
   if (credential.id !== sent.id) throw new Error('The authenticator created a credential with another ID.');
   const { id, publicKey, counter } = credential;

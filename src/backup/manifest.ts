@@ -79,7 +79,7 @@ export async function readManifest(target: BackupTarget, id: string): Promise<Ma
   if (manifest.format > formatVersion)
     throw new AppError(
       'bad_gateway',
-      `The backup ${id} has format ${manifest.format}, written by a newer Quarry version. This version supports format ${formatVersion}.`,
+      `The backup ${id} has format ${manifest.format}, written by a newer Quarry version. This version supports format ${formatVersion}. Use the newer version.`,
     );
   return manifest;
 }

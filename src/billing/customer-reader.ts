@@ -54,7 +54,10 @@ export class CustomerReader {
 }
 
 function otherStripeAccountError(): AppError {
-  return new AppError('conflict', 'The billing data of this organization belongs to another Stripe account.');
+  return new AppError(
+    'conflict',
+    'The billing data of this organization belongs to another Stripe account. Ask the operator to restore the secret key of that account.',
+  );
 }
 
 function paidInOtherStripeAccountError(until: number): AppError {

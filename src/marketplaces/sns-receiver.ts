@@ -181,7 +181,9 @@ function unexpectedReplyError(cause: unknown): AppError {
 }
 
 function untrustedMessageError(invalidPart: string): AppError {
-  return new AppError('bad_request', 'This message is not from a topic that is configured on this server.', {
-    privateDetails: { refused: invalidPart },
-  });
+  return new AppError(
+    'bad_request',
+    'This message is not from a topic of this server. The operator sets the topics with QUARRY_AWS_TOPIC_ARNS.',
+    { privateDetails: { refused: invalidPart } },
+  );
 }
