@@ -199,7 +199,7 @@ export class DocumentWriter {
   }
 
   /**
-   * Replaces the metadata or the time of expiry of an indexed document; search uses the old ones until the new version
+   * Replaces the metadata or the expiry time of an indexed document; search uses the old ones until the new version
    * is indexed. A function gets the current record under the lock of the path.
    */
   updateMetadata(

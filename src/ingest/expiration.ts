@@ -58,7 +58,7 @@ async function deleteOf(
   return (await writer.remove(collection, paths, { isVisible })).length;
 }
 
-/** Whether no document has this time of expiry: its collection was deleted. */
+/** Whether no document has this expiry time: its collection was deleted. */
 function isStale({ documents }: ExpirationOptions, { collectionId, path, expiresAt }: Expiration): boolean {
   return documents.get(collectionId, path)?.expiresAt !== expiresAt;
 }

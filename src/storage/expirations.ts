@@ -2,7 +2,7 @@ import { tables, text, u53, uuid } from './keys.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-/** A record with an optional time of expiry, in milliseconds since the epoch. */
+/** A record with an optional expiry time, in milliseconds since the epoch. */
 export interface ExpirationFields {
   readonly expiresAt?: number;
 }
@@ -12,7 +12,7 @@ export function isExpired({ expiresAt }: ExpirationFields, now: number): boolean
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Documents by time of expiry, so that none has to be searched for. */
+/** Documents by expiry time, so that none has to be searched for. */
 const expirationsTable = new Table<
   readonly [expiresAt: number, collectionId: string, path: string],
   Uint8Array

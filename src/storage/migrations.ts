@@ -9,7 +9,7 @@ import type { Store, WriteOperation } from './store.ts';
  * 1  the first layout
  * 2  API keys may have a restriction, which a build of format 1 would ignore, giving the key full access;
  *    sign-ins in progress are no longer stored
- * 3  documents may have a time of expiry, after which a build of format 2 would still show them; terms of documents
+ * 3  documents may have an expiry time, after which a build of format 2 would still show them; terms of documents
  *    are packed, which an engine of format 2 cannot read
  * 4  metadata may have numbers, booleans and points, which a build of format 3 cannot read and whose index it would
  *    compare as strings

@@ -16,7 +16,7 @@ const changeTypes: Readonly<Record<ChangeType, string>> = {
   'document.overwritten': 'A document was replaced by a new one with the same path.',
   'document.indexed': 'The current version of a document is searchable.',
   'document.failed': 'A document could not be parsed or indexed.',
-  'document.metadata_changed': 'The metadata or the time of expiry changed.',
+  'document.metadata_changed': 'The metadata or the expiry time changed.',
   'document.deleted': 'A document was deleted or has expired.',
   'collection.created': 'A collection was created.',
   'collection.renamed': 'A collection was renamed.',
