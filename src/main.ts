@@ -15,7 +15,6 @@ import { formatCount } from './core/format.ts';
 
 /** Runs the server until it is asked to stop, then closes it. */
 export async function main(loaded: LoadedSettings): Promise<void> {
-  configureGarbageCollection();
   ignoreClosedOutput();
   const stopRequests = new StopRequests(systemClock, isStartedByNpm());
   const restartRequests = new RestartRequests();
@@ -51,6 +50,7 @@ async function serve(
   let replacement: ReplacementProcess | null = null;
   try {
     const ready = app.loaded.then(() => {
+      configureGarbageCollection();
       printStartupMessage(app, settings);
       notifier?.ready();
     });
@@ -87,6 +87,8 @@ function stoppingLine(runningRequests: number, { drainSeconds }: Settings): stri
  * A full garbage collection comes when the old generation has grown by half since the previous one. By default V8
  * lets it grow to 3 times its size: in an overload to 110 MB, although 35 MB are in use, so that the process takes
  * 1.3 times the memory that it needs at its sustainable rate (`npm run campaign -- --only overload`).
+ *
+ * Called after the start, because modules of Node.js that load afterwards are compiled again (`cli/main.ts`).
  */
 function configureGarbageCollection(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');

@@ -1,23 +1,14 @@
-import { readColorVariables, readProcessSources } from '../config/settings.ts';
-import { runCommandLine } from './command-line.ts';
-import { exitCodes } from './exit-codes.ts';
-import { processTerminal } from './terminal.ts';
+import { setFlagsFromString } from 'node:v8';
 
 /** Entry point of the command line; `bin/quarry.js` imports it after everything is built. */
 
-/** The first Ctrl-C aborts the command cleanly, the second exits at once. */
-function abortOnInterrupt(): AbortSignal {
-  const controller = new AbortController();
-  process.once('SIGINT', () => {
-    controller.abort();
-    process.once('SIGINT', () => process.exit(exitCodes.interrupted));
-  });
-  return controller.signal;
-}
+/**
+ * Heap flags of `npm start`. The heap keeps the sizes that it has from the command line. The flags return to their
+ * defaults, because V8 uses the compiled code that Node.js contains of its modules only while all flags have their
+ * defaults: compiled again, those of the server and of a worker thread take .1 s of CPU (bench case `startup`). The
+ * other modules are imported afterwards for the same reason.
+ */
+for (const flag of ['max-semi-space-size', 'initial-old-space-size']) setFlagsFromString(`--${flag}=0`);
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  terminal: processTerminal(readColorVariables()),
-  print: (text) => void process.stdout.write(text),
-  readSources: readProcessSources,
-  createInterruptSignal: abortOnInterrupt,
-});
+const { runProcess } = await import('./run-process.ts');
+await runProcess();
