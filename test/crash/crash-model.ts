@@ -32,6 +32,8 @@ const shardCounts = [1, 8, 16];
 const pathsMax = 40;
 /** Delay in milliseconds after a request without a reply. */
 const retryDelayMs = 20;
+/** Pause in milliseconds before it is checked again whether a collection has requests in flight. */
+const accessPauseMs = 2;
 
 /** Model of all acknowledged requests, and of those in flight when the server was killed. */
 export class CrashModel {
@@ -340,7 +342,7 @@ export class CrashModel {
   async #withExclusiveAccess(collection: CrashCollection, work: () => Promise<void>): Promise<void> {
     collection.isExclusive = true;
     try {
-      while (collection.activeRequests > 0) await new Promise((resolve) => setImmediate(resolve));
+      while (collection.activeRequests > 0) await wait(accessPauseMs);
       await work();
     } finally {
       collection.isExclusive = false;

@@ -56,9 +56,10 @@ export class DocumentGenerator {
     return this.#stateOf({ marker: '', content: { type: 'text', text: '' }, raw: '', text: '' });
   }
 
-  text(): CrashDocument {
+  /** A text of 20 to 20 + `wordsMax` words. */
+  text(wordsMax = 800): CrashDocument {
     const marker = this.#nextMarker();
-    const text = this.#textAround(marker, 20 + this.#random.below(800));
+    const text = this.#textAround(marker, 20 + this.#random.below(wordsMax));
     return this.#stateOf({ marker, content: { type: 'text', text }, raw: text, text });
   }
 

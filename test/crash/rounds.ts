@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TestRandom } from '../storage/test-random.ts';
 import { waitUntil } from '../timeouts.ts';
@@ -32,6 +32,8 @@ const snapshotMs = 5_000;
 /** Time of writes before a snapshot during which the server is killed. */
 const snapshotWritesMs = 1_000;
 const largeDocuments = 256;
+/** Short, because the moment is about the number of documents and not about their vectors. */
+const largeWordsMax = 20;
 const damagedEvent = 'shard snapshot damaged, rebuilding';
 
 /** Repeatedly kills a server on one data directory and checks its guarantees after each start. */
@@ -62,13 +64,15 @@ export class CrashRounds {
     this.model = new CrashModel(parts.random, parts.models);
   }
 
-  async run(rounds: Iterable<KillMoment>): Promise<void> {
+  /** A round of several moments, in this order, is killed or stopped once, at the last one. */
+  async run(rounds: Iterable<KillMoment | readonly KillMoment[]>): Promise<void> {
     let server = await this.#startServer();
     try {
       let round = 0;
-      for (const killMoment of rounds) {
+      for (const one of rounds) {
+        const moments = [one].flat();
         round += 1;
-        await this.#round(server, killMoment);
+        await this.#round(server, moments);
         if (this.#isClosed) return;
         server = await this.#startServer();
         await this.#checkDamageLogged(server);
@@ -81,7 +85,7 @@ export class CrashRounds {
           fileUrls: this.#fileUrls,
         };
         await new ModelCheck(check).checkAll();
-        this.#reporter.pass(`round ${round}, ${killMoment}: ${model.acknowledged} answers kept`);
+        this.#reporter.pass(`round ${round}, ${moments.join(' and ')}: ${model.acknowledged} answers kept`);
       }
     } catch (error) {
       this.#reporter.comment(server.log);
@@ -104,43 +108,44 @@ export class CrashRounds {
     return server;
   }
 
-  async #round(server: ServerProcess, killMoment: KillMoment): Promise<void> {
-    if (killMoment === 'during a snapshot') await wait(snapshotMs - snapshotWritesMs);
+  async #round(server: ServerProcess, moments: readonly KillMoment[]): Promise<void> {
+    if (moments.includes('during a snapshot')) await wait(snapshotMs - snapshotWritesMs);
     let stopped = false;
     const acknowledged = this.model.acknowledged;
     const goal = this.#random.below(60);
-    const working = Array.from({ length: workers }, () =>
-      this.model.work(server, () => stopped || this.#isClosed),
-    );
-    const failed = Promise.all(working);
-    const kill = () => {
-      stopped = true;
-      return server.kill();
+    let reachGoal: () => void;
+    const goalReached = new Promise<void>((resolve) => {
+      reachGoal = resolve;
+    });
+    // The workers call this after each reply.
+    const isStopped = () => {
+      if (this.#isClosed || this.model.acknowledged - acknowledged >= goal) reachGoal();
+      return stopped || this.#isClosed;
     };
+    const working = Array.from({ length: workers }, () => this.model.work(server, isStopped));
+    const failed = Promise.all(working);
+    const requests: Promise<void>[] = [];
     const end = async () => {
-      await this.#waitForKillMoment(server, killMoment, {
-        kill,
-        isEnough: () => this.#isClosed || this.model.acknowledged - acknowledged >= goal,
-      });
+      for (const moment of moments) await this.#waitForKillMoment(server, moment, { requests, goalReached });
       stopped = true;
-      if (killMoment.startsWith('stopped'))
+      if (moments.some((moment) => moment.startsWith('stopped')))
         this.#reporter.same(await server.stop(), 0, 'the server stops in order', { kind: 'lost' });
-      else await kill();
+      else await server.kill();
+      await Promise.all(requests);
     };
     await Promise.all([failed, end()]);
-    if (killMoment === 'stopped, and a snapshot damaged') this.#damageSnapshot();
-    if (killMoment === 'stopped, and a snapshot deleted') this.#deleteSnapshot();
+    if (moments.includes('stopped, and a snapshot damaged')) this.#damageSnapshot();
+    if (moments.includes('stopped, and a snapshot deleted')) this.#deleteSnapshot();
   }
 
   async #waitForKillMoment(
     server: ServerProcess,
     killMoment: KillMoment,
-    { kill, isEnough }: { readonly kill: () => Promise<void>; readonly isEnough: () => boolean },
+    { requests, goalReached }: { readonly requests: Promise<void>[]; readonly goalReached: Promise<void> },
   ): Promise<void> {
     switch (killMoment) {
       case 'after some replies':
-        while (!isEnough()) await new Promise((resolve) => setImmediate(resolve));
-        return;
+        return goalReached;
       case 'at a random moment':
         await wait(this.#random.below(1_200));
         return;
@@ -150,12 +155,16 @@ export class CrashRounds {
         await wait(snapshotWritesMs + this.#random.below(60));
         return;
       case 'during the deletion of a large collection':
-        return this.#killDuringDeletion(server, kill);
+        await this.#beginDeletion(server, requests);
+        await wait(this.#random.below(30));
+        return;
       case 'during the parsing of long files':
-        return this.#killDuringParsing(server, kill);
+        this.#beginParsing(server, requests);
+        await wait(50 + this.#random.below(600));
+        return;
       case 'stopped, and a snapshot damaged':
       case 'stopped, and a snapshot deleted':
-        await wait(300 + this.#random.below(700));
+        await wait(100 + this.#random.below(400));
     }
   }
 
@@ -170,7 +179,8 @@ export class CrashRounds {
     }
   }
 
-  async #killDuringDeletion(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
+  /** Once acknowledged, the deletion must persist; otherwise the collection must be complete or absent. */
+  async #beginDeletion(server: ServerProcess, requests: Promise<void>[]): Promise<void> {
     const name = `large ${this.model.acknowledged}`;
     const collection: CrashCollection = {
       name,
@@ -189,38 +199,28 @@ export class CrashRounds {
     this.model.collections.set(name, collection);
     for (let from = 0; from < largeDocuments; from += 64) {
       const documents = Array.from({ length: 64 }, (_, i) => {
-        const documentState = this.model.generator.text();
+        const documentState = this.model.generator.text(largeWordsMax);
         collection.paths.set(`${from + i}.txt`, [documentState]);
         return { path: `${from + i}.txt`, content: documentState.content, metadata: documentState.metadata };
       });
       await server.call('documents/add-documents', { collection_name: name, documents });
     }
-    const deleting = this.model.deleteCollection(server, collection).catch((error: unknown) => {
-      if (!(error instanceof ServerGoneError)) throw error;
-    });
-    await wait(this.#random.below(30));
-    // Once acknowledged, the deletion must persist; otherwise the collection must be complete or absent.
-    await kill();
-    await deleting;
+    requests.push(this.model.deleteCollection(server, collection).catch(ignoreGoneServer));
   }
 
-  async #killDuringParsing(server: ServerProcess, kill: () => Promise<void>): Promise<void> {
+  #beginParsing(server: ServerProcess, requests: Promise<void>[]): void {
     const collection = [...this.model.collections.values()].find(
       (known) => known.possibleExists[0] && !known.isExclusive,
     );
     if (collection === undefined) return;
-    collection.activeRequests += 1;
-    const adding = Array.from({ length: 4 }, (_, i) =>
-      this.model
-        .add(server, collection, `long-${i}.pdf`, this.model.generator.pdf(200))
-        .catch((error: unknown) => {
-          if (!(error instanceof ServerGoneError)) throw error;
-        }),
-    );
-    await wait(50 + this.#random.below(600));
-    await kill();
-    await Promise.all(adding);
-    collection.activeRequests -= 1;
+    for (let i = 0; i < 4; i += 1) {
+      collection.activeRequests += 1;
+      const adding = this.model.add(server, collection, `long-${i}.pdf`, this.model.generator.pdf(200));
+      const ended = () => {
+        collection.activeRequests -= 1;
+      };
+      requests.push(adding.catch(ignoreGoneServer).finally(ended));
+    }
   }
 
   /** The log of a server is read from another pipe than its address, so the event may arrive after it. */
@@ -265,13 +265,20 @@ export class CrashRounds {
     }
   }
 
+  /** Keeps a damaged snapshot, which the next start must report. */
   #deleteSnapshot(): void {
-    const files = this.#snapshots();
+    const damaged = this.#damagedSnapshot;
+    const files = this.#snapshots().filter((path) => path !== damaged);
     const file = files[this.#random.below(files.length)];
     if (file === undefined) return;
-    const whole = this.#random.below(2) === 0;
+    const mayDeleteFolder = damaged === null || dirname(damaged) !== dirname(file);
+    const whole = mayDeleteFolder && this.#random.below(2) === 0;
     rmSync(whole ? join(file, '..') : file, { recursive: true, force: true });
   }
+}
+
+function ignoreGoneServer(error: unknown): void {
+  if (!(error instanceof ServerGoneError)) throw error;
 }
 
 /** Returns false if the process no longer exists. */

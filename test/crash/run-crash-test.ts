@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestRandom } from '../storage/test-random.ts';
 import type { Test } from '../support/tap.ts';
-import { CrashRounds, type KillMoment } from './rounds.ts';
+import { CrashRounds } from './rounds.ts';
 
 /**
  * Runs the rounds on a new data directory. It is deleted after the server has ended, also when the time limit
@@ -12,7 +12,7 @@ import { CrashRounds, type KillMoment } from './rounds.ts';
 export async function runCrashTest(
   t: Test,
   random: TestRandom,
-  rounds: readonly KillMoment[],
+  rounds: Parameters<CrashRounds['run']>[0],
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-crash-'));
   const crashes = new CrashRounds({ reporter: t, random, data: join(folder, 'data') });
