@@ -164,7 +164,7 @@ export type AddDocumentsResponse = Static<typeof AddDocumentsResponse>;
 
 export const UpdateDocumentRequest = Component(
   'UpdateDocumentRequest',
-  'New metadata of an indexed document, or the retry of a failed one.',
+  'Changes to an indexed document, or the retry of a failed one.',
   {
     collection_name: CollectionName(),
     path: DocumentPath(),

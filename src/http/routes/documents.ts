@@ -127,7 +127,10 @@ export const documentRoutes: readonly Route[] = [
     request: documents.UpdateDocumentRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', metadata: { author: 'Grace' } },
-    errorResponses: { 404: documentNotFound },
+    errorResponses: {
+      400: 'A value is out of range, or the document does not have the required `index_status`.',
+      404: documentNotFound,
+    },
     check: (request, bounds) => {
       checkDocument(request);
       if (request.metadata) checks.checkMetadata(request.metadata, bounds.metadataBytesMax());
@@ -272,7 +275,10 @@ export const documentRoutes: readonly Route[] = [
     request: documentText.GetDocumentTextRequest,
     reply: documentText.GetDocumentTextResponse,
     example: { collection_name: 'handbook', path: 'refunds.txt', page_index: 0, max_characters: 2_000 },
-    errorResponses: { 404: 'The collection, the document or the page does not exist.' },
+    errorResponses: {
+      400: 'A value is out of range, or the document is not indexed yet.',
+      404: 'The collection, the document or the page does not exist.',
+    },
     check: (request) => {
       checkDocument(request);
       checks.checkTextRange(request);

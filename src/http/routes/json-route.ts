@@ -138,6 +138,7 @@ function toAdministratorCall(call: ServiceCall): AdministratorCall {
   );
   return call as AdministratorCall;
 }
+
 export const collectionNotFound = 'The collection does not exist.';
 export const documentNotFound = 'The collection or the document does not exist.';
 export const organizationNotFound = 'The organization does not exist.';

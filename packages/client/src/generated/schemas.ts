@@ -3113,7 +3113,7 @@ export interface UpdateCollectionRequest {
   })[] | null | undefined;
 }
 
-/** New metadata of an indexed document, or the retry of a failed one. */
+/** Changes to an indexed document, or the retry of a failed one. */
 export interface UpdateDocumentRequest {
   /** Name of the collection: 1 to 1,024 bytes of UTF-8, without NUL. An unknown name returns 404. */
   readonly collection_name: string;
