@@ -22,7 +22,7 @@ export const answerTool = defineTool({
         maximum: answerLimits.snippetsMax,
       }),
     ),
-    filter: Type.Optional(Type.Unknown({ description: 'Filter on metadata, as of the tool search.' })),
+    filter: Type.Optional(Type.Unknown({ description: 'Filter on metadata, as for the tool search.' })),
     max_tokens: maxTokensField,
   },
   run: async (api, { collection, question, max_snippets: k, filter, max_tokens }) => {

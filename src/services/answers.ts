@@ -46,7 +46,10 @@ interface AnswerWork {
   readonly onSentence: (sentence: AnswerSentence) => void;
 }
 
-/** Answers questions by a chat model, from the snippets that the caller may read. Neither is logged or stored. */
+/**
+ * Answers questions with a chat model, from snippets that the caller may read. Neither questions nor answers are stored
+ * or logged.
+ */
 export class AnswerServices {
   readonly #options: AnswerServicesOptions;
 
@@ -109,7 +112,7 @@ export class AnswerServices {
   async #retrieve(call: OrganizationCall, request: AnswerRequest): Promise<Retrieval> {
     const { question, k, max_tokens: _tokens, stream: _stream, ...options } = request;
     const query = { ...options, query: question, k: k ?? answerLimits.snippetsDefault };
-    // The log of slow queries has no text of organizations with zero data retention; here it has none of any.
+    // Keeps the question out of the log of slow queries, as for organizations with zero data retention.
     const silent = { ...call, principal: { ...call.principal, zdr: true } };
     const reply = (await this.#options.queries.topSnippets(silent, query)).parse();
     const { warnings } = reply;
@@ -206,5 +209,8 @@ function disabledError(): AppError {
 }
 
 function revokedError(): AppError {
-  return new AppError('unauthorized', 'The API key was deleted or changed while the answer was written.');
+  return new AppError(
+    'unauthorized',
+    'The API key was deleted or changed while the answer was written. Send the question again with a valid key.',
+  );
 }
