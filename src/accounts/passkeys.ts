@@ -28,9 +28,9 @@ export interface PasskeyChallenge {
 
 type NewPasskey = Omit<Passkey, 'passkeyId' | 'credentialHash' | 'createdAt' | 'lastUsedAt'>;
 
-const bytesOfChallenge = 32;
+const challengeBytes = 32;
 
-/** Passkeys of users. An update and a deletion of the same passkey cannot restore it, because updates expect the record. */
+/** Passkeys of users. An update cannot restore a passkey that is deleted at the same time, because it expects the record. */
 export class Passkeys {
   readonly #options: PasskeysOptions;
   readonly #records: PasskeyRecords;
@@ -58,7 +58,7 @@ export class Passkeys {
 
   createChallenge(): PasskeyChallenge {
     const { random, clock } = this.#options;
-    const challenge = Buffer.from(random.bytes(bytesOfChallenge)).toString('base64url');
+    const challenge = Buffer.from(random.bytes(challengeBytes)).toString('base64url');
     return { challenge, expiresAt: clock.now() + passkeyLimits.challengeMsMax };
   }
 

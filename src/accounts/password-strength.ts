@@ -9,8 +9,8 @@ const lengthMin = 12;
 const checkedLengthMax = 128;
 
 /**
- * Returns why a password is easy to guess, and how to improve it, without the final period; null for a strong one. The dictionaries take about 20 MB and 100
- * ms, so import this file only where a password is chosen.
+ * Returns why a password is easy to guess, and how to improve it, without the final period; null for a strong one. The
+ * dictionaries take about 20 MB and 100 ms, so import this file only where a password is chosen.
  */
 export function findWeakness(password: string): string | null {
   if (password.length < lengthMin) {

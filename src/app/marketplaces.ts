@@ -231,7 +231,7 @@ function createUsageReader(ledger: UsageLedger, meter: UsageMeter) {
   return async (organizationId: string, from: number, to: number): Promise<UsageCounts> => {
     await meter.tryFlush();
     const range = { startTime: from * (hourMs / 1_000), endTime: to * (hourMs / 1_000) - 1 } as const;
-    const total = async (kind: UsageKind, what: string | null, counter: string) => {
+    const total = async (kind: UsageKind, category: string | null, counter: string) => {
       const rows = await ledger.windows({
         organizationId,
         kind,
@@ -240,7 +240,7 @@ function createUsageReader(ledger: UsageLedger, meter: UsageMeter) {
         subjectIds: null,
       });
       return rows
-        .filter((row) => what === null || row.category === what)
+        .filter((row) => category === null || row.category === category)
         .reduce(
           (sum, { amounts }) =>
             sum + (namedCounters(kind, amounts) as Readonly<Record<string, number>>)[counter]!,

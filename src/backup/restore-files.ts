@@ -152,9 +152,9 @@ function toArrayBuffer(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }
 
-function countsDiffer(what: string, expected: number, found: number): AppError {
+function countsDiffer(part: string, expected: number, found: number): AppError {
   return new AppError(
     'bad_gateway',
-    `The backup is damaged: ${what} has ${found} entries instead of ${expected}.`,
+    `The backup is damaged: ${part} has ${found} entries instead of ${expected}.`,
   );
 }

@@ -113,10 +113,10 @@ function isAbandoned({ host, pid, renewedAt }: LockRecord, now: number): boolean
 }
 
 function lockedError(target: BackupTarget, holder: LockRecord | null): AppError {
-  const who =
+  const user =
     holder === null ? 'another process' : `process ${holder.pid} on ${holder.host} (${holder.operation})`;
   return new AppError(
     'conflict',
-    `The backup target ${target.location} is in use by ${who}. Try again when it has finished.`,
+    `The backup target ${target.location} is in use by ${user}. Try again when it has finished.`,
   );
 }

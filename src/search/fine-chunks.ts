@@ -116,7 +116,7 @@ class FineChunkRows implements FineChunkScores {
 
 type FineTerms = Pick<NativeFineQuery, 'prefixes' | 'groups' | 'words'>;
 
-/** Built once per query: its pages are scored chunk by chunk. */
+/** Built once per query, because a query scores fine chunks in several calls. */
 const fineTermsCache = new WeakMap<LexicalQuery, FineTerms>();
 
 /** Returns the terms of a query. A word that occurs in several groups counts once per fine chunk. */

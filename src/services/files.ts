@@ -75,8 +75,8 @@ export class FileServices {
     const parts: Buffer[] = [];
     let bytes = 0;
     for (const part of text) {
-      const turn = yieldToEventLoop();
-      if (turn !== null) await turn;
+      const pause = yieldToEventLoop();
+      if (pause !== null) await pause;
       parts.push(Buffer.from(part));
       bytes += parts.at(-1)!.byteLength;
     }

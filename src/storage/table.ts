@@ -34,8 +34,8 @@ export const bytesCodec: ValueCodec<Uint8Array> = { encode: (value) => value, de
 type Fields<K extends readonly unknown[]> = { readonly [I in keyof K]: KeyField<K[I]> };
 
 /** Leading fields of a key: none, some or all of them. */
-type Leading<K extends readonly unknown[]> = K extends readonly [...infer Start, unknown]
-  ? K | Leading<readonly [...Start]>
+type KeyPrefix<K extends readonly unknown[]> = K extends readonly [...infer Start, unknown]
+  ? K | KeyPrefix<readonly [...Start]>
   : readonly [];
 
 export interface TableEntry<K, V> {
@@ -59,7 +59,7 @@ export class Table<K extends readonly unknown[], V> {
   }
 
   /** Returns the bytes of a key, or the common prefix of all keys with these leading fields. */
-  keyOf(...leading: Leading<K>): Uint8Array {
+  keyOf(...leading: KeyPrefix<K>): Uint8Array {
     return this.#keyOf(leading);
   }
 
@@ -128,7 +128,7 @@ export class Table<K extends readonly unknown[], V> {
    */
   async *range(
     store: Store,
-    leading: Leading<K>,
+    leading: KeyPrefix<K>,
     options: RangeOptions = {},
     acceptsKey: (key: K) => boolean = () => true,
   ): AsyncGenerator<TableEntry<K, V>, void, void> {
@@ -143,7 +143,7 @@ export class Table<K extends readonly unknown[], V> {
   /** Returns the raw keys without decoding and without reading values, for deletion. */
   async *keys(
     store: Store,
-    leading: Leading<K>,
+    leading: KeyPrefix<K>,
     options: RangeOptions = {},
   ): AsyncGenerator<Uint8Array, void, void> {
     const range = intersectRange(prefixRange(this.keyOf(...leading)), { ...options, values: false });

@@ -10,11 +10,11 @@ const unlimited = {
   IngestDocumentsMax: 0,
 } as const;
 
-type Unlimited<T extends string> = { [Name in keyof typeof unlimited as `${T}${Name}`]: number };
+type UnlimitedTier<T extends string> = { [Name in keyof typeof unlimited as `${T}${Name}`]: number };
 
-function unlimitedOf<const T extends string>(tier: T): Unlimited<T> {
+function unlimitedOf<const T extends string>(tier: T): UnlimitedTier<T> {
   const named = Object.entries(unlimited).map(([name, most]) => [`${tier}${name}`, most]);
-  return Object.fromEntries(named) as Unlimited<T>;
+  return Object.fromEntries(named) as UnlimitedTier<T>;
 }
 
 /** Tiers as published. */

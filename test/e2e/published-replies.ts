@@ -10,8 +10,8 @@ import { operationTests } from '../http/operations/operation-tests.ts';
  */
 
 type PublishedOf<Test> = Test extends { readonly published: infer P extends PublishedContract } ? P : never;
-type Published = PublishedOf<(typeof operationTests)[keyof typeof operationTests]>;
-type ReplyShapes = { readonly [P in Published as P['path']]: P['reply'] };
+type PublishedReply = PublishedOf<(typeof operationTests)[keyof typeof operationTests]>;
+type ReplyShapes = { readonly [P in PublishedReply as P['path']]: P['reply'] };
 
 export type PublishedOperationName = keyof ReplyShapes;
 export type ReplyOf<O extends PublishedOperationName> = Static<ReplyShapes[O]>;

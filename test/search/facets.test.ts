@@ -15,7 +15,7 @@ import t, { type Test } from '../support/tap.ts';
 
 type Metadata = Record<string, string | number | boolean | string[] | { lat: number; lon: number }>;
 
-interface Counted {
+interface FacetCheck {
   readonly facets: readonly FacetRequest[];
   readonly results: readonly FacetResult[];
   readonly matching: readonly Metadata[];
@@ -40,7 +40,7 @@ function toComparable(value: unknown, bound: FacetBound | null): string | number
 }
 
 /** Compares the counts with those of a loop over the documents. */
-function checkCounts(t: Test, { facets, results, matching, filter }: Counted): void {
+function checkCounts(t: Test, { facets, results, matching, filter }: FacetCheck): void {
   for (const [i, { attribute, valuesMax, ranges: bounds }] of facets.entries()) {
     const values = matching
       .flatMap((metadata) => metadata[attribute] ?? [])

@@ -46,10 +46,10 @@ export class OcrChild {
   }
 
   async #recognizeWithRetry(image: Uint8Array, msMax: number, signal: AbortSignal): Promise<ToolReply> {
-    for (let number = 1; ; number++) {
+    for (let attempt = 1; ; attempt++) {
       const reply = await this.#recognizeOnce(image, msMax, signal);
       const again = reply.kind === 'failed' && reply.code === 'crash';
-      if (!again || number >= processLimits.attemptsMax || signal.aborted || this.#isClosed) return reply;
+      if (!again || attempt >= processLimits.attemptsMax || signal.aborted || this.#isClosed) return reply;
     }
   }
 

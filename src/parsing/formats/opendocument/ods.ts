@@ -31,9 +31,9 @@ export function* parseOds(
   for (let token = reader.next(); token !== 'end'; token = reader.next()) {
     if (token !== 'open' || reader.name !== 'table') continue;
     const name = toCellText(reader.findAttribute('name') ?? '').trim();
-    const drawn: string[] = [];
-    yield* paginateSheet(name, readSheetRows(reader, { budget, objects, drawingLines: drawn }));
-    yield* paginateRows(drawn);
+    const drawingLines: string[] = [];
+    yield* paginateSheet(name, readSheetRows(reader, { budget, objects, drawingLines }));
+    yield* paginateRows(drawingLines);
   }
   const properties = readOpenDocumentProperties(archive, limits);
   return {
@@ -77,15 +77,15 @@ function* readSheetRows(reader: XmlReader, context: SheetContext): Generator<str
   }
 }
 
-function addObject(reader: XmlReader, { objects, drawingLines: drawn }: SheetContext): void {
-  for (const line of objects.readLinesAt(reader)) drawn.push(line);
+function addObject(reader: XmlReader, { objects, drawingLines }: SheetContext): void {
+  for (const line of objects.readLinesAt(reader)) drawingLines.push(line);
 }
 
 /** A paragraph outside of cells belongs to a text box on the sheet. */
-function addTextBox(reader: XmlReader, { budget, drawingLines: drawn }: SheetContext): void {
+function addTextBox(reader: XmlReader, { budget, drawingLines }: SheetContext): void {
   const text = reader.readText().replace(/\s+/g, ' ').trim();
   budget.consume(text.length + 1);
-  if (text !== '') drawn.push(text);
+  if (text !== '') drawingLines.push(text);
 }
 
 function addCell(reader: XmlReader, row: string[], context: SheetContext): void {

@@ -25,7 +25,7 @@ import { userAgentName } from './user-agent-name.ts';
 /** User of the operator, who signs in with a link only. */
 const operatorEmail = 'operator@localhost';
 
-/** Page of the user's own settings: profile and sessions. */
+/** Page of the user's own account: profile, ways to sign in, and sessions. */
 export function SettingsPage() {
   if (session.value.state !== 'in') return null;
   const { has_password: hasPassword, passkeys, user } = session.value.account;
