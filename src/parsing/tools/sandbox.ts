@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assertDefined } from '../../core/assert.ts';
 import type { SandboxUsers } from '../sandbox-users.ts';
@@ -147,42 +147,70 @@ function buildBubblewrapFlags({ program, folder, readable }: SandboxedCommand): 
  * old root in `/old`; `/new` receives the allowed paths and then becomes the root, and the old root is
  * detached. The shell remains process 1 of its namespace, because process 1 could not end itself with a
  * signal.
+ *
+ * A program per step handles all paths: one `mkdir` and one `mount` for each path take three times the CPU time.
  */
 function buildMountScript({ program, folder, readable }: SandboxedCommand): string {
-  const allow = (path: string, flags: string) =>
-    `allow ${quoteShell(path)} ${flags} ${quoteShell(`/new${dirname(path)}`)}`;
-  const readOnly = (path: string) => allow(path, 'bind,ro');
-  const system = listExistingPaths(systemPaths).map(({ path, link }) =>
-    link === null
-      ? readOnly(path)
-      : `mkdir -p ${quoteShell(`/new${dirname(path)}`)}; ln -s ${quoteShell(link)} ${quoteShell(`/new${path}`)}`,
-  );
+  const system = listExistingPaths(systemPaths);
+  const links = system.filter(({ link }) => link !== null).map(({ path }) => path);
+  const systemFolders = system.filter(({ link }) => link === null).map(({ path }) => path);
+  const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`);
   const readOnlyPaths = [...program.slice(0, 1).flatMap(findInstallFolder), ...readable];
+  const writable = folder === null ? [] : [folder];
   return [
     'set -e; PATH=/usr/bin:/bin:/usr/sbin:/sbin',
-    'allow() {',
-    '  if [ -e "/new$1" ]; then :; elif [ -d "/old$1" ]; then mkdir -p "/new$1"; else mkdir -p "$3"; : > "/new$1"; fi',
-    '  mount -o "$2" "/old$1" "/new$1"',
-    '}',
     'mount --make-rprivate /',
     'mount -t tmpfs -o mode=755,size=1m sandbox /tmp',
     'cd /tmp; mkdir old new',
-    'for path in usr bin sbin lib lib32 lib64 nix gnu; do ln -s "old/$path" "$path"; done',
+    // `mount --all` reads the list of mounts in `/proc`.
+    'ln -s old/usr old/bin old/sbin old/lib old/lib32 old/lib64 old/nix old/gnu old/proc .',
     'pivot_root . old; cd /',
     'mount -t tmpfs -o mode=755,size=1m sandbox /new',
-    'mkdir /new/proc /new/tmp /new/old',
-    'mount -t proc -o ro,nosuid,nodev,noexec proc /new/proc',
-    ...(folder === null ? [] : [`mount -o bind ${quoteShell(`/old${folder}`)} /new/tmp`]),
-    ...system,
-    ...['null', 'zero', 'full', 'random', 'urandom'].map((name) => allow(`/dev/${name}`, 'bind')),
-    ...readOnlyPaths.map(readOnly),
-    ...(folder === null ? [] : [allow(folder, 'bind')]),
+    ...createMountPoints([...systemFolders, ...devices], ['/proc', '/tmp', '/old', ...links.map(dirname)]),
+    ...links.map((path) => `cp -P ${quoteShell(`/old${path}`)} ${quoteShell(`/new${path}`)}`),
+    ...mountAll([
+      'proc /new/proc proc ro,nosuid,nodev,noexec',
+      ...writable.map((path) => bindMount(path, 'bind', '/tmp')),
+      ...systemFolders.map((path) => bindMount(path, 'bind,ro')),
+      ...devices.map((path) => bindMount(path, 'bind')),
+    ]),
+    // Only now: paths below a system folder exist already.
+    ...createMountPoints([...readOnlyPaths, ...writable], []),
+    ...mountAll([
+      ...readOnlyPaths.map((path) => bindMount(path, 'bind,ro')),
+      ...writable.map((path) => bindMount(path, 'bind')),
+    ]),
     'cd /new; pivot_root . old; cd /',
     'umount -l /old; rmdir /old',
     'mount -o remount,bind,ro /',
     `cd ${quoteShell(folder ?? '/')}`,
     '"$@"; exit $?',
   ].join('\n');
+}
+
+/** Creates the folders, and below `/new` an empty folder or file for each path. */
+function createMountPoints(paths: readonly string[], folders: readonly string[]): string[] {
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const files = paths.filter((path) => !isFolder(path));
+  const allFolders = new Set([...folders, ...paths.filter(isFolder), ...files.map((path) => dirname(path))]);
+  return [
+    `mkdir -p ${[...allFolders].map((path) => quoteShell(`/new${path}`)).join(' ')}`,
+    ...files.map((path) => quoteShell(`/new${path}`)).map((file) => `[ -e ${file} ] || : > ${file}`),
+  ];
+}
+
+/** Mounts the lines of an fstab in their order. */
+function mountAll(lines: readonly string[]): string[] {
+  return [`printf '%s\\n' ${lines.map(quoteShell).join(' ')} > /fstab`, 'mount --all --fstab /fstab'];
+}
+
+/** Line of an fstab for a path of the old root. */
+function bindMount(path: string, options: string, target = path): string {
+  return `${escapeFstab(`/old${path}`)} ${escapeFstab(`/new${target}`)} none ${options}`;
+}
+
+function escapeFstab(path: string): string {
+  return path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
 function quoteShell(path: string): string {
