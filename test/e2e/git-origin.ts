@@ -11,7 +11,7 @@ export const gitSkipReason: string | false =
   spawnSync('git', ['http-backend'], { env: { PATH: '/usr/bin:/bin' } }).error !== undefined &&
   'there is no Git on this machine; on Debian: apt-get install git';
 
-/** A repository that `git http-backend` serves over HTTP. Each change is a commit. */
+/** A repository that `git http-backend` serves over HTTP. Changes are committed before the next fetch. */
 export class GitOrigin implements TestOrigin {
   /** Value of the header `authorization` that is required; null: none. */
   authorization: string | null = null;
@@ -19,6 +19,7 @@ export class GitOrigin implements TestOrigin {
   redirect: string | null = null;
   readonly #folder = mkdtempSync(join(tmpdir(), 'quarry-git-'));
   readonly #server: Server;
+  #isCommitted = true;
 
   private constructor() {
     this.#server = createServer((request, response) => this.#answer(request, response));
@@ -51,22 +52,30 @@ export class GitOrigin implements TestOrigin {
     const path = join(this.#work, key);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
-    this.commit();
+    this.#isCommitted = false;
   }
 
   async rename(from: string, to: string): Promise<void> {
     mkdirSync(dirname(join(this.#work, to)), { recursive: true });
     renameSync(join(this.#work, from), join(this.#work, to));
-    this.commit();
+    this.#isCommitted = false;
   }
 
   async delete(key: string): Promise<void> {
     rmSync(join(this.#work, key));
-    this.commit();
+    this.#isCommitted = false;
+  }
+
+  /** Deletes all files. */
+  clear(): void {
+    this.#git('rm', '-r', '--quiet', '--force', '--ignore-unmatch', '.');
+    this.#isCommitted = false;
   }
 
   /** Commits all files of the working folder. */
-  commit(): void {
+  #commit(): void {
+    if (this.#isCommitted) return;
+    this.#isCommitted = true;
     this.#git('add', '--all');
     this.#git('commit', '--quiet', '--allow-empty', '--message=change');
   }
@@ -82,6 +91,7 @@ export class GitOrigin implements TestOrigin {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    this.#commit();
     if (this.redirect !== null) {
       response.writeHead(302, { location: `${this.redirect}${request.url}` }).end();
       return;

@@ -1,22 +1,17 @@
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { TestServer } from './server.ts';
-import { getSource, listHashes, sha256, synchronize, type TestOrigin } from './source-fixture.ts';
-import { checkEqualToOrigin } from './source-rounds.ts';
+import { getSource, listHashes, sha256, synchronize } from './source-fixture.ts';
+import { addSource as addSourceOf, joinSourceServer } from './source-server.ts';
 import { createTenant } from './tenant.ts';
 
 /** Sources of the kind `directory`. */
 
 t.setTimeout(testFileMsMax);
-const folder = mkdtempSync(join(tmpdir(), 'quarry-source-'));
-t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-const server = await TestServer.start(t, { SOURCE_FOLDERS: folder });
-const api = new CheckedApiClient(server);
+const joined = await joinSourceServer();
+const { server, api, folder } = joined;
 
 function createFolder(name: string): string {
   const path = join(folder, name);
@@ -29,18 +24,8 @@ function write(path: string, content = path): void {
   writeFileSync(path, content);
 }
 
-/** Adds a collection and a source of the same name, and runs it. */
-async function addSource(name: string, path: string, extra: Readonly<Record<string, unknown>> = {}) {
-  await createCollection(api, name);
-  const request = {
-    source_name: name,
-    collection_name: name,
-    directory: { path },
-    schedule: 'off',
-    ...extra,
-  };
-  await api.call('sources/add-source', request);
-}
+const addSource = (name: string, path: string, extra: Readonly<Record<string, unknown>> = {}) =>
+  addSourceOf(joined, name, { directory: { path }, ...extra });
 
 await t.test('documents are added, replaced and deleted like the files of a folder', async (t) => {
   const path = createFolder('basic');
@@ -242,20 +227,4 @@ await t.test('an organization sees only its own sources', async (t) => {
   t.strictSame((await other.call('sources/get-source-list')).sources, []);
   for (const operation of ['get-source', 'sync-source', 'delete-source', 'preview-source', 'pause-source'])
     t.equal(await other.status(`sources/${operation}`, { source_name: 'basic' }), 404, operation);
-});
-
-await t.test('the documents equal the folder after random changes and kills', async (t) => {
-  const path = createFolder('random');
-  await addSource('random', path, { prefix: 'r/' });
-  const origin: TestOrigin = {
-    write: async (key, content) => write(join(path, key), content),
-    rename: async (from, to) => {
-      mkdirSync(dirname(join(path, to)), { recursive: true });
-      renameSync(join(path, from), join(path, to));
-    },
-    delete: async (key) => rmSync(join(path, key)),
-  };
-  const changes = 60;
-  const rounds = { server, api, source: 'random', collection: 'random', prefix: 'r/', origin, changes };
-  await checkEqualToOrigin(t, rounds);
 });

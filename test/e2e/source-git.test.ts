@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
+import type { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { GitOrigin, gitSkipReason } from './git-origin.ts';
-import { TestServer } from './server.ts';
+import { type GitOrigin, gitSkipReason } from './git-origin.ts';
+import type { TestServer } from './server.ts';
 import { listHashes, sha256, synchronize } from './source-fixture.ts';
-import { checkEqualToOrigin } from './source-rounds.ts';
+import { joinSourceServer } from './source-server.ts';
 
 /** Sources of the kind `git`. */
 
@@ -20,12 +20,9 @@ interface Fixture {
 }
 
 t.test('a collection follows a Git repository', { skip: gitSkipReason }, async (t) => {
-  const origin = await GitOrigin.start();
-  t.teardown(() => origin.close());
-  const server = await TestServer.start(t, { SOURCE_PRIVATE_HOSTS: origin.host });
-  const fixture = { origin, server, api: new CheckedApiClient(server) };
+  const { server, api, git } = await joinSourceServer();
+  const fixture = { origin: git!, server, api };
   await t.test('a folder of a branch, without hidden files', (t) => followFolder(t, fixture));
-  await t.test('documents equal the last commit after changes and kills', (t) => followChanges(t, fixture));
   await t.test('a missing branch, folder or repository deletes nothing', (t) => failSafely(t, fixture));
   await t.test('credentials are sent and never shown', (t) => sendCredentials(t, fixture));
   await t.test('other addresses are rejected', (t) => rejectAddresses(t, fixture));
@@ -73,23 +70,7 @@ async function followFolder(t: Test, fixture: Fixture): Promise<void> {
     only_failed: true,
   });
   t.match(items, [{ key: 'large.bin', error: /Git LFS/ }]);
-}
-
-async function followChanges(t: Test, fixture: Fixture): Promise<void> {
-  const { origin, server, api } = fixture;
   await origin.delete('docs/large.bin');
-  for (const key of ['readme.txt', 'docs/a.txt', 'docs/.hidden.txt', 'docs/deep/b c.txt'])
-    await origin.delete(key);
-  await addSource(fixture, 'all');
-  await checkEqualToOrigin(t, {
-    server,
-    api,
-    origin,
-    prefix: '',
-    changes: 16,
-    source: 'all',
-    collection: 'all',
-  });
 }
 
 async function failSafely(t: Test, fixture: Fixture): Promise<void> {
@@ -112,6 +93,7 @@ async function failSafely(t: Test, fixture: Fixture): Promise<void> {
 
 async function sendCredentials(t: Test, fixture: Fixture): Promise<void> {
   const { origin, api } = fixture;
+  await addSource(fixture, 'all');
   origin.authorization = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
   t.match((await synchronize(api, 'all')).last_run, {
     outcome: 'failed',
@@ -142,11 +124,12 @@ async function rejectAddresses(t: Test, fixture: Fixture): Promise<void> {
 
 async function deleteCopies(t: Test, fixture: Fixture): Promise<void> {
   const { server, api } = fixture;
-  const listCopies = () => readdirSync(join(server.data, 'cache', 'git'));
-  t.equal(listCopies().length, 3, 'one was not used since the last start');
+  // Other organizations of the server may have copies too.
+  const countCopies = () => readdirSync(join(server.data, 'cache', 'git')).length;
+  const before = countCopies();
   for (const source_name of ['docs', 'all', 'kept', 'private'])
     await api.call('sources/delete-source', { source_name });
   const listSources = () => api.call('sources/get-source-list', {});
   await waitUntil('the deletion', async () => (await listSources()).sources.length === 0);
-  t.equal(listCopies().length, 0);
+  t.equal(before - countCopies(), 4);
 }

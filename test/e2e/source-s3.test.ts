@@ -1,34 +1,18 @@
-import { S3Emulator } from '../support/s3-emulator.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { TestServer } from './server.ts';
-import { getSource, listHashes, sha256, synchronize, type TestOrigin } from './source-fixture.ts';
-import { checkEqualToOrigin } from './source-rounds.ts';
+import { getSource, listHashes, sha256, synchronize } from './source-fixture.ts';
+import { addSource, joinSourceServer } from './source-server.ts';
 
 /** Sources of the kind `s3`. */
 
 t.setTimeout(testFileMsMax);
-const emulator = await S3Emulator.start();
-t.teardown(() => emulator.close());
-const server = await TestServer.start(t, { SOURCE_PRIVATE_HOSTS: new URL(emulator.url).host });
-const api = new CheckedApiClient(server);
+const joined = await joinSourceServer();
+const { api, s3: emulator } = joined;
 const credentials = { access_key_id: emulator.accessKeyId, secret_access_key: 'secret' };
 
 function put(key: string, content: string): void {
   emulator.objects.set(key, { body: Buffer.from(content), modifiedAt: new Date() });
-}
-
-async function addSource(name: string, settings: Readonly<Record<string, unknown>> = {}) {
-  await createCollection(api, name);
-  await api.call('sources/add-source', {
-    source_name: name,
-    collection_name: name,
-    s3: { bucket: emulator.bucket, endpoint: emulator.url, key_prefix: `${name}/`, ...settings },
-    schedule: 'off',
-    credentials,
-  });
 }
 
 await t.test('documents equal the objects below a prefix', async (t) => {
@@ -37,7 +21,10 @@ await t.test('documents equal the objects below a prefix', async (t) => {
   put('one/folder/', '');
   put('other/c.txt', 'of another prefix');
   emulator.tags.set('group', 'sales');
-  await addSource('one', { include_tags: true });
+  await addSource(joined, 'one', {
+    s3: { bucket: emulator.bucket, endpoint: emulator.url, key_prefix: 'one/', include_tags: true },
+    credentials,
+  });
   t.match((await synchronize(api, 'one')).last_run, { outcome: 'succeeded', counts: { added: 2 } });
   const expected = [
     ['a.txt', sha256('granite')],
@@ -98,18 +85,4 @@ await t.test('other hosts and private addresses are rejected', async (t) => {
   };
   const s3 = { bucket: emulator.bucket, endpoint: emulator.url };
   t.equal(await api.status('sources/add-source', { ...incomplete, s3 }), 400);
-});
-
-await t.test('the documents equal the bucket after random changes and kills', async (t) => {
-  await addSource('random');
-  const origin: TestOrigin = {
-    write: async (key, content) => put(`random/${key}`, content),
-    rename: async (from, to) => {
-      put(`random/${to}`, String(emulator.objects.get(`random/${from}`)!.body));
-      emulator.objects.delete(`random/${from}`);
-    },
-    delete: async (key) => void emulator.objects.delete(`random/${key}`),
-  };
-  const rounds = { server, api, source: 'random', collection: 'random', prefix: '', origin, changes: 60 };
-  await checkEqualToOrigin(t, rounds);
 });

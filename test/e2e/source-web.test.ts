@@ -1,32 +1,22 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
-import { TestServer } from './server.ts';
-import { hashesOf, listHashes, sha256, synchronize } from './source-fixture.ts';
-import { checkEqualToOrigin } from './source-rounds.ts';
-import { WebOrigin } from './web-origin.ts';
+import { listHashes, synchronize } from './source-fixture.ts';
+import { addSource, joinSourceServer } from './source-server.ts';
 
 /** Sources of the kinds `website` and `rss`. */
 
 t.setTimeout(testFileMsMax);
-const origin = await WebOrigin.start();
-t.teardown(() => origin.close());
-const server = await TestServer.start(t, { SOURCE_PRIVATE_HOSTS: origin.host });
-const api = new CheckedApiClient(server);
+const joined = await joinSourceServer();
+const { api, web: origin } = joined;
 const rate = { requests_per_second: 20 };
-
-async function addSource(name: string, settings: Readonly<Record<string, unknown>>): Promise<void> {
-  await createCollection(api, name);
-  const request = { source_name: name, collection_name: name, schedule: 'off', ...settings };
-  await api.call('sources/add-source', request);
-}
 
 async function pathsOf(name: string): Promise<string[]> {
   return [...(await listHashes(api, name)).keys()];
 }
 
 await t.test('a crawl follows links, and respects robots.txt and its directives', async (t) => {
+  origin.pages.clear();
   origin.pages.set('a.txt', 'granite');
   origin.pages.set('b.html', '<html><meta name="robots" content="noindex"><a href="deep/c.txt">c</a></html>');
   origin.pages.set('deep/c.txt', 'basalt');
@@ -34,7 +24,7 @@ await t.test('a crawl follows links, and respects robots.txt and its directives'
   origin.pages.set('image.png', 'an image');
   origin.headers.set('image.png', { 'content-type': 'image/png' });
   origin.robots = 'User-agent: *\nDisallow: /private/\nCrawl-delay: 0.01';
-  await addSource('site', { website: { url: origin.url, ...rate } });
+  await addSource(joined, 'site', { website: { url: origin.url, ...rate } });
   t.match((await synchronize(api, 'site')).last_run, { outcome: 'succeeded', error: null });
   t.strictSame(await pathsOf('site'), ['a.txt', 'deep/c.txt', 'index.html']);
   t.match((await api.info('site', 'a.txt')).metadata, { source: 'site', source_url: `${origin.url}a.txt` });
@@ -55,18 +45,18 @@ await t.test('a crawl follows links, and respects robots.txt and its directives'
 await t.test('a site is limited by depth, number of pages or a sitemap', async (t) => {
   origin.pages.clear();
   for (let i = 0; i < 10; i += 1) origin.pages.set(`page-${i}.txt`, `page ${i}`);
-  await addSource('shallow', { website: { url: origin.url, max_depth: 0, ...rate } });
+  await addSource(joined, 'shallow', { website: { url: origin.url, max_depth: 0, ...rate } });
   await synchronize(api, 'shallow');
   t.strictSame(await pathsOf('shallow'), ['index.html']);
-  await addSource('few', { website: { url: origin.url, max_pages: 4, ...rate } });
+  await addSource(joined, 'few', { website: { url: origin.url, max_pages: 4, ...rate } });
   await synchronize(api, 'few');
   t.equal((await pathsOf('few')).length, 4);
   const sitemap_url = `${origin.url}sitemap.xml`;
-  await addSource('sitemap', { website: { url: origin.url, sitemap_url, ...rate } });
+  await addSource(joined, 'sitemap', { website: { url: origin.url, sitemap_url, ...rate } });
   await synchronize(api, 'sitemap');
   t.strictSame(await pathsOf('sitemap'), [...origin.pages.keys()]);
   const packed = { website: { url: origin.url, sitemap_url: `${origin.url}sitemaps.xml.gz`, ...rate } };
-  await addSource('packed', packed);
+  await addSource(joined, 'packed', packed);
   await synchronize(api, 'packed');
   t.strictSame(await pathsOf('packed'), [...origin.pages.keys()], 'sitemaps can be compressed');
 });
@@ -108,7 +98,7 @@ await t.test('entries of a feed become documents and stay after they left it', a
   origin.pages.clear();
   origin.pages.set('one', 'granite');
   origin.pages.set('two', 'basalt');
-  await addSource('news', { rss: { url: `${origin.url}feed.xml` } });
+  await addSource(joined, 'news', { rss: { url: `${origin.url}feed.xml` } });
   t.match((await synchronize(api, 'news')).last_run?.counts, { added: 2 });
   t.match((await synchronize(api, 'news')).last_run, { outcome: 'succeeded', counts: { added: 0 } });
   t.ok(origin.requests.includes('304 /feed.xml'));
@@ -121,46 +111,4 @@ await t.test('entries of a feed become documents and stay after they left it', a
   t.match((await synchronize(api, 'news')).last_run?.counts, { deleted: 1 });
   await api.call('sources/update-source', { source_name: 'news', rss: { url: origin.url } });
   t.match((await synchronize(api, 'news')).last_run, { outcome: 'failed', error: /not an RSS or Atom feed/ });
-});
-
-await t.test('the documents equal the site after random changes and kills', async (t) => {
-  origin.pages.clear();
-  await addSource('random-site', { website: { url: origin.url, ...rate } });
-  await checkEqualToOrigin(t, {
-    server,
-    api,
-    origin,
-    prefix: '',
-    changes: 40,
-    source: 'random-site',
-    collection: 'random-site',
-    listExpected: (model) => hashesOf(model).set('index.html', sha256(origin.index)),
-  });
-});
-
-await t.test('the documents equal the feed after random changes and kills', async (t) => {
-  origin.pages.clear();
-  await addSource('random-feed', { rss: { url: `${origin.url}feed.xml`, keep_removed: false } });
-  const html = (key: string, content: string) =>
-    `<!doctype html>\n<html><head><meta charset="utf-8"><title>${key}</title></head>\n<body><h1>${key}</h1>\n${content}</body></html>\n`;
-  await checkEqualToOrigin(t, {
-    server,
-    api,
-    origin,
-    prefix: '',
-    changes: 40,
-    source: 'random-feed',
-    collection: 'random-feed',
-    listActual: async () => {
-      const request = { collection_name: 'random-feed' };
-      const { documents } = await api.call('documents/get-document-info-list', request);
-      return new Map(
-        documents.map((document) => {
-          const { metadata, sha256: hash } = document as typeof document & { sha256?: string };
-          return [String(metadata.source_url).slice(origin.url.length), hash ?? ''];
-        }),
-      );
-    },
-    listExpected: (model) => new Map([...model].map(([key, content]) => [key, sha256(html(key, content))])),
-  });
 });
