@@ -202,7 +202,7 @@ export const fieldRows: readonly LimitRow[] = [
   },
   {
     ...fieldRow('Time of a request', {
-      bounds: 'Seconds from the first byte to the reply, except uploads and downloads',
+      bounds: 'Seconds from the first byte to the reply, except uploads, downloads and event streams',
       value: limits.requestMsMax / 1_000,
       enforcedIn: 'app/request-handler.ts requestMsMax',
     }),

@@ -80,7 +80,7 @@ function listQueries({ query, control, otherQueries = [] }: SearchRequest) {
   return [{ query, operators: control.operators }, ...otherQueries];
 }
 
-/** Adds to a result what concerns all queries of its request. */
+/** Adds the facts about all queries of the request to a result. */
 function combine<H>(found: readonly QueryHits<H>[], result: SearchResult<H>): SearchResult<H> {
   const { models } = result;
   return {
@@ -100,7 +100,7 @@ function combine<H>(found: readonly QueryHits<H>[], result: SearchResult<H>): Se
   };
 }
 
-/** A model that is unavailable is so for each query. */
+/** Each query reports an unavailable model; the result has it once. */
 function withoutRepetitions(missing: readonly MissingModel[]): MissingModel[] {
   return missing.filter(
     ({ part, model }, i) => missing.findIndex((other) => other.part === part && other.model === model) === i,

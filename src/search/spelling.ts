@@ -36,7 +36,7 @@ const cache = new CorrectionCache(cachedCorrectionsMax);
 interface WordSearch {
   /** Equal for equal searches in one index. */
   readonly question: string;
-  /** Adds what only the search needs. */
+  /** Adds the fields that only the search needs. */
   readonly prepare: () => MisspelledWord;
 }
 
