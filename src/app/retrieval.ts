@@ -63,7 +63,7 @@ export async function openRetrieval(
   const pools = openPools(settings, resources, { tools, logger });
   const embedder = await openBuiltInEmbedder(defaultEmbeddingModel);
   resources.add(() => embedder.close());
-  const reranker = await openBuiltInReranker(sharedReranker);
+  const reranker = await openBuiltInReranker(sharedReranker, embedder);
   resources.add(() => reranker.close());
   const pipeline = await buildPipeline(settings, {
     storage,

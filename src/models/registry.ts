@@ -95,9 +95,15 @@ export function getRerankModel(id: string): RerankModel {
   return getById(rerankModels, 'reranker', id);
 }
 
-/** Loads a built-in reranking model. Errors: 404 that lists the known ids. */
-export async function openBuiltInReranker(id: string): Promise<FeatureReranker> {
-  return FeatureReranker.open(id, getRerankModel(id).folder);
+/**
+ * Loads a built-in reranking model, which shares the tokens and vectors of `embedder` if it uses the same. Errors: 404
+ * that lists the known ids.
+ */
+export async function openBuiltInReranker(
+  id: string,
+  embedder: StaticEmbedder | null = null,
+): Promise<FeatureReranker> {
+  return FeatureReranker.open(id, getRerankModel(id).folder, embedder);
 }
 
 /** Returns a key that is unique among the models of a process. */

@@ -60,13 +60,10 @@ async function readTokenBag(
 }
 
 /** Opens the token bag in `folder`, which must use the built-in tokenizer. */
-export async function openTokenBag(
-  folder: string,
-): Promise<{ readonly pieces: WordPiece; readonly bag: TokenBag }> {
+export async function openTokenBag(folder: string): Promise<TokenBag> {
   const config = await readConfig(folder);
   assert(config.tokenizer === undefined, `${folder} uses the built-in tokenizer`);
-  const pieces = await readVocabulary(folder);
-  return { pieces, bag: await readTokenBag(folder, config, pieces) };
+  return readTokenBag(folder, config, await readVocabulary(folder));
 }
 
 /** Reads the files in `folder` that are needed to access token vectors. */
@@ -99,17 +96,22 @@ export class StaticEmbedder implements Embedder {
     return new StaticEmbedder(id, config.dimensions, await readTokenBag(folder, config, pieces));
   }
 
+  /** Tokens and vectors of the open model. */
+  get bag(): TokenBag {
+    assert(this.#model !== null, 'the model is open');
+    return this.#model;
+  }
+
   async embed(texts: readonly string[], inputType: InputType): Promise<Embeddings> {
     return this.embedSync(texts, inputType);
   }
 
   embedSync(texts: readonly string[], inputType: InputType): Embeddings {
-    assert(this.#model !== null, 'the model is open');
-    return this.#model.embed(texts, inputType);
+    return this.bag.embed(texts, inputType);
   }
 
   embedChunks(chunks: readonly ChunkEmbeddingInput[]): ChunkVectors {
-    assert(this.#model !== null, 'the model is open');
+    const { bag } = this;
     const counts = Uint32Array.from(chunks, ({ children }) => children.length);
     const spans = new Uint32Array(2 * counts.reduce((sum, count) => sum + count, 0));
     let at = 0;
@@ -122,7 +124,7 @@ export class StaticEmbedder implements Embedder {
     }
     const headings = chunks.map(({ prefix }) => prefix);
     const texts = chunks.map(({ text }) => text);
-    return this.#model.embedWithParts(headings, texts, { spans, counts });
+    return bag.embedWithParts(headings, texts, { spans, counts });
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,6 @@ import { AppError } from '../core/app-error.ts';
 import { addon } from '../index/addon.ts';
 import type { NativeRerankerOptions, NativeRerankScores, RerankerHandle } from '../index/native-text.ts';
 import type { TokenBag } from './token-bag.ts';
-import type { WordPiece } from './wordpiece.ts';
 
 export type { NativeRerankScores } from '../index/native-text.ts';
 
@@ -10,14 +9,13 @@ export type { NativeRerankScores } from '../index/native-text.ts';
 export class NativeReranker {
   readonly #handle: RerankerHandle;
 
-  /** `bag` must use the tokenizer `pieces`. */
+  /** `bag` must use the built-in tokenizer. */
   constructor(
-    pieces: WordPiece,
     bag: TokenBag,
     options: Omit<NativeRerankerOptions, 'functionWords'> & { readonly functionWords: readonly string[] },
   ) {
     const functionWords = options.functionWords.join('\n');
-    this.#handle = addon.rerankerOpen(pieces.handle, bag.handle, { ...options, functionWords });
+    this.#handle = addon.rerankerOpen(bag.tokenizer, bag.handle, { ...options, functionWords });
   }
 
   /** Sets the number of rerank threads; only effective before the first call of `score` in the process. */

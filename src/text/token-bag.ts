@@ -22,9 +22,11 @@ export interface TokenBagParameters {
  */
 export class TokenBag {
   readonly handle: EmbeddingHandle;
+  readonly tokenizer: TokenizerHandle;
   readonly #dimensions: number;
 
   constructor(tokenizer: { readonly handle: TokenizerHandle }, parameters: TokenBagParameters) {
+    this.tokenizer = tokenizer.handle;
     this.handle = addon.embeddingOpen(tokenizer.handle, parameters);
     this.#dimensions = parameters.dimensions;
   }
