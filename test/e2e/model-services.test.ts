@@ -228,32 +228,28 @@ await t.test(
   },
 );
 
-await t.test('with QUARRY_WITHOUT_MODEL=refuse, queries are rejected instead', async (t) => {
-  const ownService = await FakeModelService.start(t);
-  const ownServer = await TestServer.start(t, { ...variablesFor(ownService), WITHOUT_MODEL: 'refuse' });
-  const api = new CheckedApiClient(ownServer);
-  await add(api);
-  ownService.setBehavior('closed');
-  const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
-  const reply = await api.request('queries/top-snippets', query);
-  t.match(reply, { status: 503, body: { detail: /"letters" is unavailable/ } });
-  t.ok(reply.headers.has('retry-after'));
-});
-
 await t.test('a collection keeps the model of its vectors, regardless of later settings', async (t) => {
   const ownService = await FakeModelService.start(t);
   const ownServer = await TestServer.start(t);
   const api = new CheckedApiClient(ownServer);
   await api.call('collections/add-collection', { collection_name: 'old' });
   await api.add('old', 'a.txt', notes['herring.txt']);
-  await ownServer.restart(variablesFor(ownService));
+  await ownServer.restart({ ...variablesFor(ownService), WITHOUT_MODEL: 'refuse' });
   await add(api);
   const requestCount = ownService.requests.length;
   const old = await querySnippets(api, { collection_name: 'old' });
   t.same(old.warnings, undefined, 'the built-in model still serves the old collection');
   await api.add('old', 'b.txt', notes['gull.txt']);
   t.equal(ownService.requests.length, requestCount, 'the built-in model embeds its new documents');
-  await ownServer.restart({ EMBEDDING_QUERY_PREFIX: 'query: ' });
+  await t.test('with QUARRY_WITHOUT_MODEL=refuse, queries are rejected instead', async (t) => {
+    ownService.setBehavior('closed');
+    const query = { collection_name: 'notes', query: 'herring and more', k: 1 };
+    const reply = await api.request('queries/top-snippets', query);
+    t.match(reply, { status: 503, body: { detail: /"letters" is unavailable/ } });
+    t.ok(reply.headers.has('retry-after'));
+    ownService.setBehavior('well');
+  });
+  await ownServer.restart({ EMBEDDING_QUERY_PREFIX: 'query: ', WITHOUT_MODEL: '' });
   t.match((await querySnippets(api, {})).warnings, [/letters.*another version/]);
   await ownServer.restart({
     EMBEDDING_URL: '',
