@@ -28,10 +28,19 @@ t.test('a fresh clone installs, builds and runs the command; the next start only
   t.same(runSteps(folder), []);
 });
 
+/** Clone that the first of these tests builds; the later ones change it. */
+const builtFolder = freshClone(t);
+
+t.test('build builds everything and runs no command', async (t) => {
+  const folder = builtFolder;
+  const built = await ended(start(folder, ['build']));
+  t.equal(built.code, 0, built.err);
+  t.equal(built.out, '');
+  t.same(runSteps(folder), everything);
+});
+
 t.test('an installation downloads no libraries, and npm prints no warning about this project', async (t) => {
-  const folder = freshClone(t);
-  await ended(start(folder, ['build']));
-  t.equal(readFileSync(join(folder, 'npm-variables'), 'utf8'), 'ONNXRUNTIME_NODE_INSTALL=skip');
+  t.equal(readFileSync(join(builtFolder, 'npm-variables'), 'utf8'), 'ONNXRUNTIME_NODE_INSTALL=skip');
   const { findNpm } = (await import(join(projectRoot, 'bin', 'toolchain.js'))) as {
     findNpm(): { cli: string };
   };
@@ -41,18 +50,8 @@ t.test('an installation downloads no libraries, and npm prints no warning about 
   t.same([code, out, err], [0, '"quarry"\n', '']);
 });
 
-t.test('build builds everything and runs no command', async (t) => {
-  const folder = freshClone(t);
-  const built = await ended(start(folder, ['build']));
-  t.equal(built.code, 0, built.err);
-  t.equal(built.out, '');
-  t.same(runSteps(folder), everything);
-});
-
 t.test('only stale steps run again', async (t) => {
-  const folder = freshClone(t);
-  await ended(start(folder, ['build']));
-  runSteps(folder);
+  const folder = builtFolder;
   const newer = {
     packages: { ...lock.packages, 'node_modules/other': { version: '1.0.0', integrity: 'j' } },
   };
@@ -107,8 +106,7 @@ t.test('only stale steps run again', async (t) => {
 });
 
 t.test('compiled files without a source are removed, so that old tests do not run', async (t) => {
-  const folder = freshClone(t);
-  await ended(start(folder, ['build']));
+  const folder = builtFolder;
   mkdirSync(join(folder, 'dist', 'test'), { recursive: true });
   writeFileSync(join(folder, 'dist', 'test', 'old.test.js'), '');
   writeFileSync(join(folder, 'src', 'cli', 'main.ts'), '2;');
@@ -219,38 +217,33 @@ t.test('two launchers at once build once, and both run their command', async (t)
   t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
 });
 
-t.test('the lock of a killed launcher is replaced without waiting', async (t) => {
-  const folder = freshClone(t);
-  const killed = start(folder, ['status'], { GYP_MS: '2000' });
-  const gone = ended(killed);
-  while (
-    !existsSync(join(folder, 'ran.log')) ||
-    !readFileSync(join(folder, 'ran.log'), 'utf8').includes('gyp')
-  )
-    await sleep(20);
-  killed.kill('SIGKILL');
-  await gone;
-  t.ok(existsSync(join(folder, 'build', 'launcher.lock')));
-  const next = await ended(start(folder, ['status']));
-  t.equal(next.out, 'handed over: status\n', next.err);
-  t.notOk(next.err.includes('waiting'));
-});
+async function waitForCompiler(folder: string): Promise<void> {
+  const log = join(folder, 'ran.log');
+  while (!existsSync(log) || !readFileSync(log, 'utf8').includes('gyp')) await sleep(20);
+}
 
-t.test(
-  'SIGTERM during a build ends the build and the launcher, with the exit code of the signal',
-  async (t) => {
-    const folder = freshClone(t);
+t.test('an interrupted build is started again', async (t) => {
+  const folder = freshClone(t);
+  await t.test('SIGTERM during a build ends it and the launcher, with the exit code of the signal', async (t) => {
     const child = start(folder, ['status'], { GYP_MS: '20000' });
     const end = ended(child);
-    while (
-      !existsSync(join(folder, 'ran.log')) ||
-      !readFileSync(join(folder, 'ran.log'), 'utf8').includes('gyp')
-    )
-      await sleep(20);
+    await waitForCompiler(folder);
     child.kill('SIGTERM');
     const stopped = await end;
     t.equal(stopped.code, 143);
     t.match(stopped.err, /was interrupted\./);
     t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
-  },
-);
+  });
+  await t.test('the lock of a killed launcher is replaced without waiting', async (t) => {
+    runSteps(folder);
+    const killed = start(folder, ['status'], { GYP_MS: '2000' });
+    const gone = ended(killed);
+    await waitForCompiler(folder);
+    killed.kill('SIGKILL');
+    await gone;
+    t.ok(existsSync(join(folder, 'build', 'launcher.lock')));
+    const next = await ended(start(folder, ['status']));
+    t.equal(next.out, 'handed over: status\n', next.err);
+    t.notOk(next.err.includes('waiting'));
+  });
+});
