@@ -56,7 +56,7 @@ export async function verifyNewCredential(
 }
 
 /**
- * Removes the statement about the model of the authenticator, which decides nothing here. To verify it, the library
+ * Removes the statement about the model of the authenticator, which the server does not use. To verify it, the library
  * would fetch lists of revoked certificates from addresses in the statement.
  */
 async function withoutAttestation(attestationObject: string): Promise<string> {

@@ -26,7 +26,7 @@ export function openRehearsal(
   if (schedule === null || settings.backupTarget === null) return null;
   const folder = join(data.cachePath, 'rehearsal');
   const restore = async (newest: Manifest, signal: AbortSignal): Promise<void> => {
-    // Of a server that was killed.
+    // A server that was killed has left its folder.
     await rm(folder, { recursive: true, force: true });
     checkSpace(newest, data.space.freeBytes - settings.diskReserveBytes);
     try {

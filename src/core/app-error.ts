@@ -63,7 +63,7 @@ export interface NonMember {
   readonly organizationId: string | null;
 }
 
-/** Codes of rejections under load: a server sends thousands of them per second, and they have no place to debug. */
+/** Codes of rejections under load: a server sends thousands of them per second, and none is a bug. */
 const rejections: ReadonlySet<ErrorCode> = new Set([
   'rate_limited',
   'queue_full',

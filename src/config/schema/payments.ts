@@ -7,7 +7,7 @@ export const paymentSettings = {
     meaning: 'Secret or restricted key of the Stripe account for payments',
     allowed: 'a key that begins with sk_test_, sk_live_, rk_test_ or rk_live_',
     secret: true,
-    defaultMeaning: 'none: payments are disabled; administrators set the tiers',
+    defaultMeaning: 'none: payments are disabled; the administrator sets the tiers',
   }),
   stripeWebhookSecret: optionalSetting({
     pattern: /^[\x21-\x7e]{8,512}$/,

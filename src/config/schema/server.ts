@@ -67,7 +67,7 @@ export const serverSettings = {
     meaning: 'serve: the key for /v1/admin; other commands: the admin key to send',
     allowed: keyAllowed,
     secret: true,
-    defaultMeaning: 'none: administration is disabled',
+    defaultMeaning: 'none: only a session of the administrator opens /v1/admin',
   }),
   adminPasswordHash: optionalSetting({
     pattern: passwordHashPattern,
@@ -83,7 +83,8 @@ export const serverSettings = {
     meaning: 'Sign-in with an email address and a password, which invited users can choose',
   }),
   passkeySignIn: enumSetting(['on', 'off'], 'on', {
-    meaning: 'Sign-in with passkeys, which users add to their accounts; needs QUARRY_BASE_URL with https://',
+    meaning:
+      'Sign-in with passkeys, which users add to their accounts; needs https:// and a host name (QUARRY_BASE_URL or a trusted proxy), or localhost',
   }),
   ownedOrganisationsMax: integerSetting(0, 10_000, 10, {
     meaning: 'Organizations that one user may own; with 0, only the administrator creates organizations',
