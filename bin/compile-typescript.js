@@ -8,6 +8,9 @@ import { transformSync } from 'rolldown/utils';
 
 /** Packages of the server that consist of JavaScript alone, with those that they import. */
 const serverPackages = [
+  'commander',
+  '@fastify/busboy',
+  'csv-parse',
   'typebox',
   'stripe',
   'jose',
@@ -16,6 +19,7 @@ const serverPackages = [
   'otpauth',
   '@noble/hashes',
   'htmlparser2',
+  'dom-serializer',
   'domelementtype',
   'domhandler',
   'domutils',
