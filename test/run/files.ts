@@ -37,9 +37,15 @@ function findFiles(suffix: string): string[] {
 /** Folders whose tests start servers or other processes, or measure or limit their own. */
 const ownProcessFolders = new Set(
   [
-    ...['', 'backup', 'bench', 'crash', 'e2e', 'http', 'native', 'package', 'packages', 'run', 'simulate'],
+    ...['', 'backup', 'crash', 'e2e', 'http', 'native', 'package', 'packages', 'run', 'simulate'],
     ...['parsing', 'parsing/process', 'parsing/processes', 'parsing/tools'],
   ].map((folder) => join('dist', 'test', folder)),
+);
+/** Files of other folders that do the same. */
+const ownProcessFiles = new Set(
+  ['echo-server', 'load-run', 'smoke', 'text-corpus', 'vectors', 'wrk'].map((name) =>
+    join('dist', 'test', 'bench', `${name}${defaultSuffix}`),
+  ),
 );
 /**
  * Tests that are not slow connect to this machine only. Node.js would read the certificates of this variable in every
@@ -59,6 +65,7 @@ interface FileGroup {
 /** Returns null for a file that needs a process of its own. */
 function groupOf(file: string): FileGroup | null {
   const folder = dirname(file);
+  if (ownProcessFiles.has(file)) return null;
   if (!ownProcessFolders.has(folder)) return { name: folder, filesMax: filesPerProcessMax };
   const joinsServer = /\bjoin(?:SharedServer|Library)\(/.test(readFileSync(join(projectRoot, file), 'utf8'));
   return joinsServer ? { name: 'shared server', filesMax: filesPerServerMax } : null;
