@@ -3,6 +3,7 @@ import { runQuarry } from '../cli/quarry.ts';
 import { FakeModelService } from '../models/fake-model-service.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import type { CheckedApiClient } from './checked-api-client.ts';
 import {
   addNotes,
   checkServiceVectors,
@@ -60,6 +61,20 @@ async function startPausedModelChange(t: Test) {
     await server.restart();
   };
   return { api, texts, put, remove, kill };
+}
+
+/** Changes the model of a collection without documents, and adds one; in another organization. */
+async function changeEmptyCollection() {
+  const { api } = await createTenant(server);
+  await api.call('collections/add-collection', { collection_name: 'notes' });
+  await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
+  const ended = await waitForStatus(
+    'the end of the change',
+    api,
+    ({ model_changes: changes }) => changes === undefined,
+  );
+  await api.add('notes', 'a.txt', 'The capstan.');
+  return { api, ended };
 }
 
 t.test('a model change is rejected with the reason, or its status shows why it waits', async (t) => {
@@ -121,14 +136,39 @@ t.test('the previous model serves during a change, and a kill loses no document'
   t.equal(ended.embedding_model, 'letters');
   await checkServiceVectors(t, api, texts, service);
   await put(pathOf(7), 'And this one of the jib.');
+  const emptyCollection = await changeEmptyCollection();
   await kill();
   await checkServiceVectors(t, api, texts, service);
   t.ok(
     service.requests.some(({ texts: embeddedTexts }) => embeddedTexts.includes('what does the capstan do')),
   );
+  await t.test('an empty collection changes its model at once', async (t) => {
+    t.equal(emptyCollection.ended.embedding_model, 'zembed-1');
+    const { results, warnings } = await querySnippets(emptyCollection.api, 'capstan');
+    t.match(results, [{ path: 'a.txt', explain: { vector: { similarity: Number } } }]);
+    t.equal(warnings, undefined);
+  });
 });
 
+/** Cancels a change of a collection, and repeats it to its end. */
+async function cancelAndChange(t: Test): Promise<CheckedApiClient> {
+  const { api } = await createNotes();
+  service.setBehavior('error');
+  const change = (model: string) =>
+    api.call('collections/change-model', { collection_name: 'notes', embedding_model: model });
+  await change('letters');
+  await change('zembed-1');
+  t.match(await statusOf(api), { embedding_model: 'zembed-1', model_changes: undefined });
+  t.equal((await querySnippets(api, 'the capstan')).warnings, undefined);
+  service.setBehavior('well');
+  await change('letters');
+  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
+  t.equal((await statusOf(api)).embedding_model, 'letters');
+  return api;
+}
+
 t.test('a change to another model and back results in the same vectors', async (t) => {
+  const canceled = await cancelAndChange(t);
   const { api, key } = await createNotes();
   t.match(await api.add('notes', pathOf(3), 'Now it tells of the windlass.', { overwrite: true }), {
     index_status: 'indexed',
@@ -137,6 +177,9 @@ t.test('a change to another model and back results in the same vectors', async (
   await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'letters' });
   await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
   await server.restart();
+  await t.test('a change is canceled by requesting the current model of the collection', async (t) => {
+    t.equal((await querySnippets(canceled, 'the capstan')).results.length, documentsCount);
+  });
   const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const back = await runQuarry(['collections', 'change-model', 'notes', 'zembed-1'], { variables });
   t.match(back, { code: 0, err: /notes now uses the model zembed-1\./ });
@@ -176,39 +219,4 @@ t.test('documents added throughout a model change are indexed after it', async (
   await newDocuments;
   t.same(failures, [], 'nothing failed, and every query used vectors');
   await checkServiceVectors(t, api, texts, service);
-});
-
-t.test('a change is canceled by requesting the current model of the collection', async (t) => {
-  const { api } = await createNotes();
-  service.setBehavior('error');
-  const change = (model: string) =>
-    api.call('collections/change-model', { collection_name: 'notes', embedding_model: model });
-  await change('letters');
-  await change('zembed-1');
-  t.match(await statusOf(api), { embedding_model: 'zembed-1', model_changes: undefined });
-  t.equal((await querySnippets(api, 'the capstan')).warnings, undefined);
-  service.setBehavior('well');
-  await change('letters');
-  await waitForStatus('the end of the change', api, ({ model_changes: changes }) => changes === undefined);
-  t.equal((await statusOf(api)).embedding_model, 'letters');
-  await server.restart();
-  t.equal((await querySnippets(api, 'the capstan')).results.length, documentsCount);
-});
-
-t.test('an empty collection changes its model at once', async (t) => {
-  const { api } = await createOrganization();
-  await api.call('collections/add-collection', { collection_name: 'notes' });
-  await api.call('collections/change-model', { collection_name: 'notes', embedding_model: 'zembed-1' });
-  const ended = await waitForStatus(
-    'the end of the change',
-    api,
-    ({ model_changes: changes }) => changes === undefined,
-  );
-  t.equal(ended.embedding_model, 'zembed-1');
-  await api.add('notes', 'a.txt', 'The capstan.');
-  await server.stop('SIGKILL');
-  await server.restart();
-  const { results, warnings } = await querySnippets(api, 'capstan');
-  t.match(results, [{ path: 'a.txt', explain: { vector: { similarity: Number } } }]);
-  t.equal(warnings, undefined);
 });
