@@ -60,6 +60,9 @@ function ownerOf(data: string): number | null {
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : null;
 }
 
+/** Half of them keep their connection, half open one for each request. */
+const clients = 8;
+
 /** Clients that send requests until they are stopped. */
 class Load {
   readonly #port: number;
@@ -72,7 +75,7 @@ class Load {
 
   constructor(port: number) {
     this.#port = port;
-    for (let i = 0; i < 16; i += 1) {
+    for (let i = 0; i < clients; i += 1) {
       // A client of the second kind opens a connection for each request.
       const agent = new Agent({ keepAlive: i % 2 === 0, maxSockets: 1 });
       this.#agents.push(agent);
