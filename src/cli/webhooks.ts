@@ -1,5 +1,5 @@
 import { AppError } from '../core/app-error.ts';
-import { changeTypes } from '../schemas/changes.ts';
+import { changeTypes } from '../core/change-types.ts';
 import type {
   ListDeliveriesResponse,
   ListWebhooksResponse,

@@ -1,18 +1,7 @@
 import { changeLimits } from '../core/change-limits.ts';
+import { changeTypes } from '../core/change-types.ts';
 import { type Static, Type } from './typebox.ts';
 import { Component, OneOf, Timestamp, Uuid } from './wire.ts';
-
-export const changeTypes = [
-  'document.added',
-  'document.overwritten',
-  'document.indexed',
-  'document.failed',
-  'document.metadata_changed',
-  'document.deleted',
-  'collection.created',
-  'collection.renamed',
-  'collection.deleted',
-] as const;
 
 export const ChangeType = OneOf(changeTypes, { title: 'ChangeType', description: 'Type of a change.' });
 export type ChangeType = Static<typeof ChangeType>;

@@ -1,3 +1,4 @@
+import { documentSortFields } from '../core/document-sort-fields.ts';
 import { DocumentIndexStatus, DocumentMetadataResponse } from './documents.ts';
 import { facetResponses, listFacets } from './facets.ts';
 import { listSort } from './query-order.ts';
@@ -5,10 +6,6 @@ import { type Static, Type } from './typebox.ts';
 import { CollectionName, Component, Nullable, OneOf, Timestamp } from './wire.ts';
 
 /** Request and reply of the list of documents. */
-
-/** Columns by which a list of documents can be sorted. */
-export const documentSortFields = ['path', 'created_at', 'size', 'num_pages', 'index_status'] as const;
-export type DocumentSortField = (typeof documentSortFields)[number];
 
 const documentListFilters = {
   path_contains: Type.Optional(

@@ -1,6 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import { compareStrings } from '../core/compare-strings.ts';
-import type { DocumentSortField } from '../schemas/document-list.ts';
+import type { DocumentSortField } from '../core/document-sort-fields.ts';
 import { indexStatuses } from '../schemas/documents.ts';
 import { compareSortValues, type SortValue, sortValueOf } from '../search/metadata-order.ts';
 import type { SortField } from '../search/sort.ts';

@@ -1,5 +1,6 @@
+import type { DocumentSortField } from '../../../src/core/document-sort-fields.ts';
 import { extensionsOf, type FileTypeName, fileTypes } from '../../../src/core/file-types.ts';
-import type { DocumentSortField, GetDocumentInfoListRequest } from '../../../src/schemas/document-list.ts';
+import type { GetDocumentInfoListRequest } from '../../../src/schemas/document-list.ts';
 
 /** Filters and order of the list of documents, and their form in the URL. */
 

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { DocumentSortField } from '../../../src/schemas/document-list.ts';
+import type { DocumentSortField } from '../../../src/core/document-sort-fields.ts';
 import { isNarrow } from '../browser/media.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
