@@ -64,8 +64,10 @@ async function startWithAddedModels() {
 
 const { data, variables, letters, server, api } = await startWithAddedModels();
 
-/** Server to which tests add models while it runs. */
-const reloadingServer = await TestServer.start(t);
+/** Organization that uses models that were added while the server ran, and that are removed after its restart. */
+const reloading = await createTenant(server);
+const runModels = (...words: string[]) => runQuarry(['models', ...words], { variables });
+const signsFolder = writeModelFolder(t, {}, 'signs');
 
 t.test('the command line adds, lists, tests and removes models, as text and as JSON', async (t) => {
   const data = createDataFolder(t);
@@ -167,6 +169,44 @@ t.test('a server embeds and reranks with added models, also under aliases', asyn
   });
 });
 
+t.test('a running server reloads added models, and those in use are not removed', async (t) => {
+  const { api } = reloading;
+  const create = (embedding_model: string) =>
+    api.request('collections/add-collection', { collection_name: 'notes', embedding_model });
+  t.equal((await create('signs')).status, 404);
+  t.match(await runModels('add', signsFolder), { code: 0, out: /A running server reloads its models/ });
+  const arbiter = writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'arbiter');
+  t.match(await runModels('add', arbiter), { code: 0 });
+  await waitUntil(
+    'the model is known',
+    async () => (await api.request('embeddings', { model: 'signs', input: 'gull' })).status === 200,
+  );
+  t.equal((await create('signs')).status, 201);
+  await api.add('notes', 'a.txt', 'salt herring');
+  await api.add('notes', 'b.txt', 'gull');
+  const ask = { collection_name: 'notes', query: 'gull', k: 2, reranker: 'arbiter', explain: true };
+  await waitUntil(
+    'the reranker is known',
+    async () => (await api.request('queries/top-snippets', ask)).status === 200,
+  );
+  t.match(await api.call('queries/top-snippets', ask), {
+    results: [{ path: 'b.txt', explain: { vector: { similarity: Number }, rerank: Number } }, {}],
+  });
+  t.match(await runModels('remove', 'arbiter', '--yes'), { code: 0 });
+  await waitUntil(
+    'the reranker is removed',
+    async () => (await api.request('queries/top-snippets', ask)).status === 404,
+  );
+  await waitUntil(
+    'the use of the model is recorded',
+    async () => (await runModels('remove', 'signs', '--yes')).code === 1,
+  );
+  t.match(await runModels('remove', 'signs', '--yes'), {
+    code: 1,
+    err: /is in use: one collection uses its vectors\. .*change-model.*--force/,
+  });
+});
+
 t.test('queries of a collection whose model is removed or damaged get a warning', async (t) => {
   await runQuarry(['models', 'remove', 'letters', '--yes', '--force'], { variables });
   await server.restart({ EMBEDDING_MODEL: '', MODEL_ALIASES: '' });
@@ -194,57 +234,19 @@ t.test('queries of a collection whose model is removed or damaged get a warning'
   await waitUntil('the log event', () => logged.test(server.log));
 });
 
-t.test('a running server reloads added models, and unused ones can be removed', async (t) => {
-  const { api } = await createTenant(reloadingServer);
-  const run = (...commandLineArguments: string[]) =>
-    runQuarry(['models', ...commandLineArguments], { variables: { QUARRY_DATA: reloadingServer.data } });
-  const knows = (model: string) => async () =>
-    (await api.request('embeddings', { model, input: 'gull' })).status === 200;
-  const create = (collection_name: string, embedding_model: string) =>
-    api.request('collections/add-collection', { collection_name, embedding_model });
-  t.equal((await create('notes', 'letters')).status, 404);
-  const letters = writeModelFolder(t, {}, 'letters');
-  t.match(await run('add', letters), { code: 0, out: /A running server reloads its models/ });
-  t.match(await run('add', writeModelFolder(t, { 'model.onnx': weightedTokensGraph(weights) }, 'judge')), {
-    code: 0,
-  });
-  await waitUntil('the model is known', knows('letters'));
-  t.equal((await create('notes', 'letters')).status, 201);
-  await api.add('notes', 'a.txt', 'salt herring');
-  await api.add('notes', 'b.txt', 'gull');
-  const ask = { collection_name: 'notes', query: 'gull', k: 2, reranker: 'judge', explain: true };
-  await waitUntil(
-    'the reranker is known',
-    async () => (await api.request('queries/top-snippets', ask)).status === 200,
-  );
-  t.match(await api.call('queries/top-snippets', ask), {
-    results: [{ path: 'b.txt', explain: { vector: { similarity: Number }, rerank: Number } }, {}],
-  });
-  t.match(await run('remove', 'judge', '--yes'), { code: 0 });
-  await waitUntil(
-    'the reranker is removed',
-    async () => (await api.request('queries/top-snippets', ask)).status === 404,
-  );
-  await waitUntil(
-    'the use of the model is recorded',
-    async () => (await run('remove', 'letters', '--yes')).code === 1,
-  );
-  t.match(await run('remove', 'letters', '--yes'), {
-    code: 1,
-    err: /is in use: one collection uses its vectors\. .*change-model.*--force/,
-  });
-  await reloadingServer.restart();
-  t.match(await run('remove', 'letters', '--yes', '--force'), { code: 0 });
-  const without = { collection_name: 'notes', query: 'gull', k: 2 };
+t.test('a model that was used before a restart is removed, replaced and added again', async (t) => {
+  const { api } = reloading;
+  t.match(await runModels('remove', 'signs', '--yes', '--force'), { code: 0 });
+  const without = { collection_name: 'notes', query: 'gull', k: 2, reranker: null };
   const warned = async () =>
     ((await api.call('queries/top-snippets', without)) as { warnings?: string[] }).warnings !== undefined;
   await waitUntil('the results come from lexical search only', warned);
-  t.match(await run('add', letters, '--dimensions', '4'), { code: 0 });
+  t.match(await runModels('add', signsFolder, '--dimensions', '4'), { code: 0 });
   await waitUntil('vectors of another version are complete', async () => !(await warned()));
   await api.call('collections/delete-collection', { collection_name: 'notes' });
   await waitUntil(
     'the model can be removed',
-    async () => (await run('remove', 'letters', '--yes')).code === 0,
+    async () => (await runModels('remove', 'signs', '--yes')).code === 0,
   );
 });
 
@@ -259,10 +261,8 @@ t.test('a text on which a model fails gets an error, and other texts of the batc
     nodes: [{ operator: 'Gather', inputs: ['table', 'input_ids'], outputs: ['last_hidden_state'] }],
     outputs: [{ name: 'last_hidden_state', type: 'float', shape: ['texts', 'tokens', embeddingWidth] }],
   });
-  await runQuarry(['models', 'add', writeModelFolder(t, { 'model.onnx': graph }, 'brittle')], {
-    variables: { QUARRY_DATA: reloadingServer.data },
-  });
-  const { api } = await createTenant(reloadingServer);
+  await runModels('add', writeModelFolder(t, { 'model.onnx': graph }, 'brittle'));
+  const { api } = await createTenant(server);
   const notes = { collection_name: 'notes', embedding_model: 'brittle' };
   await waitUntil(
     'the model is known',
@@ -279,7 +279,9 @@ t.test('a text on which a model fails gets an error, and other texts of the batc
   t.match(failed.body, { detail: /^The model "brittle" failed: output "last_hidden_state"/ });
   const queries = Array.from({ length: 40 }, (_, i) => (i % 5 === 0 ? `barrel ${i}` : `gull ${i}`));
   const replies = await Promise.all(
-    queries.map((query) => api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3 })),
+    queries.map((query) =>
+      api.call('queries/top-snippets', { collection_name: 'notes', query, k: 3, reranker: null }),
+    ),
   );
   replies.forEach((reply, i) => {
     const { warnings } = reply as { warnings?: string[] };
