@@ -261,9 +261,9 @@ export class ModelCheck {
     const { body } = await this.#server.call('status/get-status', { collection_name: collection.name });
     const indexed = [...infos.values()].filter((info) => info.index_status === 'indexed');
     let bytes = 0;
-    for (const { path, size } of indexed) {
-      const documentState = collection.paths.get(path)?.[0];
-      bytes += documentState?.text === null ? await this.#textBytesOf(collection, path) : size;
+    for (const { path, size, sha256 } of indexed) {
+      const isFile = collection.paths.get(path)?.[0]?.text === null;
+      bytes += isFile ? await this.#textBytesOf(collection, path, sha256) : size;
     }
     const expected = {
       num_documents: infos.size,
@@ -277,10 +277,15 @@ export class ModelCheck {
     this.#mismatches.same(body, expected, `${collection.name}: the counts are exact`, { kind: 'search' });
   }
 
-  async #textBytesOf(collection: CrashCollection, path: string): Promise<number> {
+  /** Reads the text of a file once: the same file must have the same text in all rounds. */
+  async #textBytesOf(collection: CrashCollection, path: string, sha256: string): Promise<number> {
+    const known = this.#model.textBytes.get(sha256);
+    if (known !== undefined) return known;
     const body = { collection_name: collection.name, path, include_content: true };
     const reply = await this.#server.call('documents/get-document-info', body);
-    return Buffer.byteLength(reply.body.document.content as string);
+    const bytes = Buffer.byteLength(reply.body.document.content as string);
+    this.#model.textBytes.set(sha256, bytes);
+    return bytes;
   }
 
   async #checkRemovedTexts(): Promise<void> {

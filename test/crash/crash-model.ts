@@ -42,6 +42,8 @@ export class CrashModel {
   readonly removedTexts: RemovedText[] = [];
   /** Paths changed since the last check, as `folder path`. */
   readonly changedPaths = new Set<string>();
+  /** Bytes of the extracted text of files, by SHA-256 of the file, as far as they were read. */
+  readonly textBytes = new Map<string, number>();
   readonly generator: DocumentGenerator;
   readonly #random: TestRandom;
   /** Embedding models used to create and change collections. */
