@@ -158,8 +158,10 @@ for (const sandbox of [...listSandboxCandidates(found), noSandbox]) {
       writeFileSync(`${fixture.secretFile}.png`, await sharp(receiptImage).png().toBuffer());
       const toolServer = createToolServer(t, fixture, sandbox);
       const targets = { secretFile: fixture.secretFile, address: `http://127.0.0.1:${port}` };
-      const documents = { odt: buildOdtWithLinks(targets), docx: buildDocxWithLinks(targets) } as const;
-      for (const [from, bytes] of Object.entries(documents) as ['odt' | 'docx', Uint8Array][]) {
+      const odt = { from: 'odt', bytes: buildOdtWithLinks(targets) } as const;
+      const docx = { from: 'docx', bytes: buildDocxWithLinks(targets) } as const;
+      // Where nothing else prevents an access, both formats show that LibreOffice ignores links.
+      for (const { from, bytes } of sandbox === noSandbox ? [odt, docx] : [odt]) {
         const file = join(fixture.data, `document-${from}`);
         writeFileSync(file, bytes);
         const { reply } = await toolServer.execute(

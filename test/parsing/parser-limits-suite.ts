@@ -56,7 +56,7 @@ t.test('a process that floods its host with text is stopped at the budget', asyn
   const host = createHost(t, entryFiles.hostile);
   const limits = { textUnitsMax: 5_000_000 };
   const outcome = await host.parse({ kind: 'parse', file: writeFile(utf8('bait')), path: 'flood', limits });
-  t.match(outcome, { failure: { code: /too_large|memory/ } });
+  t.match(outcome, { failure: { code: 'too_large' } });
 });
 
 t.test('a document that keeps reporting progress is stopped at the total time limit', async (t) => {

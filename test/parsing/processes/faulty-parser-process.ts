@@ -1,9 +1,11 @@
-import { serveParser } from '../../../src/parsing/process/parser-serve.ts';
+import '../../../workers/parser-process.ts';
 
 /** Parser process that fails as named by the path of the document, before the real parser receives the request. */
+const kept = Symbol('kept');
 let requestCount = 0;
 
-const faults: Readonly<Record<string, () => void>> = {
+/** Each ends the process, or returns for the parser to handle the request, or keeps the request by returning `kept`. */
+const faults: Readonly<Record<string, () => unknown>> = {
   hang: () => {
     for (;;);
   },
@@ -19,7 +21,11 @@ const faults: Readonly<Record<string, () => void>> = {
     for (;;) retained.push(Buffer.alloc(16_000_000, 1));
   },
   flood: () => {
-    for (;;) process.send?.({ type: 'page', text: 'x'.repeat(1_000_000) });
+    // As fast as the host receives it: what is sent without waiting stays in the memory of this process.
+    const page = { type: 'page', text: 'x'.repeat(1_000_000), boxes: null };
+    const send = () => void process.send?.(page, undefined, {}, send);
+    send();
+    return kept;
   },
   'report progress forever': () => {
     const progress = { stage: 'reading', page: 0, of: null };
@@ -35,8 +41,10 @@ const faults: Readonly<Record<string, () => void>> = {
   },
 };
 
-process.on('message', (request: { path?: string }) => {
+const parserListeners = process.listeners('message');
+process.removeAllListeners('message');
+process.on('message', (request: { path?: string }, handle) => {
   requestCount += 1;
-  faults[request.path ?? '']?.();
+  if (faults[request.path ?? '']?.() === kept) return;
+  for (const listener of parserListeners) listener.call(process, request, handle);
 });
-serveParser(new URL('../../../workers/watchdog.js', import.meta.url));
