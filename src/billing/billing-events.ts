@@ -37,6 +37,8 @@ export class BillingEvents {
   readonly #options: BillingEventsOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #queued = new Set<string>();
+  /** Timers that start the read of an organization after its events. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
   /** Failed reads by organization: monotonic time of the next attempt, and the delay after that attempt. */
   readonly #retries = new Map<string, { readonly at: number; readonly waitMs: number }>();
   #closed = false;
@@ -106,6 +108,8 @@ export class BillingEvents {
   async close(): Promise<void> {
     this.#closed = true;
     this.#queued.clear();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
     await Promise.all(this.#running);
   }
 
@@ -143,7 +147,7 @@ export class BillingEvents {
     await store.write([eventOperation, records.putPendingSync(organizationId, event.id)], {
       mayUseReserve: true,
     });
-    this.#queueRead(organizationId);
+    this.#queueReadSoon(organizationId);
   }
 
   #organizationOf({ data }: Stripe.Event): string | undefined {
@@ -171,6 +175,19 @@ export class BillingEvents {
     }
   }
 
+  /**
+   * Queues one read for all events of the next `billingEventReadMs`: one change of a plan causes about ten events
+   * within a second. Requests do not wait for it, because they read an organization that is due themselves.
+   */
+  #queueReadSoon(organizationId: string): void {
+    if (this.#closed || this.#timers.has(organizationId)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(organizationId);
+      this.#queueRead(organizationId);
+    }, limits.billingEventReadMs);
+    this.#timers.set(organizationId, timer);
+  }
+
   /** Reads in the background, `billingReadsRunningMax` organizations at a time. A failed read stays due. */
   #queueRead(organizationId: string): void {
     if (this.#closed) return;
@@ -181,11 +198,13 @@ export class BillingEvents {
   }
 
   async #drainQueue(): Promise<void> {
-    const { sync, clock, logger } = this.#options;
+    const { sync, records, clock, logger } = this.#options;
     for (;;) {
       const { value: organizationId } = this.#queued.values().next();
       if (organizationId === undefined) return;
       this.#queued.delete(organizationId);
+      // A request may have read it in the meantime.
+      if (records.getPendingSync(organizationId) === undefined) continue;
       try {
         await sync.read(organizationId);
         this.#retries.delete(organizationId);

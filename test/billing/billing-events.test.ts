@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import type Stripe from 'stripe';
 import { BillingEvents } from '../../src/billing/billing-events.ts';
 import { limits } from '../../src/core/limits.ts';
@@ -69,8 +70,51 @@ t.test('the event of a detached payment method is attributed to its former custo
   ];
   const { store, records, events, readOrganizations } = await start(listedEvents);
   await store.write(records.putAccount(idOf(1), { ...emptyBillingAccount, customerId: 'cus_1' }));
-  await events.catchUp(new AbortController().signal);
+  await catchUpThen(events, async () => undefined);
   t.strictSame(await readOrganizations(), [idOf(1)]);
+});
+
+/** Catches up while timers stand still, runs `meanwhile`, and lets the delay of reads pass. */
+async function catchUpThen(events: BillingEvents, meanwhile: () => Promise<void>): Promise<void> {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    await events.catchUp(new AbortController().signal);
+    await meanwhile();
+    mock.timers.tick(limits.billingEventReadMs);
+  } finally {
+    mock.timers.reset();
+  }
+}
+
+t.test(
+  'events of the same second cause one read, and none if a request read the customer before',
+  async (t) => {
+    const ofCustomer = (customer: string) => ({
+      type: 'invoice.paid',
+      object: { object: 'invoice', customer },
+    });
+    const listedEvents = ['cus_1', 'cus_2', 'cus_1', 'cus_3', 'cus_1', 'cus_2'].map(ofCustomer);
+    const { store, records, events, readOrganizations } = await start(listedEvents);
+    for (const number of [1, 2, 3]) {
+      const account = { ...emptyBillingAccount, customerId: `cus_${number}` };
+      await store.write(records.putAccount(idOf(number), account));
+    }
+    await catchUpThen(events, async () => {
+      const reason = records.getPendingSync(idOf(2));
+      if (reason === undefined) throw new Error('the organization is not due');
+      await store.write(records.completePendingSync(idOf(2), reason));
+    });
+    t.strictSame(await readOrganizations(), [idOf(1), idOf(3)]);
+  },
+);
+
+t.test('a read that waits for more events is left to the next start', async (t) => {
+  const listedEvents = [{ type: 'invoice.paid', object: { object: 'invoice', customer: 'cus_1' } }];
+  const { store, records, events, readOrganizations } = await start(listedEvents);
+  await store.write(records.putAccount(idOf(1), { ...emptyBillingAccount, customerId: 'cus_1' }));
+  await catchUpThen(events, () => events.close());
+  t.strictSame(await readOrganizations(), []);
+  t.not(records.getPendingSync(idOf(1)), undefined, 'the organization is still due');
 });
 
 t.test('organizations whose Stripe reads fail back off and block no others', async (t) => {
