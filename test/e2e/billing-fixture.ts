@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { subscribedEvents } from '../support/stripe-emulator/subscribed-events.ts';
 import { createTierCatalog } from '../support/stripe-emulator/tier-catalog.ts';
 import type { Test } from '../support/tap.ts';
 import { createMailFolder, type HttpReply, TestUser } from './people.ts';
@@ -70,7 +71,8 @@ export class BillingFixture {
 
   /** Directs Stripe's events to the current address of the server. */
   listen(): void {
-    this.emulator.webhooks.deliverTo(`${this.server.url}/api/billing/webhook`, webhookSecret);
+    const { webhooks } = this.emulator;
+    webhooks.deliverTo(`${this.server.url}/api/billing/webhook`, webhookSecret, subscribedEvents);
   }
 
   /** A new organization on the free tier, with its owner signed in. */

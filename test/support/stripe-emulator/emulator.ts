@@ -91,11 +91,7 @@ export class StripeEmulator {
       ...accountHandlers(show, (_, seconds) => this.moveTo(seconds)),
     };
     this.state.onEvent = (event) =>
-      this.webhooks.enqueue({
-        id: event.id,
-        type: event.type,
-        body: JSON.stringify(this.#toEvent(event), null, 2),
-      });
+      this.webhooks.enqueue(event.id, event.type, () => JSON.stringify(this.#toEvent(event), null, 2));
     this.#server = createServer((request, response) => {
       this.#handleRequest(request, response).catch((error: unknown) => {
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -59,15 +59,28 @@ export function findOperation(
     .replace(/^\/v1\//, '')
     .split('/')
     .map(decodeURIComponent);
-  const matches = ({ method: its, segments }: StripeOperation) =>
-    its === method &&
-    segments.length === pathSegments.length &&
+  const matches = ({ segments }: StripeOperation) =>
     segments.every((segment, index) => segment === null || segment === pathSegments[index]);
-  const found = (resourceFiles[pathSegments[0]!] ?? []).flatMap(readOperations).filter(matches);
-  const literal = ({ segments }: StripeOperation) => segments.filter((segment) => segment !== null).length;
-  const [operation] = found.sort((one, other) => literal(other) - literal(one));
+  const operation = operationsLike(method, pathSegments[0]!, pathSegments.length).find(matches);
   if (operation === undefined) return null;
   return { operation, ids: pathSegments.filter((_, index) => operation.segments[index] === null) };
+}
+
+const operationsByForm = new Map<string, readonly StripeOperation[]>();
+
+/** Operations with this method, first segment and number of segments; those with the fewest ids first. */
+function operationsLike(method: string, prefix: string, length: number): readonly StripeOperation[] {
+  const form = `${method} ${prefix} ${length}`;
+  const known = operationsByForm.get(form);
+  if (known !== undefined) return known;
+  const literalCount = ({ segments }: StripeOperation) =>
+    segments.filter((segment) => segment !== null).length;
+  const operations = (resourceFiles[prefix] ?? [])
+    .flatMap(readOperations)
+    .filter((one) => one.method === method && one.segments.length === length)
+    .sort((one, other) => literalCount(other) - literalCount(one));
+  operationsByForm.set(form, operations);
+  return operations;
 }
 
 /** All operations supported by the emulator. */

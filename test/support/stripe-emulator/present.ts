@@ -218,14 +218,10 @@ function completeObject(shape: Shape, value: unknown, kind: string): unknown {
   }
 }
 
-/** Calls `complete`, and prefixes the path of its error. */
-function completeAt(step: string, complete: () => unknown): unknown {
-  try {
-    return complete();
-  } catch (error) {
-    if (error instanceof ShapeError) error.path.unshift(step);
-    throw error;
-  }
+/** Prefixes the path of an error below the field `step`. */
+function atStep(error: unknown, step: string): unknown {
+  if (error instanceof ShapeError) error.path.unshift(step);
+  return error;
 }
 
 /** Returns the value with the missing required fields of its shape added. Throws if the value violates the shape. */
@@ -235,7 +231,7 @@ function completeShape(shape: Shape, value: unknown): unknown {
       return completeFields(shape.fields, value);
     case 'array':
       if (!Array.isArray(value)) throw shapeMismatch('a list', value);
-      return value.map((one, index) => completeAt(`[${index}]`, () => completeShape(shape.of, one)));
+      return completeElements(shape.of, value);
     case 'map':
       return value;
     case 'union':
@@ -260,29 +256,60 @@ function completeShape(shape: Shape, value: unknown): unknown {
   }
 }
 
+function completeElements(of: Shape, values: readonly unknown[]): unknown[] {
+  let index = 0;
+  try {
+    const found: unknown[] = [];
+    for (; index < values.length; index += 1) found.push(completeShape(of, values[index]));
+    return found;
+  } catch (error) {
+    throw atStep(error, `[${index}]`);
+  }
+}
+
 function completeFields(fields: ReadonlyMap<string, Field>, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw shapeMismatch('an object', value);
   const found: Record<string, unknown> = {};
-  for (const [name, one] of Object.entries(value)) {
-    const field = fields.get(name);
-    if (field === undefined) {
-      if (commonFields.includes(name)) continue;
-      throw new ShapeError(`has ${name}, which the SDK's types do not know`);
+  let current = '';
+  try {
+    for (const [name, one] of Object.entries(value)) {
+      const field = fields.get(name);
+      if (field === undefined) {
+        if (commonFields.includes(name)) continue;
+        throw new ShapeError(`has ${name}, which the SDK's types do not know`);
+      }
+      current = `.${name}`;
+      if (one !== undefined) found[name] = completeShape(field.shape(), one);
+      current = '';
     }
-    if (one !== undefined) found[name] = completeAt(`.${name}`, () => completeShape(field.shape(), one));
+    for (const [name, field] of requiredFieldsOf(fields)) {
+      if (name in found) continue;
+      current = `.${name}`;
+      found[name] = emptyValueOf(field.shape());
+      current = '';
+    }
+    return found;
+  } catch (error) {
+    throw current === '' ? error : atStep(error, current);
   }
-  for (const [name, field] of fields) {
-    if (!(name in found) && !field.optional)
-      found[name] = completeAt(`.${name}`, () => emptyValueOf(field.shape()));
-  }
-  return found;
+}
+
+const requiredFields = new WeakMap<ReadonlyMap<string, Field>, readonly (readonly [string, Field])[]>();
+
+function requiredFieldsOf(fields: ReadonlyMap<string, Field>): readonly (readonly [string, Field])[] {
+  const known = requiredFields.get(fields);
+  if (known !== undefined) return known;
+  const required = [...fields].filter(([, { optional }]) => !optional);
+  requiredFields.set(fields, required);
+  return required;
 }
 
 function completeUnion(of: readonly Shape[], value: unknown): unknown {
   let errorOfFields: unknown = null;
-  // Errors are costly, so kinds that cannot have the value are not tried.
-  for (const shape of of.filter((one) => canHave(one, value))) {
+  for (const shape of of) {
+    // Errors are costly, so kinds that cannot have the value are not tried.
+    if (!canHave(shape, value)) continue;
     try {
       return completeShape(shape, value);
     } catch (error) {

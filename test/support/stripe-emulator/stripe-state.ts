@@ -25,6 +25,15 @@ const idBytes = 12;
 export const daySeconds = 86_400;
 export const hourSeconds = 3_600;
 
+/** Copy of plain data. `structuredClone` takes several times as long. */
+function cloneData<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneData) as T;
+  const copy: Record<string, unknown> = {};
+  for (const [name, one] of Object.entries(value)) copy[name] = cloneData(one);
+  return copy as T;
+}
+
 /** Objects and clock of one Stripe account. */
 export class StripeState {
   readonly #objects = new Map<string, StripeObject>();
@@ -94,7 +103,12 @@ export class StripeState {
 
   /** Objects of a kind, oldest first. */
   listObjects(object: string): StripeObject[] {
-    return [...(this.#objectsByKind.get(object)?.values() ?? [])];
+    return [...this.objectsOf(object)];
+  }
+
+  /** As `listObjects`, without a copy: a loop that adds or removes objects of the kind would see the change. */
+  objectsOf(object: string): Iterable<StripeObject> {
+    return this.#objectsByKind.get(object)?.values() ?? [];
   }
 
   remove(id: string): void {
@@ -107,7 +121,7 @@ export class StripeState {
     stripeObject: StripeObject,
     previous: Record<string, unknown> | null = null,
   ): void {
-    const object = structuredClone(stripeObject);
+    const object = cloneData(stripeObject);
     const event = { id: this.nextId('evt'), type, created: this.now, object, previous };
     this.events.push(event);
     this.onEvent(event);
