@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { Agent, type IncomingMessage, request as startRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,8 +23,10 @@ export interface HttpReply {
   readonly text: string;
 }
 
-/** Sends one request. */
-export async function sendRequest(
+const agent = new Agent({ keepAlive: true });
+
+/** Sends one request. `fetch` takes three times the CPU time, and many tests send hundreds of requests. */
+export function sendRequest(
   address: string,
   {
     headers = {},
@@ -31,21 +34,26 @@ export async function sendRequest(
     method = 'POST',
   }: { headers?: Record<string, string>; body?: unknown; method?: string } = {},
 ): Promise<HttpReply> {
-  const isText = typeof body === 'string';
-  const response = await fetch(address, {
-    method,
-    redirect: 'manual',
-    headers: { ...(isText || body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+  const isJsonBody = typeof body !== 'string' && body !== undefined;
+  const sentHeaders = { ...(isJsonBody ? { 'content-type': 'application/json' } : {}), ...headers };
+  return new Promise((resolve, reject) => {
+    const request = startRequest(address, { method, agent, headers: sentHeaders }, (reply) => {
+      const parts: Buffer[] = [];
+      reply.on('data', (part: Buffer) => parts.push(part));
+      reply.on('error', reject);
+      reply.on('end', () => resolve(toHttpReply(reply, Buffer.concat(parts).toString())));
+    });
+    request.on('error', reject);
+    request.end(isJsonBody ? JSON.stringify(body) : body);
   });
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json') === true;
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: isJson && text !== '' ? JSON.parse(text) : null,
-    text,
-  };
+}
+
+function toHttpReply(reply: IncomingMessage, text: string): HttpReply {
+  const headers = new Headers();
+  for (let at = 0; at < reply.rawHeaders.length; at += 2)
+    headers.append(reply.rawHeaders[at]!, reply.rawHeaders[at + 1]!);
+  const isJson = headers.get('content-type')?.includes('json') === true;
+  return { status: reply.statusCode!, headers, body: isJson && text !== '' ? JSON.parse(text) : null, text };
 }
 
 /** User with a mailbox. */
