@@ -1,9 +1,9 @@
-import { type ExecFileException, execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { runQuarry } from '../cli/quarry.ts';
 import { StripeEmulator } from '../support/stripe-emulator/emulator.ts';
+import { subscribedEvents } from '../support/stripe-emulator/subscribed-events.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 
@@ -11,7 +11,6 @@ import { testFileMsMax } from '../timeouts.ts';
 
 t.setTimeout(testFileMsMax);
 
-const cli = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'src', 'cli', 'main.js');
 const emulator = await StripeEmulator.start();
 const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-setup-'));
 t.teardown(async () => {
@@ -19,30 +18,19 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface CliOutput {
-  readonly code: number;
-  readonly out: string;
-  readonly note: string;
-}
-
-function runBilling(
+/** Runs the command in this process; `billing-stripe-variants.test.ts` runs it in one of its own. */
+async function runBilling(
   word: 'setup' | 'check',
   variables: Readonly<Record<string, string>> = {},
-): Promise<CliOutput> {
-  const environment = {
-    PATH: process.env.PATH,
+): Promise<{ readonly code: number | null; readonly out: string; readonly note: string }> {
+  const settings = {
     QUARRY_STRIPE_API_BASE: emulator.url,
     QUARRY_STRIPE_SECRET_KEY: emulator.secretKey,
     QUARRY_BASE_URL: 'https://quarry.example.com',
     ...variables,
   };
-  return new Promise((resolve) => {
-    const ended = (error: ExecFileException | null, out: string, note: string) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, note });
-    // Without NODE_OPTIONS: the test runner would inject its loaders into the command.
-    const command = ['-u', 'NODE_OPTIONS', process.execPath, cli, 'billing', word];
-    execFile('env', command, { env: environment }, ended);
-  });
+  const { code, out, err } = await runQuarry(['billing', word], { variables: settings });
+  return { code, out, note: err };
 }
 
 const createCalls = () => emulator.requests.filter(({ operation }) => operation.endsWith('.create')).length;
@@ -62,6 +50,12 @@ await t.test(
       first.out,
       /\n {2}QUARRY_STRIPE_WEBHOOK_SECRET=whsec_\S+\n/,
       'the webhook secret is printed once',
+    );
+    const [endpoint] = emulator.state.listObjects('webhook_endpoint');
+    t.same(
+      endpoint!.enabled_events,
+      subscribedEvents,
+      'the events that other tests deliver are subscribed to',
     );
     // More configurations may have been created since than fit on one page of a list.
     const [portal] = emulator.state.listObjects('billing_portal.configuration');
