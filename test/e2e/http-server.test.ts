@@ -60,6 +60,7 @@ async function checkSelfDescription(t: Test): Promise<void> {
   };
   t.equal(readiness.status, 'ready');
   t.ok(Object.keys(readiness.components).length >= 3);
+  t.notOk('payments' in readiness.components, 'without a Stripe key, payments are not listed');
   const described = (await (await get('/openapi.json')).json()) as {
     info: { version: string };
     paths: Record<string, object>;
