@@ -1,19 +1,19 @@
 import { createHmac } from 'node:crypto';
 import t from '../support/tap.ts';
-import { testFileMsMax } from '../timeouts.ts';
-import { signUpParametersOf, startMarketplaces, vercelSecret } from './marketplace-fixture.ts';
+import { signUpParametersOf, vercelSecret } from './marketplace-fixture.ts';
+import { marketplaces } from './marketplace-server.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 
 /** Installations of the integration at Vercel, which is emulated. */
 
-t.setTimeout(testFileMsMax);
-const { vercel, server, call, tierOf, bindSignUp, acme, other, credentials } = await startMarketplaces(t);
+const { vercel, server, call, tierOf, bindSignUp, acme, other } = marketplaces;
 const { exchanges, projects } = vercel;
 
-const install = (query: Record<string, string>, headers: Record<string, string> = {}) =>
+/** From an address of its own: sign-ups per address are limited, and the tests of AWS need many, too. */
+const install = (query: Record<string, string>) =>
   sendRequest(`${server.url}/api/marketplaces/vercel?${new URLSearchParams(query)}`, {
     method: 'GET',
-    headers,
+    headers: { 'x-forwarded-for': '10.9.8.6' },
   });
 
 const next = 'https://vercel.com/acme/~/integrations/quarry?x=1';
@@ -200,10 +200,4 @@ t.test('the removal of the integration ends its key and its tier', async (t) => 
       .filter((action: string) => /^market/.test(action)),
     ['marketplace.ended', 'marketplace.bound'],
   );
-});
-
-t.test('the log contains no credential', async (t) => {
-  await server.stop();
-  const log = server.fullLog;
-  for (const hidden of credentials()) t.notOk(log.includes(hidden));
 });
