@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
+import { waitUntil } from '../timeouts.ts';
 import {
   addonSteps,
   ended,
@@ -217,23 +217,26 @@ t.test('two launchers at once build once, and both run their command', async (t)
   t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
 });
 
-async function waitForCompiler(folder: string): Promise<void> {
+function waitForCompiler(folder: string): Promise<void> {
   const log = join(folder, 'ran.log');
-  while (!existsSync(log) || !readFileSync(log, 'utf8').includes('gyp')) await sleep(20);
+  return waitUntil('the compiler', () => existsSync(log) && readFileSync(log, 'utf8').includes('gyp'));
 }
 
 t.test('an interrupted build is started again', async (t) => {
   const folder = freshClone(t);
-  await t.test('SIGTERM during a build ends it and the launcher, with the exit code of the signal', async (t) => {
-    const child = start(folder, ['status'], { GYP_MS: '20000' });
-    const end = ended(child);
-    await waitForCompiler(folder);
-    child.kill('SIGTERM');
-    const stopped = await end;
-    t.equal(stopped.code, 143);
-    t.match(stopped.err, /was interrupted\./);
-    t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
-  });
+  await t.test(
+    'SIGTERM during a build ends it and the launcher, with the exit code of the signal',
+    async (t) => {
+      const child = start(folder, ['status'], { GYP_MS: '20000' });
+      const end = ended(child);
+      await waitForCompiler(folder);
+      child.kill('SIGTERM');
+      const stopped = await end;
+      t.equal(stopped.code, 143);
+      t.match(stopped.err, /was interrupted\./);
+      t.notOk(existsSync(join(folder, 'build', 'launcher.lock')));
+    },
+  );
   await t.test('the lock of a killed launcher is replaced without waiting', async (t) => {
     runSteps(folder);
     const killed = start(folder, ['status'], { GYP_MS: '2000' });

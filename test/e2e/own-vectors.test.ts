@@ -233,7 +233,7 @@ t.test('documents are found by their vectors, by their words and by both', async
 /** Enough that most are not indexed when the reply arrives. */
 const acknowledgedCount = 80;
 
-async function addUnindexedNotes(): Promise<CheckedApiClient> {
+async function addWaitingNotes(): Promise<CheckedApiClient> {
   const { api } = await createNotes();
   const documents = Array.from({ length: acknowledgedCount }, (_, i) => ({
     path: `${i}.txt`,
@@ -273,7 +273,7 @@ t.test('an overwritten document has its new vector, also after a kill', async (t
     path: '1.txt',
     metadata: { parity: 'none' },
   });
-  const acknowledged = await addUnindexedNotes();
+  const acknowledged = await addWaitingNotes();
   await server.stop('SIGKILL');
   await server.restart();
   const after = await ask(api, 'snippets', { query_vector: query, ...byMeaning });

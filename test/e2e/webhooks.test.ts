@@ -111,7 +111,7 @@ t.test('the command line manages webhooks', async (t) => {
   };
   await waitUntil('the delivery and the skipped change', () => isPositionAt(6));
   t.match((await quarry('deliveries', id)).out, / +5 +document\.added +200 /);
-  t.match(await quarry('replay', id), { code: 2, err: /--from is missing/ });
+  t.match(await quarry('replay', id), { code: 2, err: /Set --from to the sequence number/ });
   t.equal((await quarry('replay', id, '--from', '5')).code, 0);
   await waitUntil('the replay', () => received.length === 2);
   const filters = ['--all-types', '--all-collections', '--description', 'cache'];
