@@ -1,30 +1,25 @@
 import t from '../support/tap.ts';
 import { startOfNextMonth } from './billing-model.ts';
-import {
-  amountsPaid,
-  ownerUntilEnd,
-  partOfMonth,
-  reportUsage,
-  startWithPlanFile,
-} from './billing-plan-file.ts';
+import { fixture } from './billing-month-server.ts';
+import { amountsPaid, ownerUntilEnd, partOfMonth, reportUsage } from './billing-plan-file.ts';
 import { checkTier, sum, unpaidInvoices } from './billing-steps.ts';
 import { sendRequest } from './people.ts';
 
 /** Pauses, and the credit and usage around them, with one clock for Stripe and the server. */
 
-const fixture = await startWithPlanFile(t, '2028-06-20T02:00:00Z');
 const { emulator } = fixture;
 
 t.test(
   'a pause returns credit, nothing is invoiced while paused, and resuming charges the rest of the month',
   async (t) => {
+    await fixture.advanceTo('2028-09-20T02:00:00Z');
     const owner = await ownerUntilEnd(t, fixture, 'starter');
     const invoices = owner.invoices().length;
-    await fixture.advanceTo('2028-06-24T00:00:00Z');
+    await fixture.advanceTo('2028-09-24T00:00:00Z');
     await owner.call('pause');
     const unused = partOfMonth('starter', 7, 30);
     await checkTier(t, owner, 'free', { status: 'paused', credit_balance_cents: unused });
-    await fixture.advanceTo('2028-07-11T00:00:00Z');
+    await fixture.advanceTo('2028-10-11T00:00:00Z');
     t.equal(owner.invoices().length, invoices + 1);
     const { payment_method: card } = await checkTier(t, owner, 'free', { credit_balance_cents: unused });
     await owner.call('remove-payment-method', { payment_method_id: card.id });
@@ -43,8 +38,8 @@ t.test(
     t.match(subscribeReply, { status: 'requires_action', invoice: { amount_due: rest - unused } });
     await checkTier(t, owner, 'free', { status: 'paused' });
     t.equal(await owner.payOnInvoicePage(subscribeReply.hosted_invoice_url), 200);
-    await checkTier(t, owner, 'starter', { current_period_end: '2028-08-01T00:00:00.000Z' });
-    await fixture.advanceTo('2028-08-01T02:00:00Z');
+    await checkTier(t, owner, 'starter', { current_period_end: '2028-11-01T00:00:00.000Z' });
+    await fixture.advanceTo('2028-11-01T02:00:00Z');
     t.strictSame(amountsPaid(owner).slice(-2), [rest - unused, 5_000]);
   },
 );
@@ -99,7 +94,7 @@ t.test('a payment is deducted from the usage of its month, also across a pause',
   const before = sum(amountsPaid(keptOwner));
   await fixture.advanceTo(startOfNextMonth(emulator.now) + 7_200);
   t.equal(sum(amountsPaid(keptOwner)) - before, 20_000, 'all usage was covered by the tier payment');
-  // The usage of February is invoiced, so none of it reduces the credit of a pause in the first days of March.
+  // The usage of the ended month is invoiced, so none of it reduces the credit of a pause in the first days of the next.
   await fixture.advanceTo(emulator.now + 3_600);
   await reportUsage(fixture, later, 5_000);
   await later.call('pause');
@@ -225,5 +220,3 @@ t.test('a declined resume and a declined first tier keep the default card', asyn
   t.match(await begins.status(), { status: 'none', payment_method: { id: usual } });
   t.strictSame(unpaidInvoices(begins), []);
 });
-
-t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
