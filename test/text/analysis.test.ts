@@ -68,10 +68,22 @@ t.test('real text of every language has the same terms, row by row and mixed', a
   t.ok(same(texts.map(([, text]) => ({ text: text.slice(0, 25), prefix: '' }))));
 });
 
+/** Blocks whose characters have one class each: Han, Hangul syllables, private use. */
+const uniformBlocks = [
+  [0x3400, 0x4dbf],
+  [0x4e00, 0x9fff],
+  [0xac00, 0xd7a3],
+  [0xe000, 0xf8ff],
+] as const;
+
 t.test('every character of the basic plane is split, joined and grouped the same', async (t) => {
   for (let first = 0; first < 0x10000; first += 0x400) {
     const texts = Array.from({ length: 0x400 }, (_, i) => {
-      const character = String.fromCharCode(first + i);
+      const codePoint = first + i;
+      const character = String.fromCharCode(codePoint);
+      const isUniform = uniformBlocks.some(([from, to]) => codePoint >= from && codePoint <= to);
+      // The other texts show the class again, in more contexts.
+      if (isUniform && codePoint % 16 > 0) return `a${character}${character}b`;
       return `${character} a${character}b 1${character}2 ${character}${character}a x${character}`;
     });
     t.ok(same([{ text: texts.join(' \n '), prefix: '' }]), `from U+${first.toString(16)}`);
