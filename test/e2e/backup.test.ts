@@ -176,13 +176,18 @@ await t.test('a backup of a running server restores all documents, files and sea
 });
 
 await t.test('scheduled backups run, are pruned, and appear in the status', async (t) => {
-  await waitUntil('the first backup', async () => (await readStatus()).last_backup !== null);
+  const everyMs = 500;
+  await waitUntil('the first backup', async () => (await readStatus()).last_backup !== null, everyMs);
   t.ok(Date.parse((await readStatus()).next_at ?? '') > Date.now() - 60_000);
-  await waitUntil('the last backup is the only one of the target', async () => {
-    const { last_backup } = await readStatus();
-    const { backups } = await runForJson(['backup', 'list', '--target', scheduledTarget]);
-    return backups.length === 1 && backups[0].id === last_backup?.id;
-  });
+  await waitUntil(
+    'the last backup is the only one of the target',
+    async () => {
+      const { last_backup } = await readStatus();
+      const { backups } = await runForJson(['backup', 'list', '--target', scheduledTarget]);
+      return backups.length === 1 && backups[0].id === last_backup?.id;
+    },
+    everyMs,
+  );
   const restored = join(scheduledFolder, 'restored');
   await runForJson(['backup', 'restore', '--target', scheduledTarget, '--data', restored]);
   const detail = async () => {
@@ -194,6 +199,7 @@ await t.test('scheduled backups run, are pruned, and appear in the status', asyn
   await waitUntil(
     'the verified restore',
     async () => !(await detail()).detail.includes('no verified restore'),
+    everyMs,
   );
   t.match(await detail(), { ready: true, detail: /^last backup \d{4}.*; last verified restore \d{4}/ });
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
