@@ -40,13 +40,13 @@ class RunStatistics implements ModelRunResult {
 
 /**
  * Changes a collection at random. Before each change it starts two queries, which may return after the change. Compares
- * the whole state twenty times, and closes and opens the collection four times. Stops at the first error.
+ * the whole state `comparisons` times, and closes and opens the collection four times. Stops at the first error.
  */
 export async function runAgainstModel(
   scale: ModelScale,
-  options: { directory: string; seed: number; changes: number },
+  options: { directory: string; seed: number; changes: number; comparisons?: number },
 ): Promise<ModelRunResult> {
-  const { directory, seed, changes } = options;
+  const { directory, seed, changes, comparisons = 20 } = options;
   const opened = { dimensions: scale.dimensions, shards: scale.shards.length };
   const model = new IndexModel(scale, seededRandom(seed));
   const tally = new RunStatistics();
@@ -64,7 +64,7 @@ export async function runAgainstModel(
         tally.wrong ??= `opened ${JSON.stringify(index.shards)}`;
       model.discardStaged();
     }
-    if (change % Math.ceil(changes / 20) === 0) tally.wrong ??= await model.compare(index);
+    if (change % Math.ceil(changes / comparisons) === 0) tally.wrong ??= await model.compare(index);
   }
   await index.close();
   return tally;
