@@ -1,5 +1,3 @@
-import '../../../workers/parser-process.ts';
-
 /** Parser process that fails as named by the path of the document, before the real parser receives the request. */
 const kept = Symbol('kept');
 let requestCount = 0;
@@ -41,6 +39,8 @@ const faults: Readonly<Record<string, () => unknown>> = {
   },
 };
 
+// The entry of the product, which the build bundles.
+await import(new URL('../../../workers/parser-process.js', import.meta.url).href);
 const parserListeners = process.listeners('message');
 process.removeAllListeners('message');
 process.on('message', (request: { path?: string }, handle) => {
