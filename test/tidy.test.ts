@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
 import { projectRoot } from '../src/core/root.ts';
 import t, { type Test } from './support/tap.ts';
+import { typescript } from './support/typescript.ts';
 import { longLines, longNativeFunctions, unbreakable, withoutComments } from './tidy/code-layout.ts';
 import { callsFetch, importsConnections } from './tidy/connections.ts';
 import { findForbiddenWords, forbiddenWords } from './tidy/forbidden-words.ts';
@@ -47,7 +47,7 @@ t.test('the test reads the project that contains it', async (t) => {
 
 t.test('the checks of imports find violations', async (t) => {
   const text = "import { a } from '../http/server.ts';\nimport type { b } from '../parsing/pages.ts';\n";
-  const tree = ts.createSourceFile('src/ingest/x.ts', text, ts.ScriptTarget.ES2023, true);
+  const tree = typescript.createSourceFile('src/ingest/x.ts', text, typescript.ScriptTarget.ES2023, true);
   const found = importsOf({ path: 'src/ingest/x.ts', text, tree });
   t.same(
     found.map((edge) => [target(edge), edge.typeOnly]),
@@ -142,10 +142,10 @@ t.test('one file imports tap, which the build bundles', async (t) => {
 t.test('no file only re-exports', async (t) => {
   const modules = sources.filter(({ path }) => !packageEntries.includes(path));
   const violations = modules.filter((file) => {
-    const statements = file.tree.statements.filter((statement) => !ts.isImportDeclaration(statement));
-    const passedOn = statements.filter((statement) => ts.isExportDeclaration(statement));
+    const statements = file.tree.statements.filter((statement) => !typescript.isImportDeclaration(statement));
+    const passedOn = statements.filter((statement) => typescript.isExportDeclaration(statement));
     const all = passedOn.some(
-      (statement) => ts.isExportDeclaration(statement) && statement.exportClause === undefined,
+      (statement) => typescript.isExportDeclaration(statement) && statement.exportClause === undefined,
     );
     return all || (statements.length > 0 && passedOn.length === statements.length);
   });
@@ -201,7 +201,7 @@ t.test(`no function is longer than ${functionLinesMax} lines`, async (t) => {
   const violations: string[] = [];
   for (const file of sources) {
     visit(file.tree, (node) => {
-      if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
+      if (!typescript.isFunctionLike(node) || !('body' in node) || node.body === undefined) return;
       const lines = lineOf(file, node.end) - lineOf(file, node.getStart()) + 1;
       if (lines > functionLinesMax)
         violations.push(`${file.path}:${lineOf(file, node.getStart())} has ${lines} lines`);
@@ -235,8 +235,13 @@ t.test('no unfinished work, no vague file name, no abbreviation', async (t) => {
   }
   for (const file of sources) {
     visit(file.tree, (node) => {
-      if (!ts.isVariableDeclaration(node) && !ts.isParameter(node) && !ts.isFunctionDeclaration(node)) return;
-      const name = node.name !== undefined && ts.isIdentifier(node.name) ? node.name.text : '';
+      if (
+        !typescript.isVariableDeclaration(node) &&
+        !typescript.isParameter(node) &&
+        !typescript.isFunctionDeclaration(node)
+      )
+        return;
+      const name = node.name !== undefined && typescript.isIdentifier(node.name) ? node.name.text : '';
       if (bannedIdentifiers.has(name))
         violations.push(`${file.path}:${lineOf(file, node.getStart())} abbreviates: ${name}`);
     });
@@ -250,11 +255,12 @@ t.test('no two exported types have the same name', async (t) => {
   for (const { path, tree } of sources.filter((file) => !file.path.startsWith('packages/'))) {
     for (const statement of tree.statements) {
       const isType =
-        ts.isInterfaceDeclaration(statement) ||
-        ts.isTypeAliasDeclaration(statement) ||
-        ts.isClassDeclaration(statement);
+        typescript.isInterfaceDeclaration(statement) ||
+        typescript.isTypeAliasDeclaration(statement) ||
+        typescript.isClassDeclaration(statement);
       const isExported =
-        isType && statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+        isType &&
+        statement.modifiers?.some(({ kind }) => kind === typescript.SyntaxKind.ExportKeyword) === true;
       if (!isExported || statement.name === undefined) continue;
       const { text } = statement.name;
       filesByName.set(text, [...(filesByName.get(text) ?? []), path]);
@@ -272,7 +278,7 @@ t.test('no object literal is spread into another, which only packs lines', async
   const violations: string[] = [];
   for (const file of sources) {
     visit(file.tree, (node) => {
-      if (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression))
+      if (typescript.isSpreadAssignment(node) && typescript.isObjectLiteralExpression(node.expression))
         violations.push(`${file.path}:${lineOf(file, node.getStart())}`);
     });
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
 import { projectRoot } from '../../src/core/root.ts';
+import { typescript } from '../support/typescript.ts';
 import { columnsMax, functionLinesMax } from './rules.ts';
 import { type TypeScriptFile, visit } from './sources.ts';
 
@@ -10,8 +10,8 @@ export function withoutComments(file: TypeScriptFile): string {
   let code = file.text;
   visit(file.tree, (node) => {
     const ranges = [
-      ...(ts.getLeadingCommentRanges(file.text, node.pos) ?? []),
-      ...(ts.getTrailingCommentRanges(file.text, node.end) ?? []),
+      ...(typescript.getLeadingCommentRanges(file.text, node.pos) ?? []),
+      ...(typescript.getTrailingCommentRanges(file.text, node.end) ?? []),
     ];
     for (const { pos, end } of ranges) {
       code = code.slice(0, pos) + code.slice(pos, end).replace(/[^\n]/g, ' ') + code.slice(end);
@@ -30,9 +30,9 @@ export function unbreakable(file: TypeScriptFile): [number, number][] {
   const ranges: [number, number][] = [];
   visit(file.tree, (node) => {
     if (
-      ts.isStringLiteralLike(node) ||
-      ts.isTemplateExpression(node) ||
-      ts.isRegularExpressionLiteral(node)
+      typescript.isStringLiteralLike(node) ||
+      typescript.isTemplateExpression(node) ||
+      typescript.isRegularExpressionLiteral(node)
     ) {
       ranges.push([node.getStart(), node.end + 2]);
     }

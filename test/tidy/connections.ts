@@ -1,4 +1,5 @@
-import ts from 'typescript';
+import type ts from 'typescript';
+import { typescript } from '../support/typescript.ts';
 import { outgoingApis } from './rules.ts';
 import { importsOnlyTypes, type TypeScriptFile, visit } from './sources.ts';
 
@@ -6,13 +7,13 @@ import { importsOnlyTypes, type TypeScriptFile, visit } from './sources.ts';
 export function importsConnections(file: TypeScriptFile): boolean {
   let found = false;
   visit(file.tree, (node) => {
-    const isImport = ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier);
+    const isImport = typescript.isImportDeclaration(node) && typescript.isStringLiteral(node.moduleSpecifier);
     if (!isImport || !outgoingApis.modules.test((node.moduleSpecifier as ts.StringLiteral).text)) return;
     if (importsOnlyTypes(node.importClause)) return;
     const names = node.importClause?.namedBindings;
     const isHarmless =
       names !== undefined &&
-      ts.isNamedImports(names) &&
+      typescript.isNamedImports(names) &&
       names.elements.every(
         ({ isTypeOnly, name, propertyName }) =>
           isTypeOnly || outgoingApis.harmless.has((propertyName ?? name).text),
@@ -27,14 +28,19 @@ export function callsFetch(file: TypeScriptFile): boolean {
   let [isGlobal, isGiven] = [false, false];
   visit(file.tree, (node) => {
     if (
-      ts.isPropertyAccessExpression(node) &&
+      typescript.isPropertyAccessExpression(node) &&
       /^globalThis\.(fetch|WebSocket)$/.test(node.getText(file.tree))
     )
       isGlobal = true;
-    if ((ts.isBindingElement(node) || ts.isParameter(node)) && node.name.getText(file.tree) === 'fetch')
+    if (
+      (typescript.isBindingElement(node) || typescript.isParameter(node)) &&
+      node.name.getText(file.tree) === 'fetch'
+    )
       isGiven = true;
-    if (ts.isCallExpression(node) && node.expression.getText(file.tree) === 'fetch') isGlobal ||= !isGiven;
-    if (ts.isNewExpression(node) && node.expression.getText(file.tree) === 'WebSocket') isGlobal = true;
+    if (typescript.isCallExpression(node) && node.expression.getText(file.tree) === 'fetch')
+      isGlobal ||= !isGiven;
+    if (typescript.isNewExpression(node) && node.expression.getText(file.tree) === 'WebSocket')
+      isGlobal = true;
   });
   return isGlobal;
 }

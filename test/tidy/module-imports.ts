@@ -1,5 +1,5 @@
 import { dirname, join, relative } from 'node:path';
-import ts from 'typescript';
+import { typescript } from '../support/typescript.ts';
 import { importTable } from './rules.ts';
 import { type ImportEdge, importsOf, sources, type TypeScriptFile, target, visit } from './sources.ts';
 
@@ -50,7 +50,7 @@ export function mentions(file: TypeScriptFile): string[] {
     .map((edge) => target(edge))
     .filter((to) => to !== null);
   visit(file.tree, (node) => {
-    if (!ts.isStringLiteralLike(node) || !/^(?:\.{1,2}|src)\/.*\.(js|ts)$/.test(node.text)) return;
+    if (!typescript.isStringLiteralLike(node) || !/^(?:\.{1,2}|src)\/.*\.(js|ts)$/.test(node.text)) return;
     const folder = node.text.startsWith('src/') ? '.' : dirname(file.path);
     found.push(relative('.', join(folder, node.text.replace(/\.js$/, '.ts'))));
   });

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import ts from 'typescript';
+import type ts from 'typescript';
 import { projectRoot } from '../../src/core/root.ts';
+import { typescript } from '../support/typescript.ts';
 
 export interface TypeScriptFile {
   /** Relative to the root, with slashes. */
@@ -35,13 +36,20 @@ export const sources: TypeScriptFile[] = files
   .filter((path) => /\.(tsx?|js)$/.test(path) && codeFolders.includes(path.split('/')[0] ?? ''))
   .map((path) => {
     const text = readFileSync(join(projectRoot, path), 'utf8');
-    return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true) };
+    return {
+      path,
+      text,
+      tree: typescript.createSourceFile(path, text, typescript.ScriptTarget.ES2023, true),
+    };
   });
 export const native = files.filter((path) => /^(test\/)?native\/.*\.(cc|h)$/.test(path));
 
 export function visit(node: ts.Node, each: (node: ts.Node) => void): void {
-  each(node);
-  ts.forEachChild(node, (child) => visit(child, each));
+  const visitNode = (child: ts.Node): void => {
+    each(child);
+    typescript.forEachChild(child, visitNode);
+  };
+  visitNode(node);
 }
 
 export function lineOf(file: TypeScriptFile, position: number): number {
@@ -52,15 +60,16 @@ export function lineOf(file: TypeScriptFile, position: number): number {
 export function importsOf(file: TypeScriptFile): ImportEdge[] {
   const edges: ImportEdge[] = [];
   const add = (specifier: ts.Node | undefined, typeOnly: boolean) => {
-    if (specifier !== undefined && ts.isStringLiteral(specifier)) {
+    if (specifier !== undefined && typescript.isStringLiteral(specifier)) {
       edges.push({ from: file.path, specifier: specifier.text, typeOnly });
     }
   };
   visit(file.tree, (node) => {
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, importsOnlyTypes(node.importClause));
-    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
-    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    if (typescript.isImportDeclaration(node)) add(node.moduleSpecifier, importsOnlyTypes(node.importClause));
+    if (typescript.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
+    if (typescript.isImportTypeNode(node) && typescript.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, true);
+    if (typescript.isCallExpression(node) && node.expression.kind === typescript.SyntaxKind.ImportKeyword)
       add(node.arguments[0], false);
   });
   return edges;
@@ -68,11 +77,11 @@ export function importsOf(file: TypeScriptFile): ImportEdge[] {
 
 export function importsOnlyTypes(clause: ts.ImportClause | undefined): boolean {
   if (clause === undefined) return false;
-  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  if (clause.phaseModifier === typescript.SyntaxKind.TypeKeyword) return true;
   const names = clause.namedBindings;
   return clause.name === undefined &&
     names !== undefined &&
-    ts.isNamedImports(names) &&
+    typescript.isNamedImports(names) &&
     names.elements.length > 0
     ? names.elements.every((element) => element.isTypeOnly)
     : false;
