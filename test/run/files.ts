@@ -25,13 +25,16 @@ const { values, positionals } = parseArgs({
   },
 });
 
+/** Files that take minutes start first, so that none of them runs alone at the end. The longest comes first. */
+const longFiles = ['e2e/dashboard', 'native/sanitize-thread', 'native/sanitize-address'].map(
+  (name) => `${name}.slow.js`,
+);
+
 function findFiles(suffix: string): string[] {
   const folder = join('dist', 'test');
   const names = readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' });
-  return names
-    .filter((name) => name.endsWith(suffix))
-    .sort()
-    .map((name) => join(folder, name));
+  const others = names.filter((name) => name.endsWith(suffix) && !longFiles.includes(name)).sort();
+  return [...longFiles.filter((name) => name.endsWith(suffix)), ...others].map((name) => join(folder, name));
 }
 
 /** Folders whose tests start servers or other processes, or measure or limit their own. */
