@@ -75,7 +75,7 @@ join_part() {
 }
 
 # The headers of the standard library and of Node.js are most of the code of a file. With each source alone and without
-# compiled headers, the check takes four times as much CPU time (145 s instead of 36 s).
+# compiled headers, the check takes about four times as much CPU time.
 echo "$standard" | compile_header standard
 # shellcheck disable=SC2086 # several words
 find $folders test/native -name '*.h' | sed -E 's,^(test/)?native/(.*),#include "\2",' |
