@@ -57,7 +57,15 @@ const ownProcessFiles = new Set(
 const offlineSettings = ['-u', 'NODE_EXTRA_CA_CERTS'];
 /** Few enough that no process runs much longer than the others. */
 const filesPerProcessMax = 12;
-const filesPerServerMax = 6;
+const filesPerServerMax = 8;
+/** Servers that files share, by the function with which a file joins one. */
+const sharedServers = new Map([
+  ['joinChatServer', 'chat server'],
+  ['joinLibrary', 'shared server'],
+  ['joinSharedServer', 'shared server'],
+  ['joinSmallServer', 'small server'],
+  ['joinSourceServer', 'source server'],
+]);
 
 /** Files that may run one after the other in one process. */
 interface FileGroup {
@@ -70,8 +78,9 @@ function groupOf(file: string): FileGroup | null {
   const folder = dirname(file);
   if (ownProcessFiles.has(file)) return null;
   if (!ownProcessFolders.has(folder)) return { name: folder, filesMax: filesPerProcessMax };
-  const joinsServer = /\bjoin(?:SharedServer|Library)\(/.test(readFileSync(join(projectRoot, file), 'utf8'));
-  return joinsServer ? { name: 'shared server', filesMax: filesPerServerMax } : null;
+  const text = readFileSync(join(projectRoot, file), 'utf8');
+  const joined = [...sharedServers].find(([join]) => text.includes(`${join}(`));
+  return joined === undefined ? null : { name: joined[1], filesMax: filesPerServerMax };
 }
 
 /** The files of each process: one, or several of a group. */
