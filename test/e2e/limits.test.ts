@@ -1,17 +1,14 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { type ApiReply, CheckedApiClient } from './checked-api-client.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSmallServer } from './small-server.ts';
 import { checkStorageRaces, raceOverrides } from './storage-races.ts';
 
 /** Limits of an organization, and that its usage does not reduce the capacity of others. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, {
-  FREE_QUERIES_PER_MINUTE: '40',
-  RERANKED_QUERIES_RUNNING_MAX: '1',
-  PARSE_THREADS: '1',
-});
+const { server } = await joinSmallServer();
 const administration = new CheckedApiClient(server, adminKey);
 let organizations = 0;
 

@@ -1,7 +1,6 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { TestServer } from './server.ts';
+import { joinSmallServer } from './small-server.ts';
 
 /**
  * Unusual texts get a correct reply, or a 4xx that names the problem: as embedding inputs, as queries and documents of a
@@ -9,8 +8,7 @@ import { TestServer } from './server.ts';
  */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { RERANK_THREADS: '1', EMBED_THREADS: '1' });
-const api = new CheckedApiClient(server);
+const { api } = await joinSmallServer();
 const collection_name = 'odd';
 await api.call('collections/add-collection', { collection_name });
 await api.add(collection_name, 'herring', 'The herring swims in the sea.');

@@ -1,13 +1,13 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSmallServer } from './small-server.ts';
 
 /** Embedding and reranking over HTTP in three API dialects, and their limits. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { FREE_RERANK_REQUESTS_PER_MINUTE: '40' });
-const api = new CheckedApiClient(server);
+const { server, api } = await joinSmallServer();
 const administration = new CheckedApiClient(server, adminKey);
 const minuteMs = 60_000;
 

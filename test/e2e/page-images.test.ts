@@ -5,15 +5,13 @@ import { buildDocx } from '../parsing/office-fixtures.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { TestServer } from './server.ts';
+import { joinSmallServer } from './small-server.ts';
 
 /** Page images: URLs, sizes, and formats without images. */
 
 t.setTimeout(testFileMsMax);
-// One slot, so that a second page is drawn only after the end of the first.
-const server = await TestServer.start(t, { PARSE_THREADS: '1' });
-const api = new CheckedApiClient(server);
+// The server has one slot, so that a second page is drawn only after the end of the first.
+const { server, api } = await joinSmallServer();
 const collection_name = 'pages';
 await api.call('collections/add-collection', { collection_name });
 const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
