@@ -2,14 +2,13 @@ import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import type { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
-import { TestServer } from './server.ts';
-import { createClient, createTenant } from './tenant.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Facets and orders of several collections, compared with a plain scan of all of their documents. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
-const { api, organization_id } = await createTenant(server);
+const { server, api, organization_id } = await joinSharedServer();
 const restricted = await createClient(server, organization_id, {
   restriction: { collection_names: null, filter: { team: 'odd' } },
 });

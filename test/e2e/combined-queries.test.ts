@@ -2,8 +2,9 @@ import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { queryOperations } from './library-fixture.ts';
-import { adminKey, TestServer } from './server.ts';
-import { createClient, createTenant } from './tenant.ts';
+import { adminKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /**
  * Highlights, several queries, several collections, similar content and diversity, as clients see them: results, rate
@@ -11,8 +12,7 @@ import { createClient, createTenant } from './tenant.ts';
  */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { FREE_QUERIES_PER_MINUTE: '40' });
-const { api, organization_id } = await createTenant(server);
+const { server, api, organization_id } = await joinSharedServer();
 const clientWithKey = (fields: object) => createClient(server, organization_id, fields);
 const administration = new CheckedApiClient(server, adminKey);
 const text = (words: string) => ({ type: 'text', text: words }) as const;
@@ -327,6 +327,10 @@ await t.test(
 await t.test('each query and collection is counted and limited', async (t) => {
   const limited = '77777777-6666-4555-8555-555555555555';
   await administration.call('admin/create-organization', { organization_id: limited });
+  await administration.call('admin/update-organization', {
+    organization_id: limited,
+    override_queries_per_minute: 40,
+  });
   const key = { organization_id: limited, name: 'key', permission: 'all' };
   const client = new CheckedApiClient(server, (await administration.call('admin/add-api-key', key)).api_key);
   for (const collection_name of ['a', 'b'])

@@ -1,16 +1,16 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import { createOperatorOrganization } from './operator.ts';
 import { type HttpReply, sendRequest } from './people.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Calls from pages of other sites, which a key allows by its list of origins. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+const { server, organization_id } = await joinSharedServer();
 const administration = new CheckedApiClient(server, adminKey);
-const organization_id = '66666666-6666-4666-8666-666666666666';
-await administration.call('admin/create-organization', { organization_id });
 
 const site = 'https://www.example.com';
 const other = 'https://other.example.com';
@@ -179,15 +179,10 @@ await t.test('members set the origins of their keys, and the audit log shows the
   t.match(created, { action: 'api_key.created', details: { origins: 1 } });
 });
 
-/** The first organization, as its owner uses it in the dashboard. */
+/** An organization, as its owner uses it in the dashboard. */
 async function memberOrganization() {
-  const link = /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-  const { access_token } = (await (
-    await fetch(link, { headers: { accept: 'application/json' } })
-  ).json()) as { access_token: string };
-  const headers = { authorization: `Bearer ${access_token}` };
-  const user = await sendRequest(`${server.url}/api/users/get-user`, { headers, body: {} });
-  const id = user.body.organizations[0].organization_id;
+  const { token, organization_id: id } = await createOperatorOrganization(server);
+  const headers = { authorization: `Bearer ${token}` };
   const send = (path: string, body: object): Promise<HttpReply> =>
     sendRequest(`${server.url}/api/organizations/${path}`, {
       headers,

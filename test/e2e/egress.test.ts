@@ -5,6 +5,7 @@ import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
 import { sendRequest, startMailServer } from './people.ts';
 import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Permitted connections of the server, and its error messages for the others. */
 
@@ -45,11 +46,10 @@ const blocked = await TestServer.start(t, {
 });
 
 t.test('by default no host is allowed, and hosts in the settings are listed', async (t) => {
-  const server = await TestServer.start(t);
-  t.equal(await egressOf(server), 'configured: no hosts in the settings');
+  t.equal(await egressOf((await joinSharedServer()).server), 'configured: no hosts in the settings');
   const allowed = await FakeModelService.start(t);
   const at = await freePort();
-  await server.restart({
+  const server = await TestServer.start(t, {
     PORT: String(at),
     BASE_URL: `http://127.0.0.1:${at}`,
     EMBEDDING_URL: allowed.url,

@@ -3,16 +3,15 @@ import { join } from 'node:path';
 import { countConnections } from '../parsing/connection-counter.ts';
 import { buildDocxWithLinks, buildOdtWithLinks } from '../parsing/link-fixtures.ts';
 import t from '../support/tap.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Documents that link to secrets on the server's machine and to another server. */
 
 t.setTimeout(900_000);
 
 await t.test('documents with links to secrets.json and to an address import neither', async (t) => {
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+  const { server, api } = await joinSharedServer();
   const { port, connections } = await countConnections(t);
   const secretFile = join(server.data, 'secrets.json');
   t.ok(existsSync(secretFile), 'the target of the links exists');

@@ -1,16 +1,16 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import { createOperatorOrganization } from './operator.ts';
 import type { PublishedOperationName } from './published-replies.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Keys restricted to some collections, to some documents of them, or both. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t);
+const { server, organization_id } = await joinSharedServer();
 const administration = new CheckedApiClient(server, adminKey);
-const organization_id = '55555555-5555-4555-8555-555555555555';
-await administration.call('admin/create-organization', { organization_id });
 
 interface Restriction {
   readonly collection_names: readonly string[] | null;
@@ -306,14 +306,12 @@ await t.test('the restriction of a key is listed, and changes apply at once', as
 });
 
 await t.test('owners restrict the keys of their organization, and sessions are unrestricted', async (t) => {
-  const link = /https?:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-  const signedIn = await fetch(link, { headers: { accept: 'application/json' } });
-  const { access_token } = (await signedIn.json()) as { access_token: string };
+  const { token, organization_id: own } = await createOperatorOrganization(server);
   const send = async (operation: string, body: object) => {
     const reply = await fetch(`${server.url}/${operation}`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${access_token}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         'x-quarry-organization': own,
       },
@@ -322,8 +320,6 @@ await t.test('owners restrict the keys of their organization, and sessions are u
     // biome-ignore lint/suspicious/noExplicitAny: whatever a server says
     return { status: reply.status, body: (await reply.json()) as any };
   };
-  let own = '';
-  own = (await send('api/users/get-user', {})).body.organizations[0].organization_id;
   const restriction = { collection_names: ['mine'], filter: { tenant: 'a' } };
   const keyRequest = { organization_id: own, name: 'Site', permission: 'all', restriction };
   const issued = await send('api/organizations/api-keys/add-api-key', keyRequest);

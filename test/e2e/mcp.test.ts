@@ -5,16 +5,15 @@ import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { adminKey, operatorKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** The client of the MCP SDK over HTTP and over standard input and output. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { MCP: 'write' });
+const { server, organization_id } = await joinSharedServer();
 const administration = new CheckedApiClient(server, adminKey);
 const command = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
-const organization_id = '55555555-5555-4555-8555-555555555556';
-await administration.call('admin/create-organization', { organization_id });
 const long = Array.from({ length: 400 }, (_, i) => `Line ${i} of the \u{1F30B} lava report.`).join('\n');
 
 async function newKey(permission: string, restriction?: object): Promise<string> {

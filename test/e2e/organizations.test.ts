@@ -3,12 +3,13 @@ import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import type { PublishedOperationName } from './published-replies.ts';
-import { adminKey, operatorKey, TestServer } from './server.ts';
+import { adminKey, operatorKey } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** Permissions: organizations isolated from each other, read-only keys, and the administrator. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { LOG_LEVEL: 'debug' });
+const { server } = await joinSharedServer();
 const administration = new CheckedApiClient(server, adminKey);
 const ids = {
   tenantA: '11111111-1111-4111-8111-111111111111',

@@ -5,6 +5,7 @@ import { testFileMsMax } from '../timeouts.ts';
 import { startPasskeyServer } from './passkey-fixture.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { publicBase } from './sign-in-server.ts';
 
 /** Host names of passkeys: QUARRY_BASE_URL, a trusted proxy, or localhost. */
@@ -12,7 +13,7 @@ import { publicBase } from './sign-in-server.ts';
 t.setTimeout(testFileMsMax);
 
 await t.test('passkeys need a host name that the client does not choose', async (t) => {
-  const local = await TestServer.start(t);
+  const { server: local } = await joinSharedServer();
   const { port } = new URL(local.url);
   const isOffered = async (url: string) =>
     (await sendRequest(`${url}/api/auth/options`, { method: 'GET' })).body.passkey;

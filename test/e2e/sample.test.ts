@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { runQuarry } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** First commands of a new user: the sample collection, and the dashboard without a password. */
 
 t.setTimeout(testFileMsMax);
 
-const server = await TestServer.start(t);
-const variables = { QUARRY_URL: server.url, QUARRY_DATA: server.data, QUARRY_API_KEY: operatorKey };
+const { server, key } = await joinSharedServer();
+const variables = { QUARRY_URL: server.url, QUARRY_DATA: server.data, QUARRY_API_KEY: key };
 
 /** Text that the first result of a question contains. */
 const answers: Readonly<Record<string, RegExp>> = {

@@ -5,12 +5,18 @@ import { createTenant, type Tenant } from './tenant.ts';
 let started: Promise<TestServer> | null = null;
 
 /**
+ * Default settings, and three that let more files join: tools of MCP that write, a log of all requests, and the key of a
+ * chat service without its address, which is no chat model.
+ */
+const variables = { MCP: 'write', LOG_LEVEL: 'debug', CHAT_KEY: 'unused' };
+
+/**
  * Joins the server with default settings of this process as a new organization. The test files that call this run
  * several per process, one after the other (`test/run/files.ts`), because a start costs more CPU time than most of these
  * files. They may restart and kill the server, and must not depend on other organizations.
  */
 export async function joinSharedServer(): Promise<Tenant & { readonly server: TestServer }> {
-  started ??= TestServer.start(rootTest);
+  started ??= TestServer.start(rootTest, variables);
   const server = await started;
   return { server, ...(await createTenant(server)) };
 }
