@@ -1,22 +1,18 @@
 import { FakeChatService } from '../support/fake-chat-service.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { joinChatServer, resetService } from './chat-server.ts';
 import { CheckedApiClient, sliceCodePoints } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 import { createClient, createTenant } from './tenant.ts';
 
 /** Answers of a chat model: prompts, citations, missing support, errors of the service, limits. */
 
 t.setTimeout(testFileMsMax);
-const service = await FakeChatService.start(t);
-const server = await TestServer.start(t, { ...service.variables, CHAT_REQUESTS_MAX: '2' });
+const { server, service } = await joinChatServer();
 
-t.beforeEach(() => {
-  service.behavior = 'well';
-  service.write = () => 'The first snippet says it [1].';
-  service.finishReason = 'stop';
-  service.reportsUsage = true;
-});
+t.beforeEach(() => resetService(service));
 
 const question = 'How long do refunds take?';
 const documents = {
@@ -242,11 +238,13 @@ await t.test('neither question nor prompt nor answer is logged, and the key is n
   t.match(server.fullLog, /model service request failed/);
   for (const word of [/glockenspiel/i, /xylophonist/i, /14 days/, /sk-secret/])
     t.notMatch(server.fullLog + ready + metrics, word);
+  // For the files that use the service next.
+  resetService(service);
+  await waitUntil('the service is used again', async () => (await request()).status === 200);
 });
 
 await t.test('without QUARRY_CHAT_URL, the error names the setting', async (t) => {
-  const without = await TestServer.start(t, { CHAT_KEY: 'unused' });
-  const api = new CheckedApiClient(without);
+  const { api } = await joinSharedServer();
   await api.call('collections/add-collection', { collection_name: 'handbook' });
   for (const stream of [false, true]) {
     const reply = await request({ stream }, api);
@@ -265,15 +263,22 @@ await t.test('a timeout, a blocked connection and the dialect of OpenAI', async 
   const api = new CheckedApiClient(ownServer);
   await api.call('collections/add-collection', { collection_name: 'handbook' });
   await api.add('handbook', 'refunds.txt', documents['refunds.txt']);
-  t.match(await ask({ max_tokens: 50 }, api), { answer: 'The first snippet says it.' });
+  let reply = await request({ max_tokens: 50 }, api);
+  // On a busy machine, the service may need more than the second.
+  await waitUntil('an answer', async () => {
+    if (reply.status !== 200) reply = await request({ max_tokens: 50 }, api);
+    return reply.status === 200;
+  });
+  t.match(reply.body, { answer: 'The first snippet says it.' });
   t.match(own.lastRequest.body, { max_completion_tokens: 50 });
   t.notHas(own.lastRequest.body, { max_tokens: 50 });
   t.notHas(own.lastRequest.body, { temperature: 0 });
+  const { abortedRequests } = own;
   own.behavior = 'hang';
   t.match(await request({}, api), { status: 503, body: { detail: /no reply within \d+ ms/ } });
   own.behavior = 'stall';
   t.match(await request({}, api), { status: 502, body: { detail: /no complete reply within \d+ ms/ } });
-  await waitUntil('the requests are aborted', () => own.abortedRequests === 2);
+  await waitUntil('the requests are aborted', () => own.abortedRequests === abortedRequests + 2);
   t.match(ownServer.fullLog, /slow query/);
   t.notMatch(ownServer.fullLog, /How long do refunds/);
   await ownServer.restart({ EGRESS: 'none' });

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { codeBlocks } from '../docs/code-blocks.ts';
-import { FakeChatService } from '../support/fake-chat-service.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { TestServer } from './server.ts';
+import { joinChatServer } from './chat-server.ts';
 
 /** Sends the requests of docs/reference/features.md. */
 
@@ -35,9 +33,7 @@ function readPart(reply: unknown, part: string): unknown {
 }
 
 t.test('each feature is shown by its request', async (t) => {
-  const chat = await FakeChatService.start(t);
-  const server = await TestServer.start(t, chat.variables);
-  const api = new CheckedApiClient(server);
+  const { api } = await joinChatServer();
   const [setup] = codeBlocks(page);
   const { documents } = JSON.parse(setup!.text);
   for (const collection of ['reports', 'archive']) {
