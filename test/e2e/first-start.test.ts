@@ -5,8 +5,9 @@ import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { TestServer } from './server.ts';
+import { joinSharedServer } from './shared-server.ts';
 
-/** First start of an installation, as seen on the command line. */
+/** First start of an installation, as seen on the command line, and each signal that stops it. */
 
 t.setTimeout(testFileMsMax);
 
@@ -34,11 +35,20 @@ async function checkFirstStart(t: Test, HTTP: 'auto' | 'node', other: TestServer
   return { server, key };
 }
 
+/** A stopping server prints one line before and one after. */
+async function checkStop(t: Test, server: TestServer, signal: NodeJS.Signals): Promise<void> {
+  t.equal(await server.stop(signal), 0, signal);
+  t.match(server.standardOutput, /\nStopping\nStopped\n$/, signal);
+}
+
 t.test('a first start on a port in use reports it, and the next start still shows a key', async (t) => {
-  const other = await TestServer.start(t);
+  const { server: other } = await joinSharedServer();
   const { server, key } = await checkFirstStart(t, 'auto', other);
+  await checkStop(t, server, 'SIGINT');
   await server.restart({ HTTP: 'node' });
   t.notMatch(server.printedText, /First API key/, 'a later start shows no key');
   t.equal(await new CheckedApiClient(server, key).status('collections/get-collection-list', {}), 200);
-  await checkFirstStart(t, 'node', server);
+  const third = await checkFirstStart(t, 'node', server);
+  await checkStop(t, server, 'SIGTERM');
+  await checkStop(t, third.server, 'SIGHUP');
 });

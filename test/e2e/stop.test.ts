@@ -8,20 +8,15 @@ import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { operatorKey, TestServer } from './server.ts';
 
-/** Every signal to the server, and the end of the npm that started it, stop the server cleanly. */
+/**
+ * A running request, and the end of the npm that started the server. `first-start.test.ts` sends the signals to the server
+ * itself.
+ */
 
 t.setTimeout(testFileMsMax);
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const projectRoot = dirname(compiledRoot);
-
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-  t.test(`${signal} stops the server, which prints one line before and one after`, async (t) => {
-    const server = await TestServer.start(t);
-    t.equal(await server.stop(signal), 0);
-    t.match(server.standardOutput, /\nStopping\nStopped\n$/);
-  });
-}
 
 t.test('a stopping server prints how many requests it waits for, and answers them', async (t) => {
   const server = await TestServer.start(t);
