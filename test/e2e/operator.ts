@@ -2,7 +2,7 @@ import { runQuarry } from '../cli/quarry.ts';
 import { sendRequest } from './people.ts';
 import type { TestServer } from './server.ts';
 
-/** Signs in as the operator, who may have used the printed link already, with a new link. Returns the token of the session. */
+/** Signs in as the operator with a new link, because the printed one may be used. Returns the token of the session. */
 export async function signInAsOperator({ data, url }: TestServer): Promise<string> {
   const printed = await runQuarry(['login-link', '--data', data, '--url', url]);
   const headers = { accept: 'application/json' };

@@ -50,7 +50,7 @@ async function startSourceServer(): Promise<SourceServer> {
   return { server: await TestServer.start(rootTest, variables), folder, web, feed, s3, git };
 }
 
-/** Adds a collection and a source of the same name, which runs on request only. `settings`: those of the kind, and others. */
+/** Adds a collection and a source of the same name, which runs on request only. `settings`: of its kind, and others. */
 export async function addSource(
   { api }: Pick<Tenant, 'api'>,
   name: string,
