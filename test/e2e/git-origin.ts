@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,8 @@ export class GitOrigin implements TestOrigin {
 
   /** Deletes all files. */
   clear(): void {
-    this.#git('rm', '-r', '--quiet', '--force', '--ignore-unmatch', '.');
+    for (const name of readdirSync(this.#work).filter((name) => name !== '.git'))
+      rmSync(join(this.#work, name), { recursive: true });
     this.#isCommitted = false;
   }
 
