@@ -176,7 +176,7 @@ export class BillingEvents {
   }
 
   /**
-   * Queues one read for all events of the next `billingEventReadMs`: one change of a plan causes about ten events
+   * Queues one read for all events of the next `billingReadMs`: one change of a plan causes about ten events
    * within a second. Requests do not wait for it, because they read an organization that is due themselves.
    */
   #queueReadSoon(organizationId: string): void {
@@ -184,7 +184,7 @@ export class BillingEvents {
     const timer = setTimeout(() => {
       this.#timers.delete(organizationId);
       this.#queueRead(organizationId);
-    }, limits.billingEventReadMs);
+    }, limits.billingReadMs);
     this.#timers.set(organizationId, timer);
   }
 

@@ -254,8 +254,6 @@ export const limits = {
   webhookBytesMax: 262_144,
   webhookAgeSecondsMax: 300,
   billingReadMs: 1_000,
-  /** Delay of the background read after an event, so that one read covers the other events of the same change. */
-  billingEventReadMs: 1_000,
   /** How long a Stripe form that was opened may change payment methods or billing details. */
   billingFormMs: 3_600_000,
   billingReadWaitMsMax: 8_000,

@@ -80,7 +80,7 @@ async function catchUpThen(events: BillingEvents, meanwhile: () => Promise<void>
   try {
     await events.catchUp(new AbortController().signal);
     await meanwhile();
-    mock.timers.tick(limits.billingEventReadMs);
+    mock.timers.tick(limits.billingReadMs);
   } finally {
     mock.timers.reset();
   }
