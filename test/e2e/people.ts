@@ -35,7 +35,8 @@ export function sendRequest(
   }: { headers?: Record<string, string>; body?: unknown; method?: string } = {},
 ): Promise<HttpReply> {
   const isJsonBody = typeof body !== 'string' && body !== undefined;
-  const sentHeaders = { ...(isJsonBody ? { 'content-type': 'application/json' } : {}), ...headers };
+  const contentType = isJsonBody ? { 'content-type': 'application/json' } : {};
+  const sentHeaders = { 'user-agent': 'node', ...contentType, ...headers };
   return new Promise((resolve, reject) => {
     const request = startRequest(address, { method, agent, headers: sentHeaders }, (reply) => {
       const parts: Buffer[] = [];
