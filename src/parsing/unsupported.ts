@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type';
 import type { CompoundFile } from './formats/legacy/compound-file.ts';
 import { isMailbox } from './formats/mail/mail-detection.ts';
 import type { OfficePackage } from './formats/office/office-package.ts';
@@ -44,6 +43,7 @@ export function unsupportedTextError(head: string): ParseFailure | null {
 }
 
 export async function unsupportedBinaryError(bytes: Uint8Array): Promise<ParseFailure> {
+  const { fileTypeFromBuffer } = await import('file-type');
   const type = await fileTypeFromBuffer(bytes);
   if (type === undefined) {
     return new ParseFailure('unsupported', 'The file is binary data of an unknown type.');

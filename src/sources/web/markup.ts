@@ -1,4 +1,4 @@
-import { Parser } from 'htmlparser2';
+import type { Handler, ParserOptions } from 'htmlparser2';
 import { AppError } from '../../core/app-error.ts';
 import { toTimestamp } from '../../core/timestamps.ts';
 
@@ -14,7 +14,10 @@ const turnUnits = 65_536;
 const linksMax = 5_000;
 const depthMax = 64;
 
-async function parse(text: string, parser: Parser): Promise<void> {
+/** The first call loads the parser, which a server without sources of this kind does not need. */
+async function parse(text: string, handler: Partial<Handler>, options: ParserOptions = {}): Promise<void> {
+  const { Parser } = await import('htmlparser2');
+  const parser = new Parser(handler, options);
   for (let at = 0; at < text.length; at += turnUnits) {
     parser.write(text.slice(at, at + turnUnits));
     await new Promise((resolve) => setImmediate(resolve));
@@ -26,7 +29,7 @@ export async function readPageLinks(html: string, url: URL): Promise<PageLinks> 
   const links = new Set<string>();
   const directives = new Set<string>();
   let base = url.href;
-  const parser = new Parser({
+  await parse(html, {
     onopentag(name, { href, rel, name: meta, content }) {
       if (name === 'base' && href !== undefined && URL.canParse(href, url.href))
         base = new URL(href, url).href;
@@ -37,7 +40,6 @@ export async function readPageLinks(html: string, url: URL): Promise<PageLinks> 
       if (isLink && links.size < linksMax && URL.canParse(href, base)) links.add(new URL(href, base).href);
     },
   });
-  await parse(html, parser);
   return { links: [...links], directives };
 }
 
@@ -51,7 +53,8 @@ interface TextElement {
 /** Calls `onElement` at the end of each element. `path`: local names from the root, such as `urlset/url/loc`. */
 async function readElements(xml: string, onElement: (element: TextElement) => void): Promise<void> {
   const open: TextElement[] = [];
-  const parser = new Parser(
+  await parse(
+    xml,
     {
       onopentag(name, attributes) {
         const local = name.slice(name.indexOf(':') + 1).toLowerCase();
@@ -75,7 +78,6 @@ async function readElements(xml: string, onElement: (element: TextElement) => vo
     },
     { xmlMode: true, decodeEntities: true },
   );
-  await parse(xml, parser);
 }
 
 /** URLs of pages and of further sitemaps. */

@@ -1,4 +1,4 @@
-import PostalMime, { type Address, type Email } from 'postal-mime';
+import type { Address, Email } from 'postal-mime';
 import { detectWideCharset, findByteOrderMark } from '../../encoding/charset.ts';
 import { decodeAs, replaceC1Controls } from '../../encoding/decode.ts';
 import { ParseFailure } from '../../parse-failure.ts';
@@ -42,8 +42,8 @@ function isEncrypted(email: Email): boolean {
 }
 
 async function formatPage(email: Email, budget: TextBudget, depth: number): Promise<string> {
-  const tnefMessages = readTnefMessages(email, budget);
-  const text = readBody(email, budget) || tnefMessages.map(({ body }) => body).join('\n\n');
+  const tnefMessages = await readTnefMessages(email, budget);
+  const text = (await readBody(email, budget)) || tnefMessages.map(({ body }) => body).join('\n\n');
   budget.consume(text.length);
   const page = formatMailPage({
     subject: repairWindows1252(email.subject),
@@ -69,10 +69,13 @@ async function formatPage(email: Email, budget: TextBudget, depth: number): Prom
 }
 
 /** Returns the messages in Outlook's `winmail.dat` format. */
-function readTnefMessages({ attachments }: Email, budget: TextBudget): TnefMessage[] {
-  return attachments
-    .filter(({ mimeType, filename }) => /ms-tnef$/i.test(mimeType) || /^winmail\.dat$/i.test(filename ?? ''))
-    .map(({ content }) => readTnef(toBytes(content), budget));
+async function readTnefMessages({ attachments }: Email, budget: TextBudget): Promise<TnefMessage[]> {
+  const messages: TnefMessage[] = [];
+  for (const { mimeType, filename, content } of attachments) {
+    if (!/ms-tnef$/i.test(mimeType) && !/^winmail\.dat$/i.test(filename ?? '')) continue;
+    messages.push(await readTnef(toBytes(content), budget));
+  }
+  return messages;
 }
 
 function toBytes(content: ArrayBuffer | Uint8Array | string): Uint8Array {
@@ -84,6 +87,7 @@ function toBytes(content: ArrayBuffer | Uint8Array | string): Uint8Array {
  * declare.
  */
 async function readEmail(stored: Uint8Array): Promise<Email> {
+  const { default: PostalMime } = await import('postal-mime');
   const bytes = removeMailboxLine(stored);
   const mark = findByteOrderMark(bytes);
   const wide = mark?.charset ?? detectWideCharset(bytes);
@@ -108,10 +112,10 @@ function removeMailboxLine(bytes: Uint8Array): Uint8Array {
   return hasMailboxLine ? bytes.subarray(bytes.indexOf(0x0a) + 1) : bytes;
 }
 
-function readBody(email: Email, budget: TextBudget): string {
+async function readBody(email: Email, budget: TextBudget): Promise<string> {
   const text = repairWindows1252(email.text) ?? '';
   if (text.trim() !== '' || email.html === undefined) return text.trim() === '' ? '' : text;
-  return convertHtmlToText(replaceC1Controls(email.html), budget).text;
+  return (await convertHtmlToText(replaceC1Controls(email.html), budget)).text;
 }
 
 /** The decoder of Node 20 decodes windows-1252 as ISO 8859-1. */

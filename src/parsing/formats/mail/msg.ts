@@ -40,12 +40,15 @@ const attachmentsMax = 10_000;
  * Converts an Outlook message to one page: subject, sender, recipients and date, text, and attachment names;
  * attached messages follow. Source: [MS-OXMSG].
  */
-export function* parseMsg(file: CompoundFile, { limits }: ParseContext): Generator<string, DocumentDetails> {
+export async function* parseMsg(
+  file: CompoundFile,
+  { limits }: ParseContext,
+): AsyncGenerator<string, DocumentDetails> {
   const budget = new TextBudget(limits.textUnitsMax);
   const message = new OutlookMessage(file, '', budget);
   const messageClass = message.readText(mapiTag.messageClass) ?? '';
-  const text = message.formatPage(0);
-  if (/^IPM\.Note\.SMIME$/i.test(messageClass) && message.readBody().trim() === '') {
+  const text = await message.formatPage(0);
+  if (/^IPM\.Note\.SMIME$/i.test(messageClass) && (await message.readBody()).trim() === '') {
     throw new ParseFailure('encrypted', 'The message is encrypted for its recipient and cannot be read.');
   }
   yield text;
@@ -72,7 +75,7 @@ class OutlookMessage {
       this.readNumber(mapiTag.messageCodePage) ?? this.readNumber(mapiTag.internetCodePage) ?? 1252;
   }
 
-  formatPage(depth: number): string {
+  async formatPage(depth: number): Promise<string> {
     const attachments = this.listAttachments();
     const page = formatMailPage({
       subject: this.readText(mapiTag.subject),
@@ -82,23 +85,25 @@ class OutlookMessage {
         ['Cc', this.readText(mapiTag.carbonCopies)],
         ['Date', this.readDate()],
       ],
-      body: this.readBody(),
+      body: await this.readBody(),
       attachments: attachments.flatMap(({ name }) => (name === null ? [] : [name])),
     });
     if (depth >= mailDepthMax) return page;
-    const inner = attachments.flatMap(({ message }) =>
-      message === null ? [] : [new OutlookMessage(this.file, message, this.budget).formatPage(depth + 1)],
-    );
-    return [page, ...inner].join('\n\n');
+    const pages = [page];
+    for (const { message } of attachments) {
+      if (message === null) continue;
+      pages.push(await new OutlookMessage(this.file, message, this.budget).formatPage(depth + 1));
+    }
+    return pages.join('\n\n');
   }
 
   /** Returns the text, else the HTML, else the RTF. */
-  readBody(): string {
+  async readBody(): Promise<string> {
     const plain = this.readText(mapiTag.body) ?? '';
     if (plain.trim() !== '') return plain;
     const html = this.readBytes(mapiTag.html, '0102');
     const source = html === null ? this.readText(mapiTag.html) : this.decodeHtml(html);
-    if (source !== null) return convertHtmlToText(source, this.budget).text;
+    if (source !== null) return (await convertHtmlToText(source, this.budget)).text;
     const compressed = this.readBytes(mapiTag.rtf, '0102');
     return compressed === null ? '' : convertRtfToText(decompressRtf(compressed, this.budget), this.budget);
   }

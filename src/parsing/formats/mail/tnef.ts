@@ -27,7 +27,7 @@ export interface TnefMessage {
 }
 
 /** Reads as much of the data as possible; truncated data ends where it is cut. */
-export function readTnef(bytes: Uint8Array, budget: TextBudget): TnefMessage {
+export async function readTnef(bytes: Uint8Array, budget: TextBudget): Promise<TnefMessage> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const attachments: string[] = [];
   let [plain, codePage] = ['', 1252];
@@ -42,19 +42,19 @@ export function readTnef(bytes: Uint8Array, budget: TextBudget): TnefMessage {
     else if (name === attribute.properties) properties = readProperties(value, codePage);
     at += 11 + length;
   }
-  return { body: plain.trim() === '' ? readBody(properties, budget) : plain, attachments };
+  return { body: plain.trim() === '' ? await readBody(properties, budget) : plain, attachments };
 }
 
 type Properties = ReadonlyMap<number, string | Uint8Array>;
 
 /** Returns the text, else the HTML, else the RTF. */
-function readBody(properties: Properties, budget: TextBudget): string {
+async function readBody(properties: Properties, budget: TextBudget): Promise<string> {
   const body = properties.get(property.body);
   if (typeof body === 'string' && body.trim() !== '') return body;
   const html = properties.get(property.html);
   if (html !== undefined) {
     const source = typeof html === 'string' ? html : new TextDecoder().decode(html);
-    return convertHtmlToText(source, budget).text;
+    return (await convertHtmlToText(source, budget)).text;
   }
   const rtf = properties.get(property.rtf);
   return rtf instanceof Uint8Array ? convertRtfToText(decompressRtf(rtf, budget), budget) : '';

@@ -23,10 +23,10 @@ export function isEpub(archive: ZipArchive): boolean {
  * Parses an EPUB book in reading order, one page per spine item. Source: W3C EPUB 3.3 and, for old books, OPF
  * 2.0.1.
  */
-export function* parseEpub(
+export async function* parseEpub(
   archive: ZipArchive,
   { limits }: ParseContext,
-): Generator<string, DocumentDetails> {
+): AsyncGenerator<string, DocumentDetails> {
   checkNotProtected(archive, limits);
   const book = readPackage(archive, limits);
   const budget = new TextBudget(limits.textUnitsMax);
@@ -35,7 +35,7 @@ export function* parseEpub(
   for (const { name, isMarkup: markup } of book.spine) {
     const bytes = archive.has(name) ? archive.read(name) : null;
     if (bytes === null) warnings.push(`Part ${name} of the book is missing and was left empty.`);
-    const page = bytes === null || !markup ? null : convertHtmlToText(decodeChapter(bytes), budget);
+    const page = bytes === null || !markup ? null : await convertHtmlToText(decodeChapter(bytes), budget);
     heading ??= page?.heading ?? null;
     yield page?.text ?? '';
   }

@@ -1,4 +1,4 @@
-import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import type { TokenizerCallbacks } from 'htmlparser2';
 import type { DecodedText } from '../../encoding/decode.ts';
 import { collapseWhitespace } from '../../page-builder.ts';
 import type { DocumentDetails } from '../../process/parse-task.ts';
@@ -32,11 +32,11 @@ const hideableElements = new Set('div span section article aside nav ul ol dl ta
  * Converts HTML and XHTML to one page: blocks on lines, table cells separated by tabs, headings marked with
  * `#`.
  */
-export function* parseHtml(
+export async function* parseHtml(
   decoded: DecodedText,
   { limits }: ParseContext,
-): Generator<string, DocumentDetails> {
-  const extracted = convertHtmlToText(decoded.text, new TextBudget(limits.textUnitsMax));
+): AsyncGenerator<string, DocumentDetails> {
+  const extracted = await convertHtmlToText(decoded.text, new TextBudget(limits.textUnitsMax));
   yield extracted.text;
   return {
     headings: true,
@@ -57,9 +57,10 @@ export interface HtmlText {
 
 /**
  * Extracts the visible text. Linear in the length of the source for any nesting depth: keeps no tree and no
- * element stack.
+ * element stack. The first call loads the package, which takes a tenth of the CPU time of the start of a process.
  */
-export function convertHtmlToText(source: string, budget: TextBudget): HtmlText {
+export async function convertHtmlToText(source: string, budget: TextBudget): Promise<HtmlText> {
+  const { Tokenizer } = await import('htmlparser2');
   const collector = new HtmlCollector(source, budget);
   const tokenizer = new Tokenizer({ decodeEntities: true }, collector);
   tokenizer.write(source);
