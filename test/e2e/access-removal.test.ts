@@ -1,13 +1,13 @@
 import t from '../support/tap.ts';
 import { testEventMsMax, testFileMsMax, waitUntil } from '../timeouts.ts';
+import { joinAccountServer, publicBase } from './account-server.ts';
 import { waitFor } from './checked-api-client.ts';
 import { administrator, type HttpReply, sendRequest } from './people.ts';
-import { publicBase, startSignInServer } from './sign-in-server.ts';
 
 /** Access that ends takes effect at once, also during requests and on a full disk. */
 
 t.setTimeout(testFileMsMax);
-const { server, at, createUser, post, createOrganization } = await startSignInServer(t);
+const { server, at, administer, createUser, post, createOrganization } = await joinAccountServer();
 
 /**
  * Calls from eight clients until each gets `rejectedStatus`; calls that start after `end` was acknowledged must be rejected.
@@ -36,6 +36,23 @@ async function whileCalling(
   await Promise.all(callers);
   return { ...counts, end: status };
 }
+
+/** A key that was deleted, and a user who was disabled, before the restarts of the last two tests. */
+async function endAccess() {
+  const { owner, organization_id } = await createOrganization('stays@example.com');
+  const keyRequest = { organization_id, name: 'deleted', permission: 'all' };
+  const { id, api_key } = (await owner.call('organizations/api-keys/add-api-key', keyRequest)).body;
+  const deletion = { organization_id, api_key_id: id };
+  t.match(await owner.call('organizations/api-keys/delete-api-key', deletion), { status: 200 });
+  const disabled = createUser('disabled@example.com');
+  t.match(await disabled.signIn(), { status: 200 });
+  const user_id = (await disabled.call('users/get-user')).body.user.id;
+  const used = await disabled.link();
+  t.match(await administer('disable-user', { user_id }), { status: 200 });
+  return { owner, api_key, disabled, used };
+}
+
+const ended = await endAccess();
 
 const refusedSince = { late: 0, ended: 8, end: 200 };
 
@@ -98,8 +115,7 @@ t.test('on a full disk users can still sign in and revoke access, and nothing el
   const keyRequest = { organization_id, name: 'leaked', permission: 'all' };
   const leaked = (await ann.call('organizations/api-keys/add-api-key', keyRequest)).body;
   const asKey = { authorization: `Bearer ${leaked.api_key}` };
-  const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
-  await server.restart({ DISK_RESERVE_BYTES: '99999999999999', ADMIN_PASSWORD_HASH });
+  await server.restart({ DISK_RESERVE_BYTES: '99999999999999' });
   t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 200 }, 'reads continue');
   t.match(await post('/v1/collections/add-collection', { collection_name: 'c' }, asKey), { status: 429 });
   t.match(await ann.call('organizations/api-keys/add-api-key', keyRequest), { status: 429 });
@@ -127,7 +143,11 @@ t.test('on a full disk users can still sign in and revoke access, and nothing el
   const asProgram = { method: 'GET', headers: { accept: 'application/json' } };
   t.match(await sendRequest(operator, asProgram), { status: 200 }, 'the operator can sign in');
   t.match(await post('/api/admin/login', { password: 'wrong' }), { status: 401 });
-  t.match(await post('/api/admin/login', { password }), { status: 200 }, 'the administrator can sign in');
+  t.match(
+    await post('/api/admin/login', { password: administrator.password }),
+    { status: 200 },
+    'the administrator can sign in',
+  );
   const gone = { organization_id, api_key_id: leaked.id };
   const once = { 'idempotency-key': 'end it' };
   t.match(await ann.call('organizations/api-keys/delete-api-key', gone, once), { status: 200 });
@@ -136,4 +156,20 @@ t.test('on a full disk users can still sign in and revoke access, and nothing el
   t.match(await ann.call('organizations/delete-organization', { organization_id }), { status: 200 });
   t.match(await ann.call('auth/logout'), { status: 200 });
   t.match(await ann.call('users/get-user'), { status: 401 });
+});
+
+t.test('after a restart, keys stay deleted, users disabled, and sessions valid', async (t) => {
+  const { owner, api_key, disabled, used } = ended;
+  await server.restart({ DISK_RESERVE_BYTES: '0' });
+  const asKey = { authorization: `Bearer ${api_key}` };
+  t.match(await post('/v1/collections/get-collection-list', {}, asKey), { status: 401 });
+  t.match(await owner.call('users/get-user'), { status: 200 });
+  const { headers, email } = disabled;
+  t.match(await sendRequest(at('/api/auth/magic-link/send'), { headers, body: { email } }), { status: 200 });
+  const link = await waitFor('a second message', async () => {
+    const newest = await disabled.link();
+    return newest === used ? null : newest;
+  });
+  const asProgram = { method: 'GET', headers: { ...headers, accept: 'application/json' } };
+  t.match(await sendRequest(link, asProgram), { status: 403, body: { detail: /disabled/ } });
 });

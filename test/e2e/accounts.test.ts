@@ -216,6 +216,11 @@ function createOrganization({ url }: TestServer, organization_id: string, token:
   return sendRequest(`${url}/v1/admin/create-organization`, { headers, body: { organization_id } });
 }
 
+t.test('over http no reply has Strict-Transport-Security', async (t) => {
+  const answer = await sendRequest(`${plainServer.url}/healthz`, { method: 'GET' });
+  t.equal(answer.headers.get('strict-transport-security'), null);
+});
+
 t.test('without a password in the settings the administrator cannot sign in', async (t) => {
   t.same(await readSignInOptions(plainServer), signInOptions);
   t.match(await logIn(plainServer, 'anything at all'), { status: 503 }, 'no password is set by default');

@@ -1,12 +1,10 @@
 import { type AuthenticatorBehavior, SoftwareAuthenticator } from '../support/software-authenticator.ts';
 import type { Test } from '../support/tap.ts';
-import { freePort } from './free-port.ts';
-import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
-import { adminKey, type ServerVariables, TestServer } from './server.ts';
-import { publicBase } from './sign-in-server.ts';
+import { type AccountServer, publicBase } from './account-server.ts';
+import type { HttpReply, TestUser } from './people.ts';
 
 /** Adds a passkey to the account of a user. */
-async function addPasskey(
+export async function addPasskey(
   user: TestUser,
   authenticator: SoftwareAuthenticator,
   { name = 'Laptop', ...behavior }: AuthenticatorBehavior & { readonly name?: string } = {},
@@ -18,35 +16,16 @@ async function addPasskey(
   return user.call('users/add-passkey', { passkey_token, credential, name });
 }
 
-const createAuthenticator = () => new SoftwareAuthenticator(publicBase);
+export const createAuthenticator = () => new SoftwareAuthenticator(publicBase);
 
-/** Server behind https with mail, whose clock can be moved, and users with authenticators. */
-export async function startPasskeyServer(t: Test, variables: ServerVariables = {}) {
-  let ahead = 0;
-  const { url: MAIL_URL, mails } = createMailFolder(t);
-  const server = await TestServer.start(
-    t,
-    { MAIL_URL, TRUST_PROXY: 'true', BASE_URL: publicBase, PORT: String(await freePort()), ...variables },
-    { clockOffsetMs: () => ahead },
-  );
-  let hostCount = 0;
-  const fromNewHost = () => {
-    hostCount += 1;
-    return { 'x-forwarded-for': `10.1.${hostCount >> 8}.${hostCount & 255}` };
-  };
+/** Users with authenticators. */
+export function createPasskeyFixture(t: Test, accounts: AccountServer) {
+  const { fromNewHost } = accounts;
   const post = (path: string, body: unknown, headers: Record<string, string> = fromNewHost()) =>
-    sendRequest(`${server.url}/api/${path}`, { body, headers });
-  const administer = (operation: string, body: unknown) =>
-    sendRequest(`${server.url}/v1/admin/${operation}`, {
-      body,
-      headers: { authorization: `Bearer ${adminKey}` },
-    });
+    accounts.post(`/api/${path}`, body, headers);
   /** Signed-in user. */
   const createUser = async (name: string): Promise<TestUser> => {
-    const user = new TestUser(`${name}@example.com`, server, mails);
-    const { link } = user;
-    user.link = async () => (await link.call(user)).replace(publicBase, server.url);
-    user.headers = fromNewHost();
+    const user = accounts.createUser(`${name}@passkeys.example.com`);
     const signedIn = await user.signIn();
     t.match(signedIn, { status: 200 }, signedIn.text);
     return user;
@@ -65,25 +44,5 @@ export async function startPasskeyServer(t: Test, variables: ServerVariables = {
     const { options, passkey_token } = await beginSignIn();
     return post('auth/passkey/sign-in', { passkey_token, credential: authenticator.sign(options, behavior) });
   };
-  /** Advances the clock of the server. */
-  const wait = async (milliseconds: number) => {
-    ahead += milliseconds;
-    await server.syncClock();
-  };
-  const now = () => Date.now() + ahead;
-  return {
-    server,
-    mails,
-    fromNewHost,
-    post,
-    administer,
-    createUser,
-    createAuthenticator,
-    addPasskey,
-    createOwner,
-    beginSignIn,
-    signIn,
-    wait,
-    now,
-  };
+  return { post, createUser, createOwner, beginSignIn, signIn };
 }

@@ -2,11 +2,10 @@ import { request } from 'node:http';
 import { SoftwareAuthenticator } from '../support/software-authenticator.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { startPasskeyServer } from './passkey-fixture.ts';
+import { publicBase } from './account-server.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
 import { TestServer } from './server.ts';
 import { joinSharedServer } from './shared-server.ts';
-import { publicBase } from './sign-in-server.ts';
 
 /** Host names of passkeys: QUARRY_BASE_URL, a trusted proxy, or localhost. */
 
@@ -39,16 +38,6 @@ function statusWithHost(url: string, host: string): Promise<number | undefined> 
     sent.end('{}');
   });
 }
-
-await t.test('passkeys are bound to the host name, and work again when it returns', async (t) => {
-  const { server, createOwner, signIn } = await startPasskeyServer(t);
-  const { authenticator } = await createOwner('pia');
-  await server.restart({ BASE_URL: 'https://search.example.com' });
-  const moved = { origin: 'https://search.example.com', relyingPartyId: 'search.example.com' };
-  t.match(await signIn(authenticator, moved), { status: 401 }, 'another host name');
-  await server.restart({ BASE_URL: publicBase });
-  t.match(await signIn(authenticator), { status: 200 });
-});
 
 const strong = 'seven quiet lamps under rain';
 

@@ -1,57 +1,56 @@
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { joinAccountServer, publicBase } from './account-server.ts';
 import { oneTimeCode } from './one-time-code.ts';
-import { startPasskeyServer } from './passkey-fixture.ts';
+import { addPasskey, createAuthenticator, createPasskeyFixture } from './passkey-fixture.ts';
 import type { HttpReply } from './people.ts';
-import { publicBase } from './sign-in-server.ts';
 
 /** Passkeys: adding, signing in, rejected replies of authenticators, removal, limits and administration. */
 
 t.setTimeout(testFileMsMax);
 
 const minuteMs = 60_000;
-const fixture = await startPasskeyServer(t);
-const { server, post, administer, createUser, createAuthenticator, addPasskey, createOwner } = fixture;
-const { beginSignIn, signIn, wait, fromNewHost } = fixture;
+const accounts = await joinAccountServer();
+const { server, administer, wait, fromNewHost } = accounts;
+const { post, createUser, createOwner, beginSignIn, signIn } = createPasskeyFixture(t, accounts);
 
 const rejected = '{"detail":"This passkey is not accepted. Sign in with another method."}';
 const isRejected = (t: Test, reply: HttpReply, reason: string) =>
   t.match(reply, { status: 401, text: rejected }, reason);
 
-for (const variables of [{}, { HTTP: 'node' }]) {
-  const name = 'HTTP' in variables ? 'node:http' : 'the default HTTP server';
-  await t.test(`a passkey is added, signs in without an address and is listed: ${name}`, async (t) => {
-    const own = 'HTTP' in variables ? await startPasskeyServer(t, variables) : fixture;
-    const user = await own.createUser('ada');
-    const authenticator = own.createAuthenticator();
-    const before = await user.call('users/list-passkeys');
-    t.same(before.body, { passkeys: [], is_available: true, needs_sign_in: false });
-    const begun = await user.call('users/begin-passkey');
-    t.match(begun.body.options, {
-      rp: { id: 'quarry.example.com', name: 'Quarry' },
-      user: { name: 'ada@example.com' },
-      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-      attestation: 'none',
-    });
-    const added = await own.addPasskey(user, authenticator, { name: ' Laptop ' });
-    t.match(added, {
-      status: 200,
-      body: { passkey: { name: 'Laptop', host: 'quarry.example.com', is_synced: false, last_used_at: null } },
-    });
-    const sent = await own.beginSignIn();
-    t.strictSame(Object.keys(sent.options).sort(), ['challenge', 'rpId', 'timeout', 'userVerification']);
-    const signedIn = await own.signIn(authenticator);
-    t.match(signedIn, {
-      status: 200,
-      body: { access_token: /^zes_/, user: { email: user.email }, redirect_url: '/app/' },
-    });
-    user.token = signedIn.body.access_token;
-    const { passkeys } = (await user.call('users/list-passkeys')).body;
-    t.match(passkeys, [{ id: added.body.passkey.id, last_used_at: /^\d{4}-/ }]);
-    t.equal(passkeys.length, 1);
-    t.match(await user.findMail('A passkey was added'), /"Laptop" can now sign in/);
+async function checkRoundTrip(t: Test, name: string): Promise<void> {
+  const user = await createUser(name);
+  const authenticator = createAuthenticator();
+  const before = await user.call('users/list-passkeys');
+  t.same(before.body, { passkeys: [], is_available: true, needs_sign_in: false });
+  const begun = await user.call('users/begin-passkey');
+  t.match(begun.body.options, {
+    rp: { id: 'quarry.example.com', name: 'Quarry' },
+    user: { name: user.email },
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    attestation: 'none',
   });
+  const added = await addPasskey(user, authenticator, { name: ' Laptop ' });
+  t.match(added, {
+    status: 200,
+    body: { passkey: { name: 'Laptop', host: 'quarry.example.com', is_synced: false, last_used_at: null } },
+  });
+  const sent = await beginSignIn();
+  t.strictSame(Object.keys(sent.options).sort(), ['challenge', 'rpId', 'timeout', 'userVerification']);
+  const signedIn = await signIn(authenticator);
+  t.match(signedIn, {
+    status: 200,
+    body: { access_token: /^zes_/, user: { email: user.email }, redirect_url: '/app/' },
+  });
+  user.token = signedIn.body.access_token;
+  const { passkeys } = (await user.call('users/list-passkeys')).body;
+  t.match(passkeys, [{ id: added.body.passkey.id, last_used_at: /^\d{4}-/ }]);
+  t.equal(passkeys.length, 1);
+  t.match(await user.findMail('A passkey was added'), /"Laptop" can now sign in/);
 }
+
+const roundTrip = 'a passkey is added, signs in without an address and is listed';
+await t.test(`${roundTrip}: the default HTTP server`, (t) => checkRoundTrip(t, 'ada'));
 
 await t.test('the user handle is random, and the same for all passkeys of a user', async (t) => {
   const { user, authenticator } = await createOwner('bea');
@@ -85,34 +84,9 @@ await t.test('a browser gets a cookie, and the requested page', async (t) => {
 await t.test('a passkey replaces both factors', async (t) => {
   const { user, authenticator } = await createOwner('dan');
   const { secret } = (await user.call('users/begin-second-factor')).body;
-  const code = oneTimeCode(secret, fixture.now());
+  const code = oneTimeCode(secret, accounts.now());
   t.match(await user.call('users/confirm-second-factor', { code }), { status: 200 });
   t.match(await signIn(authenticator), { status: 200, body: { access_token: /^zes_/ } });
-});
-
-await t.test('a challenge is answered once, within five minutes', async (t) => {
-  const { authenticator } = await createOwner('eve');
-  const { options, passkey_token } = await beginSignIn();
-  const request = { passkey_token, credential: authenticator.sign(options) };
-  const [first, second] = await Promise.all([
-    post('auth/passkey/sign-in', request),
-    post('auth/passkey/sign-in', request),
-  ]);
-  const statuses = [first, second].map(({ status }) => status).sort();
-  t.equal(statuses[0], 200);
-  t.ok(statuses[1] === 400 || statuses[1] === 401, 'one of two concurrent replies');
-  t.match(await post('auth/passkey/sign-in', request), { status: 400, text: /already answered/ }, 'later');
-  const next = await beginSignIn();
-  const replayed = { passkey_token: next.passkey_token, credential: request.credential };
-  isRejected(t, await post('auth/passkey/sign-in', replayed), 'an earlier reply to a new challenge');
-  await server.restart();
-  t.match(await post('auth/passkey/sign-in', request), { status: 400 }, 'after a restart');
-  const late = await beginSignIn();
-  await wait(6 * minuteMs);
-  const expired = { passkey_token: late.passkey_token, credential: authenticator.sign(late.options) };
-  t.match(await post('auth/passkey/sign-in', expired), { status: 400, text: /has expired/ });
-  const forged = { ...expired, passkey_token: `${late.passkey_token}x` };
-  t.match(await post('auth/passkey/sign-in', forged), { status: 400 });
 });
 
 await t.test('an invalid reply of an authenticator gets the same error for every reason', async (t) => {
@@ -283,8 +257,8 @@ await t.test(
     t.match(await find(), { passkeys: 1 });
     t.match(await administer('delete-user-passkeys', { user_id }), { status: 200 });
     t.match(await find(), { passkeys: 0 });
-    const { user_id: otherId } = (await administer('list-users', { email: 'not-ned@example.com' })).body
-      .users[0];
+    const { user_id: otherId } = (await administer('list-users', { email: 'not-ned@passkeys.example.com' }))
+      .body.users[0];
     t.match(await administer('delete-user', { user_id: otherId }), { status: 200 });
     isRejected(t, await signIn(stranger.authenticator), 'a deleted user');
     t.match(await administer('list-user-passkeys', { user_id: otherId }), { status: 404 });
@@ -300,17 +274,61 @@ await t.test('one address has a limited number of requests', async (t) => {
   t.match(await post('auth/passkey/begin', {}), { status: 200 }, 'another address');
 });
 
-await t.test('passkeys are disabled by a setting, and can still be deleted', async (t) => {
-  const { user, authenticator, passkeyId } = await createOwner('ole');
-  const pending = await beginSignIn();
-  await server.restart({ PASSKEY_SIGN_IN: 'off' });
-  const { passkey_token } = pending;
-  const request = { passkey_token, credential: authenticator.sign(pending.options) };
-  t.match(await post('auth/passkey/sign-in', request), { status: 503, text: /QUARRY_PASSKEY_SIGN_IN=off/ });
-  t.match(await post('auth/passkey/begin', {}), { status: 503 });
-  t.match(await user.call('users/begin-passkey'), { status: 503 });
-  t.match((await user.call('users/list-passkeys')).body, { is_available: false });
-  t.match(await user.call('users/delete-passkey', { passkey_id: passkeyId }), { status: 200 });
-  await server.restart({ PASSKEY_SIGN_IN: 'on' });
-  isRejected(t, await signIn(authenticator), 'deleted');
+await t.test('a challenge is answered once, within five minutes', async (t) => {
+  const { authenticator } = await createOwner('eve');
+  const { options, passkey_token } = await beginSignIn();
+  const request = { passkey_token, credential: authenticator.sign(options) };
+  const [first, second] = await Promise.all([
+    post('auth/passkey/sign-in', request),
+    post('auth/passkey/sign-in', request),
+  ]);
+  const statuses = [first, second].map(({ status }) => status).sort();
+  t.equal(statuses[0], 200);
+  t.ok(statuses[1] === 400 || statuses[1] === 401, 'one of two concurrent replies');
+  t.match(await post('auth/passkey/sign-in', request), { status: 400, text: /already answered/ }, 'later');
+  const next = await beginSignIn();
+  const replayed = { passkey_token: next.passkey_token, credential: request.credential };
+  isRejected(t, await post('auth/passkey/sign-in', replayed), 'an earlier reply to a new challenge');
+  await server.restart({ HTTP: 'node' });
+  t.match(await post('auth/passkey/sign-in', request), { status: 400 }, 'after a restart');
+  const late = await beginSignIn();
+  await wait(6 * minuteMs);
+  const expired = { passkey_token: late.passkey_token, credential: authenticator.sign(late.options) };
+  t.match(await post('auth/passkey/sign-in', expired), { status: 400, text: /has expired/ });
+  const forged = { ...expired, passkey_token: `${late.passkey_token}x` };
+  t.match(await post('auth/passkey/sign-in', forged), { status: 400 });
 });
+
+await t.test(`${roundTrip}: node:http`, (t) => checkRoundTrip(t, 'node-ada'));
+
+await t.test(
+  'passkeys are bound to the host name and work again when it returns, and a setting disables them',
+  async (t) => {
+    const { authenticator: bound } = await createOwner('pia');
+    const { user, authenticator, passkeyId } = await createOwner('ole');
+    const pending = await beginSignIn();
+    const request = {
+      passkey_token: pending.passkey_token,
+      credential: authenticator.sign(pending.options),
+    };
+    await server.restart({ HTTP: 'uws', BASE_URL: 'https://search.example.com' });
+    const moved = { origin: 'https://search.example.com', relyingPartyId: 'search.example.com' };
+    t.match(await signIn(bound, moved), { status: 401 }, 'another host name');
+
+    await server.restart({ BASE_URL: publicBase, PASSKEY_SIGN_IN: 'off' });
+    const disabled = { status: 503, text: /QUARRY_PASSKEY_SIGN_IN=off/ };
+    t.match(await post('auth/passkey/sign-in', request), disabled);
+    t.match(await post('auth/passkey/begin', {}), { status: 503 });
+    t.match(await user.call('users/begin-passkey'), { status: 503 });
+    t.match((await user.call('users/list-passkeys')).body, { is_available: false });
+    t.match(
+      await user.call('users/delete-passkey', { passkey_id: passkeyId }),
+      { status: 200 },
+      'a passkey can still be deleted',
+    );
+
+    await server.restart({ PASSKEY_SIGN_IN: 'on' });
+    isRejected(t, await signIn(authenticator), 'deleted');
+    t.match(await signIn(bound), { status: 200 }, 'the host name returned');
+  },
+);

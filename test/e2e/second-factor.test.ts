@@ -1,32 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from '../support/tap.ts';
+import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { joinAccountServer, publicBase } from './account-server.ts';
 import { oneTimeCode } from './one-time-code.ts';
-import { administrator, createMailFolder, sendRequest, TestUser } from './people.ts';
-import { adminKey, TestServer } from './server.ts';
+import { administrator, sendRequest, type TestUser } from './people.ts';
 
 /** Second factors: setup, required at every sign-in, single use of codes, loss and reset. */
 
-t.setTimeout(600_000);
+t.setTimeout(testFileMsMax);
 
-let ahead = 0;
-const { url: MAIL_URL, mails } = createMailFolder(t);
-const server = await TestServer.start(
-  t,
-  { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH: administrator.hash },
-  { clockOffsetMs: () => ahead },
-);
-let hostCount = 0;
-const fromNewHost = () => {
-  hostCount += 1;
-  return { 'x-forwarded-for': `10.0.0.${hostCount}` };
-};
-const code = (secret: string) => oneTimeCode(secret, Date.now() + ahead);
+const accounts = await joinAccountServer();
+const { server, mails, fromNewHost, administer } = accounts;
+const createUser = (name: string) => accounts.createUser(`${name}@factor.example`);
+const code = (secret: string) => oneTimeCode(secret, accounts.now());
 
 /** Advances the clock by two minutes, after which new codes are valid. */
-async function wait(): Promise<void> {
-  ahead += 120_000;
-  await server.syncClock();
-}
+const wait = () => accounts.wait(120_000);
 
 function signInMails({ email }: TestUser): string[] {
   return mails().filter((mail) => mail.includes(`To: ${email}`) && mail.includes('verify?token='));
@@ -37,10 +25,7 @@ async function linkFor(user: TestUser): Promise<{ link: string; cookie: string }
   const linkRequest = { headers: fromNewHost(), body: { email: user.email } };
   const sent = await sendRequest(`${server.url}/api/auth/magic-link/send`, linkRequest);
   t.match(sent, { status: 200 });
-  for (let tries = 0; signInMails(user).length === before; tries += 1) {
-    if (tries === 4_000) throw new Error(`${user.email} got no mail`);
-    await sleep(25);
-  }
+  await waitUntil(`a mail to ${user.email}`, () => signInMails(user).length > before);
   return { link: await user.link(), cookie: sent.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
@@ -53,16 +38,10 @@ async function signInFirstStep(user: TestUser) {
 
 const secondStep = (body: unknown, headers = fromNewHost()) =>
   sendRequest(`${server.url}/api/auth/second-factor`, { body, headers });
-const administer = (operation: string, body: unknown = {}) =>
-  sendRequest(`${server.url}/v1/admin/${operation}`, {
-    body,
-    headers: { authorization: `Bearer ${adminKey}` },
-  });
 
 /** User with a second factor. */
 async function enrolledUser(name: string) {
-  const user = new TestUser(`${name}@example.com`, server, mails);
-  user.headers = fromNewHost();
+  const user = createUser(name);
   t.match(await user.signIn(), { status: 200 });
   const { secret } = (await user.call('users/begin-second-factor')).body;
   const confirmed = await user.call('users/confirm-second-factor', { code: code(secret) });
@@ -71,7 +50,7 @@ async function enrolledUser(name: string) {
 }
 
 t.test('a second factor is enabled once a first code confirms it', async (t) => {
-  const ann = new TestUser('ann@example.com', server, mails);
+  const ann = createUser('ann');
   await ann.signIn();
   const off = { is_enabled: false, enabled_at: null, recovery_codes_left: 0 };
   t.same((await ann.call('users/get-second-factor')).body, off);
@@ -122,8 +101,7 @@ t.test('a mailed link signs in with a one-time code', async (t) => {
 
   await wait();
   const late = (await signInFirstStep(user)).body.second_factor_token;
-  ahead += 11 * 60_000;
-  await server.syncClock();
+  await accounts.wait(11 * 60_000);
   t.match(
     await secondStep({ second_factor_token: late, code: code(secret) }),
     { status: 400 },
@@ -139,8 +117,8 @@ t.test('a browser is redirected to the code page and gets its session there', as
   t.match(led, { status: 302 });
   t.equal(led.headers.get('location'), '/app/second-factor');
   const pending = led.headers.get('set-cookie') ?? '';
-  t.match(pending, /^second-factor=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
-  const own = { origin: server.url, cookie: pending.split(';')[0]!, ...fromNewHost() };
+  t.match(pending, /^__Host-second-factor=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/);
+  const own = { origin: publicBase, cookie: pending.split(';')[0]!, ...fromNewHost() };
   t.match(await secondStep({ code: '000000' }, own), { status: 401 });
   const done = await secondStep({ code: code(secret) }, own);
   t.match(done, { status: 200, body: { redirect_url: /^\//, user: { email: user.email } } });
@@ -148,7 +126,7 @@ t.test('a browser is redirected to the code page and gets its session there', as
   const cookies = done.headers.getSetCookie();
   t.same(
     cookies[0],
-    'second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    '__Host-second-factor=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure',
     'the first step is complete',
   );
   const session = cookies[1]?.split(';')[0] ?? '';
@@ -189,8 +167,12 @@ t.test('the administrator resets a lost second factor', async (t) => {
 });
 
 t.test('the administrator signs in with password and code', async (t) => {
+  const headers = fromNewHost();
   const login = (body: object) =>
-    sendRequest(`${server.url}/api/admin/login`, { body: { password: administrator.password, ...body } });
+    sendRequest(`${server.url}/api/admin/login`, {
+      headers,
+      body: { password: administrator.password, ...body },
+    });
   t.match(await login({}), { status: 200 });
   const { secret } = (await administer('begin-administrator-second-factor')).body;
   t.match(await login({}), { status: 200 }, 'not confirmed yet');

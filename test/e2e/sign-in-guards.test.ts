@@ -1,13 +1,13 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { joinAccountServer, publicBase } from './account-server.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
-import { publicBase, startSignInServer } from './sign-in-server.ts';
 
 /** Protections of the account API, tested as an attacker would. */
 
 t.setTimeout(testFileMsMax);
-const { server, at, createUser, post, createOrganization, mails } = await startSignInServer(t);
+const { server, at, createUser, post, createOrganization, mails } = await joinAccountServer();
 
 t.test('a fresh installation has no guessable credential', async (t) => {
   const fresh = await TestServer.start(t, { API_KEY: '', ADMIN_KEY: '' });

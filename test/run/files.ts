@@ -60,6 +60,7 @@ const filesPerProcessMax = 12;
 const filesPerServerMax = 8;
 /** Servers that files share, by the function with which a file joins one. */
 const sharedServers = new Map([
+  ['joinAccountServer', 'account server'],
   ['joinChatServer', 'chat server'],
   ['joinLibrary', 'shared server'],
   ['joinSharedServer', 'shared server'],
