@@ -58,20 +58,25 @@ function createFolder(): string {
 
 if (process.env.FORMAT_FIXTURE === 'write') await writeFixture(createFolder());
 
+const formatOf = (name: string) => Number(/\d+/.exec(name)?.[0]);
+const oldestFormat = Math.min(...readdirSync(fixtures).map(formatOf));
+
 for (const name of readdirSync(fixtures)) {
-  t.test(`${name} is opened, searched, written and reopened`, async (t) => {
+  // Every migration runs for the oldest format, so its directory has the most mixed state to reopen.
+  const isOldest = formatOf(name) === oldestFormat;
+  t.test(`${name} is opened, searched and written${isOldest ? ', and reopened' : ''}`, async (t) => {
     const folder = createFolder();
     execFileSync('tar', ['-C', folder, '-xzf', join(fixtures, name)]);
     const data = join(folder, 'data');
     const check = await runQuarry(['upgrade', '--check', '--json', '--data', data]);
     t.match(JSON.parse(check.out), {
-      format: Number(/\d+/.exec(name)?.[0]),
+      format: formatOf(name),
       formatOfThisVersion: currentFormat,
     });
     const server = await TestServer.start(t, { DATA: data });
     t.match(await search(server, 'barrels'), [{ path: 'herring.txt', content: herring.text }]);
     t.equal((await addDocument(server, 'refunds.txt', refunds)).status, 201);
-    await server.restart();
+    if (isOldest) await server.restart();
     t.match(await search(server, 'how long do refunds take'), [{ path: 'refunds.txt' }]);
     t.match(await search(server, 'barrels'), [{ path: 'herring.txt' }]);
     const { body } = await call(
