@@ -2,7 +2,8 @@ import { type Language, languages } from '../../src/text/languages.ts';
 import { getEntryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 import { scanWords } from '../../src/text/scan.ts';
 
-const lexicon = new Lexicon();
+/** Words of the reference implementations. */
+export const referenceLexicon = new Lexicon();
 
 /** Fine terms of a chunk in TypeScript: native/text must produce identical bytes. */
 export function referenceFineTerms(
@@ -31,8 +32,8 @@ export function referenceFineTerms(
       }
     };
     scanWords(part, {
-      word: (surface) => add(lexicon.getWord(surface)),
-      gram: (gram) => add(lexicon.getGram(gram)),
+      word: (surface) => add(referenceLexicon.getWord(surface)),
+      gram: (gram) => add(referenceLexicon.getGram(gram)),
     });
   }
   const sorted = [...masks].sort(([left], [right]) => left - right);

@@ -1,10 +1,10 @@
 import { assert } from '../../src/core/assert.ts';
 import { limits } from '../../src/core/limits.ts';
 import { chooseLanguage, type Language, languages, parseLanguageTag } from '../../src/text/languages.ts';
-import { getEntryHashes, Lexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
+import { getEntryHashes, type LexiconEntry } from '../../src/text/lexicon.ts';
 import { scanWords } from '../../src/text/scan.ts';
 import type { AnalysisRow, ChunkAnalysis } from '../../src/text/terms.ts';
-import { referenceFineTerms } from './reference-fine-terms.ts';
+import { referenceFineTerms, referenceLexicon } from './reference-fine-terms.ts';
 
 /** Original implementation of chunk analysis in TypeScript: native/text must produce identical bytes. */
 
@@ -179,8 +179,6 @@ class LanguageVotes {
   }
 }
 
-const lexicon = new Lexicon();
-
 /**
  * Terms of the chunks of one document. `language` is the language declared by the document (a tag such as
  * "de-AT"); it is used only if the words are ambiguous, because such declarations are often
@@ -236,10 +234,10 @@ function scan(text: string, votes: LanguageVotes | null): ScannedText {
   };
   scanWords(text, {
     word(surface) {
-      const entry = lexicon.getWord(surface);
+      const entry = referenceLexicon.getWord(surface);
       if (entry.pieces.length > 0) addEntry(entry, surface);
     },
-    gram: (gram) => addEntry(lexicon.getGram(gram), gram),
+    gram: (gram) => addEntry(referenceLexicon.getGram(gram), gram),
   });
   return scanned;
 }
