@@ -35,7 +35,15 @@ function orderOf({ operation }: PageSample): number {
 }
 
 const commands: Readonly<Record<PageSampleLanguage, (code: string) => readonly string[]>> = {
-  curl: (code) => ['bash', '-euo', 'pipefail', '-c', code.replace('curl -s', 'curl -s -w "\\n%{http_code}"')],
+  // Where its input is a socket, Bash would take itself for a remote shell and run the startup file of interactive ones.
+  curl: (code) => [
+    'bash',
+    '--norc',
+    '-euo',
+    'pipefail',
+    '-c',
+    code.replace('curl -s', 'curl -s -w "\\n%{http_code}"'),
+  ],
   Node: (code) => [process.execPath, '--input-type=module', '-e', code],
   Python: (code) => ['python3', '-c', code],
 };
