@@ -226,7 +226,9 @@ function resolveReferences(schema: unknown, schemas: Readonly<Record<string, unk
 
 t.test('the documentation of a server', async (t) => {
   const server = await TestServer.start(t, { ADMIN_KEY: adminKey });
-  const get = (path: string) => fetch(`${server.url}${path}`);
+  // The checks between two requests block this process for seconds, and the server closes connections that are idle for
+  // 10 s: on a busy machine, `fetch` would choose one of them.
+  const get = (path: string) => fetch(`${server.url}${path}`, { headers: { connection: 'close' } });
   const site = { server, get, pages: await readPages(t, get) };
   await t.test(
     'the sidebar leads to the guides, the operation pages, the reference and the operations',
