@@ -18,6 +18,10 @@ const documentsPerTenant = 200;
 /** Documents this long make a reranked query expensive, so that rejections are a small part of the server's work. */
 const wordsPerDocument = 1_200;
 const sampleMs = 500;
+/** Undisturbed latencies of an idle server that each half of its measurement needs: p99 then has three beyond it. */
+const idleSamplesMin = 300;
+/** How often the measurement of an idle server is repeated on a host that disturbs it. */
+const idleAttemptsMax = 4;
 const limits = { idleFactor: 3, rejectionMs: 100, memoryFactor: 1.2, share: 0.2, eventLoopMs: 20 } as const;
 
 /** Far more requests than the server can handle, from several organizations. */
@@ -56,6 +60,7 @@ class OverloadRun {
   readonly #server: TestServer;
   readonly #tenants: readonly CampaignTenant[];
   readonly #windows: MeasurementWindows;
+  #idleSamplesSuffice = true;
 
   constructor(context: PartContext, server: TestServer, tenants: readonly CampaignTenant[]) {
     this.#context = context;
@@ -137,9 +142,22 @@ class OverloadRun {
 
   /**
    * Records the latencies of requests with one in flight, beside the same flood sent to another server. The flood takes
-   * its processor time on this machine too, so that the difference is that of the server.
+   * its processor time on this machine too, so that the difference is that of the server. Repeats the measurement while
+   * the hypervisor leaves too few latencies.
    */
   async #measureIdleBesideFlood(
+    generator: RequestGenerator,
+    perSecond: number,
+    milliseconds: number,
+  ): Promise<void> {
+    const { latencies } = generator.accepted;
+    const needed = latencies.values + Math.min(idleSamplesMin, milliseconds / 100);
+    for (let attempt = 0; attempt < idleAttemptsMax && latencies.values < needed; attempt++)
+      await this.#measureIdleOnce(generator, perSecond, milliseconds);
+    this.#idleSamplesSuffice &&= latencies.values >= needed;
+  }
+
+  async #measureIdleOnce(
     generator: RequestGenerator,
     perSecond: number,
     milliseconds: number,
@@ -241,7 +259,9 @@ class OverloadRun {
   }
 
   #checkLatency(guarantee: string, found: number, limit: number, unit: string): void {
-    const reason = this.#windows.reasonToSkip();
+    const reason = this.#idleSamplesSuffice
+      ? this.#windows.reasonToSkip()
+      : 'the hypervisor disturbed the measurement of the idle server';
     if (reason === null) this.#checkMaximum(guarantee, found, limit, unit);
     else this.#context.skip(guarantee, reason);
   }
