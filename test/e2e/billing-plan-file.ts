@@ -25,7 +25,13 @@ const priceOf = (tier: 'starter' | 'teams') => ({
 
 export async function startWithPlanFile(t: Test, date: string): Promise<BillingFixture> {
   // Daylight saving from March to November: billing must not depend on it.
+  const { TZ: usualZone } = process.env;
   process.env.TZ = 'America/New_York';
+  t.teardown(() => {
+    // Other files may follow in this process.
+    if (usualZone === undefined) delete process.env.TZ;
+    else process.env.TZ = usualZone;
+  });
   const folder = mkdtempSync(join(tmpdir(), 'quarry-billing-time-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const plans = {
