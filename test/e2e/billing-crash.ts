@@ -1,9 +1,16 @@
 import type { FaultKind } from '../support/stripe-emulator/faults.ts';
-import t, { type Test } from '../support/tap.ts';
+import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
-import { fixture } from './billing-restart-server.ts';
-import { createPromotionCode, firstSubscription, paymentCount, subscribedOwner } from './billing-steps.ts';
+import { fixture, type InterruptedCall, type InterruptedScenario } from './billing-restart-server.ts';
+import {
+  createPromotionCode,
+  firstSubscription,
+  paymentCount,
+  remainingCents,
+  subscribedOwner,
+} from './billing-steps.ts';
+import { interruptMetering } from './billing-usage.ts';
 import type { HttpReply } from './people.ts';
 
 /**
@@ -12,22 +19,6 @@ import type { HttpReply } from './people.ts';
  */
 
 const { emulator, server } = fixture;
-
-/** Call in progress when the server is killed. */
-interface InterruptedCall {
-  readonly owner: OrganizationOwner;
-  readonly call: () => Promise<HttpReply>;
-  /** Fault after which Stripe sends no reply, and the request that it applies to. */
-  readonly kind: FaultKind;
-  readonly operation: RegExp;
-  readonly text: string;
-}
-
-/** Organizations whose calls the kill interrupts, and the checks after the next start. */
-interface Scenario {
-  readonly interrupted: readonly InterruptedCall[];
-  readonly check: (t: Test) => Promise<void>;
-}
 
 const isSilent = (one: InterruptedCall) =>
   emulator.faults.hasOccurred({ operation: one.operation, text: one.text });
@@ -78,7 +69,7 @@ const scheduleOf = (owner: OrganizationOwner): string => owner.subscription()!.s
 const subscribedPair = async (tier: 'starter' | 'teams') =>
   [await subscribedOwner(fixture, tier), await subscribedOwner(fixture, tier)] as const;
 
-async function interruptDowngrade(): Promise<Scenario> {
+async function interruptDowngrade(): Promise<InterruptedScenario> {
   const owner = await subscribedOwner(fixture, 'teams');
   const downgrade = () => owner.request('downgrade', { tier: 'starter' });
   return {
@@ -91,7 +82,7 @@ async function interruptDowngrade(): Promise<Scenario> {
   };
 }
 
-async function interruptUpgrades(): Promise<Scenario> {
+async function interruptUpgrades(): Promise<InterruptedScenario> {
   const [charged, uncharged] = await subscribedPair('starter');
   await uncharged.call('downgrade', { tier: 'free' });
   const upgrade = (owner: OrganizationOwner, kind: FaultKind) =>
@@ -116,7 +107,7 @@ async function interruptUpgrades(): Promise<Scenario> {
   };
 }
 
-async function interruptFirstSubscriptions(): Promise<Scenario> {
+async function interruptFirstSubscriptions(): Promise<InterruptedScenario> {
   const [created, charged] = [await fixture.createOwner(), await fixture.createOwner()];
   const [creation, payment] = [await firstSubscription(created), await firstSubscription(charged)];
   await created.call('add-payment-method');
@@ -148,7 +139,7 @@ async function interruptFirstSubscriptions(): Promise<Scenario> {
   };
 }
 
-async function interruptRedemptions(): Promise<Scenario> {
+async function interruptRedemptions(): Promise<InterruptedScenario> {
   const [before, after] = await subscribedPair('starter');
   for (const code of ['BEFORE', 'AFTER'])
     await createPromotionCode(fixture, code, { amount_off: 700, currency: 'usd' });
@@ -176,7 +167,7 @@ async function interruptRedemptions(): Promise<Scenario> {
   };
 }
 
-async function interruptCancellations(): Promise<Scenario> {
+async function interruptCancellations(): Promise<InterruptedScenario> {
   const [before, after] = await subscribedPair('teams');
   for (const owner of [before, after]) await owner.call('downgrade', { tier: 'starter' });
   const cancel = (owner: OrganizationOwner, kind: FaultKind) =>
@@ -212,7 +203,7 @@ async function interruptPauses([pausing, paused, creditCreated, creditExpired]: 
   OrganizationOwner,
   OrganizationOwner,
   OrganizationOwner,
-]): Promise<Scenario> {
+]): Promise<InterruptedScenario> {
   const owners = [pausing, paused, creditCreated, creditExpired];
   const payments = new Map(owners.map((owner) => [owner, deductible(owner)]));
   const creditId: string = emulator.state
@@ -234,7 +225,7 @@ async function interruptPauses([pausing, paused, creditCreated, creditExpired]: 
         subscription_tier: 'free',
         rate_limits: limitsByTier.free,
       });
-      const unused = Math.round((5_000 * 10.5) / 31);
+      const unused = remainingCents('starter', emulator.now);
       const left = payments.get(paused)! - unused;
       t.equal(deductible(paused), left, 'credit returned by a pause pays for no usage');
       for (const owner of [pausing, creditCreated, creditExpired]) {
@@ -255,7 +246,7 @@ async function interruptPauses([pausing, paused, creditCreated, creditExpired]: 
 async function interruptResumes([before, after]: readonly [
   OrganizationOwner,
   OrganizationOwner,
-]): Promise<Scenario> {
+]): Promise<InterruptedScenario> {
   const payments = new Map([before, after].map((owner) => [owner, paymentCount(owner)]));
   const resume = (owner: OrganizationOwner, kind: FaultKind) =>
     interrupt(owner, kind, /^Subscriptions\.resume$/, subscriptionOf(owner), () =>
@@ -286,7 +277,7 @@ async function interruptResumes([before, after]: readonly [
   };
 }
 
-async function interruptCardRemovals(): Promise<Scenario> {
+async function interruptCardRemovals(): Promise<InterruptedScenario> {
   const [before, after] = await subscribedPair('starter');
   const cards = new Map<OrganizationOwner, string>();
   for (const owner of [before, after]) {
@@ -312,7 +303,7 @@ async function interruptCardRemovals(): Promise<Scenario> {
   };
 }
 
-async function interruptDeletions(): Promise<Scenario> {
+async function interruptDeletions(): Promise<InterruptedScenario> {
   const owners = await subscribedPair('starter');
   const ended = new Map(owners.map((owner) => [owner, subscriptionOf(owner)]));
   const remove = (owner: OrganizationOwner, kind: FaultKind) =>
@@ -348,7 +339,7 @@ t.test('a crash during calls of Stripe', async (t) => {
   await fixture.advanceTo('2027-03-21T12:00:00Z');
   for (const owner of [...pausing, ...resuming]) await owner.signIn();
 
-  const scenarios: Readonly<Record<string, Scenario>> = {
+  const scenarios: Readonly<Record<string, InterruptedScenario>> = {
     'a crash during a pause neither loses nor doubles a payment': await interruptPauses(pausing),
     'a subscription resumes once, whether the crash came before or after Stripe':
       await interruptResumes(resuming),
@@ -362,6 +353,9 @@ t.test('a crash during calls of Stripe', async (t) => {
     'after a crash while a card is removed, the other card pays': await interruptCardRemovals(),
     'the deletion of an organization continues after a crash and ends its subscription once':
       await interruptDeletions(),
+    // The last one: the server would report its usage to Stripe at the next minute.
+    'a kill after any step of a pause or a resume neither loses nor doubles tokens':
+      await interruptMetering(),
   };
 
   await killDuring(Object.values(scenarios).flatMap(({ interrupted }) => interrupted));

@@ -1,7 +1,8 @@
-import t from '../support/tap.ts';
+import t, { type Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import type { OrganizationOwner } from './billing-fixture.ts';
 import { fixture } from './billing-restart-server.ts';
+import { interruptMeterEvents } from './billing-usage.ts';
 
 /** The customer of a deleted organization is deleted at Stripe with its cards once nothing is owed. */
 
@@ -29,7 +30,7 @@ const invoices = (customer: string) =>
   emulator.state.listObjects('invoice').filter((invoice) => invoice.customer === customer);
 
 /** Customers of organizations that one test deletes; a later one looks at them, after the restarts that all share. */
-const orphans = { keptCustomer: '', usingCustomer: '', customerRemovedByHand: '' };
+const orphans = { failingCustomer: '', keptCustomer: '', usingCustomer: '', customerRemovedByHand: '' };
 
 t.test('deleting an organization deletes its customer and cards', async (t) => {
   const [deletedOwner, keptOwner] = [await subscribedOwner(), await subscribedOwner()];
@@ -116,46 +117,63 @@ t.test('a customer that cannot be deleted can be deleted by hand', async (t) => 
   await fixture.stripe.customers.del(customer);
 });
 
-t.test(
-  'while Stripe fails the deletion stays recorded, and continues after a killed server restarts',
-  async (t) => {
-    const { owner, customer } = await subscribedOwner();
-    const operation = /^(PaymentMethods\.detach|Customers\.del)$/;
-    emulator.faults.add({ kind: 'lost-before', operation, times: 10_000 });
-    await deleteOrganization(owner);
-    await waitUntil('the subscription has ended', () => {
-      const subscriptions = emulator.state
-        .listObjects('subscription')
-        .filter((one) => one.customer === customer);
-      return subscriptions.every(({ status }) => status === 'canceled');
-    });
-    t.equal(isDeleted(customer), false);
-    await server.stop('SIGKILL');
-    await fixture.restart();
-    t.equal(isDeleted(customer), false, 'Stripe still fails');
-    await server.stop('SIGKILL');
-    emulator.faults.clear();
-    await fixture.restart();
-    await waitUntil('the customer is deleted', () => isDeleted(customer));
-    t.equal(cards(customer), 0);
-  },
-);
+/** Calls that delete a customer with its cards. */
+const deletionCalls = /^(PaymentMethods\.detach|Customers\.del)$/;
+let interruptedMetering: Awaited<ReturnType<typeof interruptMeterEvents>>;
 
-t.test('after a start, a customer that was kept is not looked at again', async (t) => {
-  t.equal(isDeleted(orphans.keptCustomer), false);
+t.test('while Stripe fails the deletion of a customer stays recorded, also across a kill', async (t) => {
+  const { owner, customer } = await subscribedOwner();
+  orphans.failingCustomer = customer;
+  const failDeletions = () =>
+    emulator.faults.add({ kind: 'lost-before', operation: deletionCalls, times: 10_000 });
+  failDeletions();
+  await deleteOrganization(owner);
+  await waitUntil('the subscription has ended', () => {
+    const subscriptions = emulator.state
+      .listObjects('subscription')
+      .filter((one) => one.customer === customer);
+    return subscriptions.every(({ status }) => status === 'canceled');
+  });
+  t.equal(isDeleted(customer), false);
+  interruptedMetering = await interruptMeterEvents();
+  t.strictSame(interruptedMetering.meteredOfBoth(), interruptedMetering.meteredBefore);
+  await server.stop('SIGKILL');
+  emulator.faults.clear();
+  failDeletions();
+  emulator.moveTo(emulator.now + 26 * 3_600);
+  await fixture.restart();
+  t.equal(isDeleted(customer), false, 'Stripe still fails');
 });
 
-t.test('the customer is deleted once the last usage is paid', async (t) => {
+t.test('an interrupted meter event is not sent twice after its identifier expired at Stripe', async (t) => {
+  await interruptedMetering.pauseBoth();
+  t.strictSame(interruptedMetering.meteredOfBoth(), interruptedMetering.used);
+});
+
+/** Checks after a kill and a start of the server with Stripe working again. */
+export async function checkOrphanedCustomers(t: Test): Promise<void> {
+  await t.test('the deletion of a customer continues after a killed server restarts', async (t) => {
+    await waitUntil('the customer is deleted', () => isDeleted(orphans.failingCustomer));
+    t.equal(cards(orphans.failingCustomer), 0);
+  });
+  await t.test('after a start, a customer that was kept is not looked at again', async (t) => {
+    t.equal(isDeleted(orphans.keptCustomer), false);
+  });
+  await t.test('the customer is deleted once the last usage is paid', checkUsingCustomer);
+  await t.test('a manually deleted customer is no longer recorded', checkCustomerRemovedByHand);
+}
+
+async function checkUsingCustomer(t: Test): Promise<void> {
   await waitUntil('the customer is deleted', () => isDeleted(orphans.usingCustomer));
   const last = invoices(orphans.usingCustomer).at(-1)!;
   t.match(last, { status: 'paid' });
   t.ok(last.amount_paid > 90_000, `${last.amount_paid} cents were paid for the last usage`);
-});
+}
 
-t.test('a manually deleted customer is no longer recorded', async (t) => {
+async function checkCustomerRemovedByHand(t: Test): Promise<void> {
   const logLine = /"customer":"(cus_\w+)".*of a deleted organization deleted/g;
   const deletions = () =>
     [...server.fullLog.matchAll(logLine)].filter(([, id]) => id === orphans.customerRemovedByHand).length;
   await waitUntil('the removal of the record', () => deletions() > 0);
   t.equal(deletions(), 1);
-});
+}

@@ -36,6 +36,8 @@ t.test(
     const owner = await subscribedOwner(fixture, 'starter');
     const charged = collected(owner);
     await owner.status();
+    // The server may still react to events of earlier tests.
+    await fixture.waitUntilSynced();
     const before = JSON.stringify(emulator.state.events);
     const preview = await owner.call('preview', { tier: 'teams' });
     t.match(preview.lines, [

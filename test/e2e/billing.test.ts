@@ -7,6 +7,7 @@ import './billing-upgrades.ts';
 import './billing-granted-tier.ts';
 import './billing-failures.ts';
 import './billing-previews.ts';
+import './billing-marketplace.ts';
 import { fixture } from './billing-server.ts';
 import { checkRequestsAndLog } from './billing-steps.ts';
 

@@ -312,7 +312,10 @@ function sendFaultyReply(
 }
 
 function sendJson(response: ServerResponse, { status, body }: Result): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${randomUUID()}` });
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/json');
+  response.setHeader('request-id', `req_${randomUUID()}`);
+  // Without `writeHead`, Node.js adds the length and sends the reply with one write instead of in chunks.
   response.end(JSON.stringify(body));
 }
 

@@ -1,62 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from '../support/tap.ts';
-import { testFileMsMax } from '../timeouts.ts';
-import { awsKey, startAwsEmulator } from './aws-emulator.ts';
-import {
-  administratorStatus,
-  BillingFixture,
-  limitsByTier,
-  type OrganizationOwner,
-} from './billing-fixture.ts';
-import { freePort } from './free-port.ts';
+import { administratorStatus, limitsByTier, type OrganizationOwner } from './billing-fixture.ts';
+import { fixture, vercelSecret } from './billing-server.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 import { adminKey } from './server.ts';
 
 /** Organizations that pay directly and through a marketplace: the higher tier applies, and usage is metered once. */
-
-t.setTimeout(testFileMsMax);
-
-const secret = 'a-secret-that-vercel-knows';
-const vercel = createServer((request, response) => {
-  let text = '';
-  request.on('data', (part) => (text += part));
-  request.on('end', () => {
-    const installation_id = new URLSearchParams(text).get('code');
-    const token = { access_token: 'a-token', token_type: 'Bearer', team_id: 'team_1', user_id: 'user_1' };
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ ...token, installation_id }));
-  });
-}).listen(0, '127.0.0.1');
-await once(vercel, 'listening');
-t.teardown(() => vercel.close());
-
-const license = (name: string) => `arn:aws:license-manager::123456789012:license:l-${name}`;
-const aws = await startAwsEmulator(t, ({ body }) => ({
-  body: {
-    CustomerAWSAccountId: '210987654321',
-    ProductCode: 'quarry',
-    LicenseArn: license(body.RegistrationToken),
-  },
-}));
-
-const port = await freePort();
-const fixture = await BillingFixture.start(t, '2027-03-10T12:00:00Z', {
-  PORT: String(port),
-  BASE_URL: `http://127.0.0.1:${port}`,
-  VERCEL_CLIENT_ID: 'oac_1',
-  VERCEL_CLIENT_SECRET: secret,
-  VERCEL_API_URL: `http://127.0.0.1:${(vercel.address() as AddressInfo).port}`,
-  VERCEL_TIER: 'teams',
-  AWS_MARKETPLACE: 'true',
-  AWS_ENDPOINT: aws.url,
-  AWS_ACCESS_KEY_ID: awsKey.id,
-  AWS_SECRET_ACCESS_KEY: awsKey.secret,
-  AWS_TIER: 'starter',
-  AWS_DIMENSIONS: 'embed_tokens/1000=embed_1k',
-});
 
 /** Buys `teams` at Vercel; the emulator uses the code as the installation id. */
 async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<number> {
@@ -92,7 +41,7 @@ async function end(id: string): Promise<number> {
     type: 'integration-configuration.removed',
     payload: { configuration: { id }, team: { id: 'team_1' } },
   });
-  const signature = createHmac('sha1', secret).update(body).digest('hex');
+  const signature = createHmac('sha1', vercelSecret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-vercel-signature': signature };
   return (await sendRequest(`${fixture.server.url}/api/marketplaces/vercel/events`, { body, headers }))
     .status;
