@@ -5,6 +5,8 @@ import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
 import { checkKillRound } from './kill-round.ts';
+import { checkLargeBodies } from './large-bodies.ts';
+import { LargeUploads } from './large-uploads.ts';
 import { operations, type PublishedOperationName } from './published-replies.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
@@ -198,6 +200,7 @@ async function runReducedChecks(t: Test): Promise<void> {
   t.equal(deleted_paths.length, 2);
 }
 
+const uploads = await LargeUploads.create(server);
 await api.call('collections/add-collection', { collection_name, num_shards: 8 });
 await api.add(collection_name, 'file.pdf', { type: 'auto', base64_data: pdf.toString('base64') });
 
@@ -208,11 +211,13 @@ async function runAllChecks(t: Test): Promise<void> {
   await t.test('HEAD, wrong methods, unknown paths', checkErrorReplies);
   await t.test('file URLs use the Host header and ignore forwarded headers', checkFileUrls);
   await t.test('a document is added, found, fetched and deleted', runReducedChecks);
+  await t.test('large and small bodies have the same effect', (t) => checkLargeBodies(t, server));
 }
 
 await t.test('uWebSockets.js', async (t) => {
   t.ok((await get('/healthz')).headers.has('uwebsockets'), 'is the default server');
   await runAllChecks(t);
+  await t.test('150 MB stream to the disk, as the body', (t) => uploads.check(t, 'raw'));
 });
 
 /** State that must survive every shutdown. */
@@ -233,13 +238,24 @@ async function createEverything(): Promise<unknown> {
   };
 }
 
-await t.test('after kill -9 every acknowledged document exists and is indexed', async (t) => {
-  await checkKillRound(t, server, collection_name, 'crash', { HTTP: 'node' });
-});
+await t.test(
+  'after kill -9 every acknowledged document exists and is indexed, and no partial file is left',
+  async (t) => {
+    const kill = () => uploads.kill(t);
+    await checkKillRound(t, server, collection_name, 'crash', { variables: { HTTP: 'node' }, kill });
+    uploads.checkNoPartialFile(t);
+  },
+);
 
 await t.test('node:http, on the same data', async (t) => {
   t.notOk((await get('/healthz')).headers.has('uwebsockets'), 'is the active server');
   await runAllChecks(t);
+  await t.test('150 MB stream to the disk, as a part of a form', (t) => uploads.check(t, 'form'));
+  await t.test('after kill -9 during an upload no partial file is left', async (t) => {
+    await uploads.kill(t);
+    await server.restart();
+    uploads.checkNoPartialFile(t);
+  });
 });
 
 await t.test('a clean shutdown persists everything, and a base URL applies to file URLs', async (t) => {

@@ -7,14 +7,17 @@ const pdf = Buffer.from(buildPdf(['Granite on page one.', 'Marble on page two.']
 
 /**
  * Kills the server during the work on acknowledged documents; after the restart each of them exists and is completed.
- * `name` is the folder of the documents. The server is restarted with the additional variables.
+ * `name` is the folder of the documents. The server is restarted with the additional variables. `kill` ends the process.
  */
 export async function checkKillRound(
   t: Test,
   server: TestServer,
   collection_name: string,
   name: string,
-  variables: ServerVariables = {},
+  {
+    variables = {},
+    kill = async () => void (await server.stop('SIGKILL')),
+  }: { variables?: ServerVariables; kill?: () => Promise<void> } = {},
 ) {
   const api = new CheckedApiClient(server);
   const used = async () => (await api.call('usage/counters')).all_time.docs.count;
@@ -39,7 +42,7 @@ export async function checkKillRound(
     content: { type: 'text', text: `Overwritten granite of round ${name}.` },
     overwrite: true,
   });
-  await server.stop('SIGKILL');
+  await kill();
   await server.restart(variables);
   await waitFor('the end of indexing', async () => {
     const status = await api.call('status/get-status', { collection_name });

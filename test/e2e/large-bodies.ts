@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import t, { type Test } from '../support/tap.ts';
-import { operatorKey, TestServer } from './server.ts';
+import type { Test } from '../support/tap.ts';
+import type { TestServer } from './server.ts';
+import { createTenant } from './tenant.ts';
 
 /** Bodies parsed in a worker: same meaning as short bodies; only known fields are kept. */
 
-t.setTimeout(600_000);
 const collection_name = 'large';
 /** Longer than `largeBodyBytesMin`. */
 const padding = 'x'.repeat(200_000);
@@ -14,19 +14,10 @@ interface BodyReply {
   readonly body: Record<string, unknown>;
 }
 
-let server: TestServer;
+type PostJson = (path: string, body: unknown) => Promise<BodyReply>;
 
-async function postJson(path: string, body: unknown): Promise<BodyReply> {
-  const reply = await fetch(`${server.url}/v1/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  return { status: reply.status, body: (await reply.json()) as BodyReply['body'] };
-}
-
-async function infoOf(path: string, collection = collection_name): Promise<Record<string, unknown>> {
-  const request = { collection_name: collection, path, include_content: true };
+async function readInfo(postJson: PostJson, path: string): Promise<Record<string, unknown>> {
+  const request = { collection_name, path, include_content: true };
   const { document } = (await postJson('documents/get-document-info', request)).body as {
     document: Record<string, unknown>;
   };
@@ -34,21 +25,29 @@ async function infoOf(path: string, collection = collection_name): Promise<Recor
   return { size, sha256, content, metadata, num_pages, index_status };
 }
 
-for (const http of ['uws', 'node'])
-  t.test(`large and small bodies have the same effect (${http})`, async (t) => {
-    server = await TestServer.start(t, { HTTP: http });
-    await postJson('collections/add-collection', { collection_name });
-    await postJson('collections/add-collection', {
-      collection_name: 'own',
-      embedding_model: 'own',
-      dimensions: 3,
+/** Checks bodies that a worker parses, in an organization of their own. */
+export async function checkLargeBodies(t: Test, server: TestServer): Promise<void> {
+  const { key } = await createTenant(server);
+  const postJson: PostJson = async (path, body) => {
+    const reply = await fetch(`${server.url}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-    await checkDocuments(t);
-    await checkBatches(t);
-    await checkRejections(t);
-    await checkUnknownFields(t);
-    await checkLongText(t);
+    return { status: reply.status, body: (await reply.json()) as BodyReply['body'] };
+  };
+  await postJson('collections/add-collection', { collection_name });
+  await postJson('collections/add-collection', {
+    collection_name: 'own',
+    embedding_model: 'own',
+    dimensions: 3,
   });
+  await checkDocuments(t, postJson);
+  await checkBatches(t, postJson);
+  await checkRejections(t, postJson);
+  await checkUnknownFields(t, postJson);
+  await checkLongText(t, postJson);
+}
 
 const contents = {
   text: { type: 'text', text: 'The herring é 😀 swims.' },
@@ -56,14 +55,14 @@ const contents = {
   file: { type: 'auto', base64_data: Buffer.from('a plain file').toString('base64') },
 };
 
-async function checkDocuments(t: Test): Promise<void> {
+async function checkDocuments(t: Test, postJson: PostJson): Promise<void> {
   for (const [name, content] of Object.entries(contents)) {
     const document = { collection_name, content, metadata: { a: 'b', 'list:c': ['d'] }, wait: true };
     const short = await postJson('documents/add-document', { ...document, path: `${name}-short` });
     const large = await postJson('documents/add-document', { ...document, path: `${name}-large`, padding });
     t.equal(short.status, 201, name);
     t.same(large, short, name);
-    t.same(await infoOf(`${name}-large`), await infoOf(`${name}-short`), name);
+    t.same(await readInfo(postJson, `${name}-large`), await readInfo(postJson, `${name}-short`), name);
   }
   const vector = { collection_name: 'own', content: contents.text, vector: [0.5, -2, 1], wait: true };
   t.equal((await postJson('documents/add-document', { ...vector, path: 'v', padding })).status, 201);
@@ -74,7 +73,7 @@ async function checkDocuments(t: Test): Promise<void> {
   t.ok(Math.abs(hit!.explain.vector.similarity - 1) < 1e-5, 'the vector equals the sent one');
 }
 
-async function checkBatches(t: Test): Promise<void> {
+async function checkBatches(t: Test, postJson: PostJson): Promise<void> {
   const items = (suffix: string) => [
     { path: `a-${suffix}`, content: contents.text },
     { path: `b-${suffix}` },
@@ -96,7 +95,7 @@ async function checkBatches(t: Test): Promise<void> {
   ]);
 }
 
-async function checkRejections(t: Test): Promise<void> {
+async function checkRejections(t: Test, postJson: PostJson): Promise<void> {
   const good = { collection_name, path: 'refused', content: contents.text };
   for (const wrong of [
     { ...good, path: 7 },
@@ -121,24 +120,24 @@ async function checkRejections(t: Test): Promise<void> {
       (await postJson('documents/add-document', { ...good, ...more, path, content: forged })).status,
       201,
     );
-    t.equal((await infoOf(path)).content, contents.text.text);
+    t.equal((await readInfo(postJson, path)).content, contents.text.text);
   }
 }
 
 /** Hundreds of thousands of empty objects in an unknown field are dropped; the document is added without them. */
-async function checkUnknownFields(t: Test): Promise<void> {
+async function checkUnknownFields(t: Test, postJson: PostJson): Promise<void> {
   const x = `[${'{},'.repeat(200_000)}{}]`;
   const head = JSON.stringify({ collection_name, path: 'x', content: contents.text, wait: true });
   t.equal((await postJson('documents/add-document', `${head.slice(0, -1)},"x":${x}}`)).status, 201);
-  t.equal((await infoOf('x')).content, contents.text.text);
+  t.equal((await readInfo(postJson, 'x')).content, contents.text.text);
 }
 
-async function checkLongText(t: Test): Promise<void> {
+async function checkLongText(t: Test, postJson: PostJson): Promise<void> {
   const text = 'A sentence about the tide and the bay. '.repeat(30_000).trim();
   const document = { collection_name, path: 'long', content: { type: 'text', text }, wait: true };
   const { status } = await postJson('documents/add-document', document);
   t.equal(status, 201);
-  const info = await infoOf('long');
+  const info = await readInfo(postJson, 'long');
   t.equal(info.sha256, createHash('sha256').update(text).digest('hex'));
   t.equal(info.size, text.length);
   t.equal((info.content as string).length, text.length);

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import t from '../support/tap.ts';
-import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
-import { operatorKey, TestServer } from './server.ts';
+import type { Test } from '../support/tap.ts';
+import { waitUntil } from '../timeouts.ts';
+import type { TestServer } from './server.ts';
+import { createTenant, type Tenant } from './tenant.ts';
 
 /** Uploads larger than the memory limit, on both servers, and files left by an upload that a crash interrupts. */
 
-t.setTimeout(testFileMsMax);
 const chunks = 150;
 /** Chunks after which the client waits for the disk. */
 const chunksPerWait = 50;
@@ -30,16 +29,22 @@ interface MultipartForm {
   readonly boundary: string;
 }
 
+interface SentUpload {
+  readonly form?: MultipartForm | null;
+  readonly chunk: Buffer;
+  readonly count?: number;
+}
+
 interface UploadResult {
   readonly status: Promise<number>;
   readonly peakBytes: () => number;
 }
 
-const incomingFiles = () => readdirSync(join(server.data, 'blobs', 'incoming'));
+const incomingFiles = ({ data }: TestServer) => readdirSync(join(data, 'blobs', 'incoming'));
 
 /** Bytes of the running upload that are in its file. */
-function incomingBytes(): number {
-  const [name] = incomingFiles();
+function incomingBytes(server: TestServer): number {
+  const [name] = incomingFiles(server);
   return name === undefined ? 0 : statSync(join(server.data, 'blobs', 'incoming', name)).size;
 }
 
@@ -48,15 +53,16 @@ function incomingBytes(): number {
  * are never completed. Every 50 chunks, it continues only once almost all of them are in the file.
  */
 function upload(
+  { server, key }: { server: TestServer; key: string },
   path: string,
-  { form = null, chunk, count = chunks }: { form?: MultipartForm | null; chunk: Buffer; count?: number },
+  { form = null, chunk, count = chunks }: SentUpload,
 ): UploadResult {
   let peak = 0;
   const status = new Promise<number>((resolve, reject) => {
     const outgoing = request(`${server.url}/v1/documents/${path}`, {
       method: form === null ? 'PUT' : 'POST',
       headers: {
-        authorization: `Bearer ${operatorKey}`,
+        authorization: `Bearer ${key}`,
         ...(form === null ? {} : { 'content-type': `multipart/form-data; boundary=${form.boundary}` }),
       },
     });
@@ -74,7 +80,7 @@ function upload(
         if (sent % chunksPerWait === 0)
           await waitUntil(
             `${sent - chunksBehindMax} of ${sent} MB on the disk`,
-            () => incomingBytes() >= (sent - chunksBehindMax) * chunk.length,
+            () => incomingBytes(server) >= (sent - chunksBehindMax) * chunk.length,
           );
       }
       if (form !== null) outgoing.write(form.tail);
@@ -98,39 +104,60 @@ function chunkOf(word: string): Buffer {
   return Buffer.alloc(1_048_576, Buffer.from(`\0not text of ${word}\x01`));
 }
 
-const uploadKinds = [
-  { kind: 'uws', path: 'raw.bin', form: null, chunk: chunkOf('raw') },
-  { kind: 'node', path: 'form.bin', form: formOf('form.bin'), chunk: chunkOf('form') },
-] as const;
+const uploadKinds = {
+  raw: { path: 'raw.bin', form: null, chunk: chunkOf('raw') },
+  form: { path: 'form.bin', form: formOf('form.bin'), chunk: chunkOf('form') },
+};
 
-const server = await TestServer.start(t, { HTTP: uploadKinds[0].kind });
-const api = new CheckedApiClient(server);
-await api.call('collections/add-collection', { collection_name });
+/** Uploads to an organization of their own. */
+export class LargeUploads {
+  readonly #server: TestServer;
+  readonly #tenant: Tenant;
 
-for (const [i, { kind, path, form, chunk }] of uploadKinds.entries()) {
-  await t.test(
-    `150 MB stream to the disk of ${kind} as ${path}, and a crash leaves no partial file`,
-    async (t) => {
-      const before = anonymousMemoryBytes(server);
-      const sending = upload(form === null ? `${collection_name}/${path}` : 'upload', { form, chunk });
-      t.equal(await sending.status, 201);
-      // Node.js keeps buffers that were written until it collects garbage, on a busy machine for many of them.
-      const grownBytes = sending.peakBytes() - before;
-      t.ok(grownBytes < chunks * chunk.length, `not all of the file was in memory: ${grownBytes} bytes`);
-      const info = await api.call('documents/get-document-info', { collection_name, path });
-      t.equal(info.document.size, chunks * chunk.length);
-      const hash = hashOfAll(chunk);
-      const stored = readdirSync(join(server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
-      t.same(stored, [hash], 'the stored bytes equal the sent bytes');
-      const half = upload(`${collection_name}/half.bin`, { chunk, count: 5 });
-      await waitUntil('the start of the upload', () => incomingFiles().length > 0);
-      await server.stop('SIGKILL');
-      t.equal(await half.status, -1);
-      t.equal(incomingFiles().length, 1, 'a partial file exists');
-      await server.restart({ HTTP: uploadKinds[i + 1]?.kind ?? kind });
-      t.same(incomingFiles(), [], 'the partial file is deleted');
-    },
-  );
+  private constructor(server: TestServer, tenant: Tenant) {
+    this.#server = server;
+    this.#tenant = tenant;
+  }
+
+  static async create(server: TestServer): Promise<LargeUploads> {
+    const tenant = await createTenant(server);
+    await tenant.api.call('collections/add-collection', { collection_name });
+    return new LargeUploads(server, tenant);
+  }
+
+  /** Uploads 150 MB, as the body or as a part of a form. */
+  async check(t: Test, kind: keyof typeof uploadKinds): Promise<void> {
+    const { path, form, chunk } = uploadKinds[kind];
+    const before = anonymousMemoryBytes(this.#server);
+    const sending = this.#upload(form === null ? `${collection_name}/${path}` : 'upload', { form, chunk });
+    t.equal(await sending.status, 201);
+    // Node.js keeps buffers that were written until it collects garbage, on a busy machine for many of them.
+    const grownBytes = sending.peakBytes() - before;
+    t.ok(grownBytes < chunks * chunk.length, `not all of the file was in memory: ${grownBytes} bytes`);
+    const info = await this.#tenant.api.call('documents/get-document-info', { collection_name, path });
+    t.equal(info.document.size, chunks * chunk.length);
+    const hash = hashOfAll(chunk);
+    const stored = readdirSync(join(this.#server.data, 'blobs', hash.slice(0, 2), hash.slice(2, 4)));
+    t.same(stored, [hash], 'the stored bytes equal the sent bytes');
+  }
+
+  /** Kills the server during an upload. */
+  async kill(t: Test): Promise<void> {
+    const half = this.#upload(`${collection_name}/half.bin`, { chunk: uploadKinds.raw.chunk, count: 5 });
+    await waitUntil('the start of the upload', () => incomingFiles(this.#server).length > 0);
+    await this.#server.stop('SIGKILL');
+    t.equal(await half.status, -1);
+    t.equal(incomingFiles(this.#server).length, 1, 'a partial file exists');
+  }
+
+  /** Checks that the restart after the kill has deleted the partial file. */
+  checkNoPartialFile(t: Test): void {
+    t.same(incomingFiles(this.#server), [], 'the partial file is deleted');
+  }
+
+  #upload(path: string, sent: SentUpload): UploadResult {
+    return upload({ server: this.#server, key: this.#tenant.key }, path, sent);
+  }
 }
 
 function hashOfAll(chunk: Buffer): string {
