@@ -1,22 +1,32 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CliResult, runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
+import { signInAsOperator } from './operator.ts';
 import { sendRequest } from './people.ts';
-import { adminKey, TestServer } from './server.ts';
+import { adminKey } from './server.ts';
+import { joinSourceServer, refusedPort } from './source-server.ts';
 
 /** Administration from the command line, and complete deletion of an organization during concurrent requests. */
 
 t.setTimeout(testFileMsMax);
 
-const sourceFolder = t.testdir({ 'source.txt': 'Gneiss of a source.' });
-const server = await TestServer.start(t, {
-  SOURCE_FOLDERS: sourceFolder,
-  WEBHOOK_PRIVATE_HOSTS: '127.0.0.1:9',
-});
+const { server, folder } = await joinSourceServer();
+const sourceFolder = join(folder, 'removal');
+mkdirSync(sourceFolder);
+writeFileSync(join(sourceFolder, 'source.txt'), 'Gneiss of a source.');
+/** Entries of a folder in the data directory that this file has created. */
+function entriesIn(...names: readonly string[]): () => string[] {
+  const path = join(server.data, ...names);
+  const list = () => (existsSync(path) ? readdirSync(path) : []);
+  const others = new Set(list());
+  return () => list().filter((name) => !others.has(name));
+}
+const indexes = entriesIn('index');
+const images = entriesIn('cache', 'pages');
 
 function runAsAdministrator(...words: readonly string[]): Promise<CliResult> {
   return runWith({ QUARRY_ADMIN_KEY: adminKey }, ...words);
@@ -26,9 +36,7 @@ function runWith(credentials: Record<string, string>, ...words: readonly string[
   return runQuarry(words, { variables: { QUARRY_URL: server.url, ...credentials } });
 }
 
-const json = { accept: 'application/json' };
-const printed = /http:\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-const session = (await sendRequest(printed, { method: 'GET', headers: json })).body.access_token;
+const session = await signInAsOperator(server);
 const account = (path: string, body: object) =>
   sendRequest(`${server.url}/api/organizations/${path}`, {
     headers: { authorization: `Bearer ${session}` },
@@ -39,7 +47,7 @@ const keyRequest = { organization_id, name: 'Website', permission: 'all' };
 const { api_key } = (await account('api-keys/add-api-key', keyRequest)).body;
 const acme = new CheckedApiClient(server, api_key);
 const collection_name = 'handbook';
-await acme.call('webhooks/add-webhook', { url: 'http://127.0.0.1:9/' });
+await acme.call('webhooks/add-webhook', { url: `http://127.0.0.1:${refusedPort}/` });
 await acme.call('collections/add-collection', { collection_name });
 const documents = Array.from({ length: 60 }, (_, i) => ({
   path: `${i}.txt`,
@@ -58,7 +66,6 @@ const { page } = await acme.call('documents/get-page-info', {
   page_index: 0,
 });
 await (await fetch(page.image_url ?? '')).arrayBuffer();
-const images = () => readdirSync(join(server.data, 'cache', 'pages'));
 
 await t.test('usage: totals, over time, of one collection, and as an export', async (t) => {
   const soFar = await runQuarryProcess(['usage', '--key', api_key], {
@@ -173,7 +180,7 @@ await t.test('a server killed during the removal of an organization leaves no da
     'sourceItems',
   ])
     t.match(before.out, new RegExp(`^${file} +\\d+$`, 'm'));
-  t.equal(readdirSync(join(server.data, 'index')).length, 1);
+  t.equal(indexes().length, 1);
   t.equal(images().length, 1);
   t.match(await account('delete-organization', { organization_id, confirm_name: 'Acme' }), { status: 200 });
   const removalLogged = /"msg":"organization removed"/;
@@ -190,7 +197,7 @@ await t.test('a server killed during the removal of an organization leaves no da
   // Without this the absence of the event above would not show that the server was killed in time.
   await waitUntil('the log event of the removal', () => removalLogged.test(server.fullLog));
   t.match(found, { removed_at: /^20/, remains: [], orphans: [] });
-  t.same(readdirSync(join(server.data, 'index')), []);
+  t.same(indexes(), []);
   t.same(images(), []);
   t.match(await runAsAdministrator('doctor', '--organization', organization_id), {
     code: 0,

@@ -10,8 +10,9 @@ import { hashesOf, sha256, type TestOrigin } from './source-fixture.ts';
 import type { FollowedOrigin } from './source-rounds.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 import { WebOrigin } from './web-origin.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
 
-/** Server that reads sources, and the origins that it may read. */
+/** Server that reads sources and sends webhooks, the origins that it may read, and the receiver that it may call. */
 export interface SourceServer {
   readonly server: TestServer;
   /** Folder below which sources of the kind `directory` may be. */
@@ -22,12 +23,16 @@ export interface SourceServer {
   readonly s3: S3Emulator;
   /** null if there is no Git on this machine. */
   readonly git: GitOrigin | null;
+  readonly webhooks: WebhookReceiver;
 }
+
+/** Port at which the server may call webhooks, but no process listens. */
+export const refusedPort = 9;
 
 let started: Promise<SourceServer> | null = null;
 
 /**
- * Joins the server of this process that reads sources as a new organization. Like `joinSharedServer`, for files that run
+ * Joins the server of this process that reads sources and sends webhooks as a new organization. Like `joinSharedServer`, for files that run
  * several per process; the origins are shared too.
  */
 export async function joinSourceServer(): Promise<SourceServer & Tenant> {
@@ -46,8 +51,13 @@ async function startSourceServer(): Promise<SourceServer> {
     for (const origin of [web, feed, s3, git]) origin?.close();
   });
   const hosts = [web.host, feed.host, new URL(s3.url).host, ...(git === null ? [] : [git.host])];
-  const variables = { SOURCE_FOLDERS: folder, SOURCE_PRIVATE_HOSTS: hosts.join() };
-  return { server: await TestServer.start(rootTest, variables), folder, web, feed, s3, git };
+  const webhooks = await WebhookReceiver.start(rootTest);
+  const server = await TestServer.start(rootTest, {
+    SOURCE_FOLDERS: folder,
+    SOURCE_PRIVATE_HOSTS: hosts.join(),
+    WEBHOOK_PRIVATE_HOSTS: `127.0.0.1:${refusedPort},127.0.0.1:${webhooks.port}`,
+  });
+  return { server, folder, web, feed, s3, git, webhooks };
 }
 
 /** Adds a collection and a source of the same name, which runs on request only. `settings`: of its kind, and others. */

@@ -1,38 +1,18 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { runQuarry, runQuarryProcess } from '../cli/quarry.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { joinSourceServer } from './source-server.ts';
 
 t.setTimeout(testFileMsMax);
 
-const received: { headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
-let status = 200;
-const receiver = createServer((request, response) => {
-  let body = '';
-  request.setEncoding('utf8').on('data', (piece: string) => {
-    body += piece;
-  });
-  request.on('end', () => {
-    received.push({ headers: request.headers, body });
-    response.writeHead(status).end();
-  });
-});
-receiver.listen(0, '127.0.0.1');
-await once(receiver, 'listening');
-const { port } = receiver.address() as AddressInfo;
-t.after(() => receiver.close());
-const server = await TestServer.start(t, {
-  WEBHOOK_PRIVATE_HOSTS: `127.0.0.1:${port}`,
-});
+const { server, key, webhooks: receiver } = await joinSourceServer();
+const { received, port } = receiver;
 
 async function call(operation: string, body: object = {}) {
   const response = await fetch(`${server.url}/v1/${operation}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   return { status: response.status, body: (await response.json()) as Readonly<Record<string, string>> };
@@ -51,20 +31,20 @@ t.test('changes arrive in order, signed, and again after a failure and a kill', 
     call('documents/add-document', { collection_name: 'c', path, content: { type: 'text', text: 'x' } });
   await add('a');
   await waitUntil('two deliveries', () => received.length >= 2);
-  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const secretKey = Buffer.from(secret.replace('whsec_', ''), 'base64');
   const checkSignature = ({ headers, body }: (typeof received)[number]) => {
     const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-    const signature = createHmac('sha256', key).update(content).digest('base64');
+    const signature = createHmac('sha256', secretKey).update(content).digest('base64');
     t.equal(headers['webhook-signature'], `v1,${signature}`);
   };
   checkSignature(received[0]!);
-  status = 500;
+  receiver.status = 500;
   await add('b');
   await waitUntil('a failure', () => received.length >= 3);
   await server.stop('SIGKILL');
   const rotated = await runQuarry(['rotate-secret', '--forget-earlier', '--data', server.data]);
   t.equal(rotated.code, 0, rotated.err);
-  status = 200;
+  receiver.status = 200;
   await server.restart();
   await waitUntil('the rest', () => received.length >= 5);
   checkSignature(received.at(-1)!);
@@ -88,8 +68,8 @@ t.test('changes arrive in order, signed, and again after a failure and a kill', 
 });
 
 t.test('the command line manages webhooks', async (t) => {
-  status = 200;
-  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: operatorKey };
+  receiver.status = 200;
+  const variables = { QUARRY_URL: server.url, QUARRY_API_KEY: key };
   const quarry = (...args: string[]) => runQuarry(['webhooks', ...args], { variables });
   const url = `http://127.0.0.1:${port}/cli`;
   const filter = ['--types', 'document.added', '--collections', 'c'];
@@ -99,9 +79,9 @@ t.test('the command line manages webhooks', async (t) => {
   const id = /Webhook (\S+) created/.exec(created.err)![1]!;
   t.match((await quarry('list')).out, new RegExp(`${id} +${url} +document.added +c +active`));
   t.match((await quarry('test', id)).out, /^Accepted with the status 200 after \d+ ms\.\n$/);
-  status = 500;
+  receiver.status = 500;
   t.match(await quarry('test', id), { code: 1, out: /Not accepted: .* status 500/ });
-  status = 200;
+  receiver.status = 200;
   received.length = 0;
   const content = { type: 'text', text: 'x' };
   await call('documents/add-document', { collection_name: 'c', path: 'cli', content });
