@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeReply } from '../http/operations/changes.ts';
 import type { Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
-import { CheckedApiClient } from './checked-api-client.ts';
+import type { CheckedApiClient } from './checked-api-client.ts';
 import { createCollection } from './documents-fixture.ts';
 import { EventStreamClient, type ReceivedEvent } from './event-stream.ts';
-import { operatorKey, TestServer } from './server.ts';
+import type { TestServer } from './server.ts';
+import type { Tenant } from './tenant.ts';
 
 const collection_name = 'kept';
 const writers = 4;
@@ -14,16 +15,21 @@ const writers = 4;
  * Kills the server again and again while documents are written and two readers follow the feed: each acknowledged
  * change is read, in order and once, and a change is in the feed exactly if its effect is in the data.
  */
-export async function checkChangeKillRounds(t: Test, rounds: number): Promise<void> {
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+export async function checkChangeKillRounds(
+  t: Test,
+  { server, api, key }: { server: TestServer } & Pick<Tenant, 'api' | 'key'>,
+  rounds: number,
+): Promise<void> {
   const { cursor } = await api.call('changes/get-changes');
   await createCollection(api, collection_name);
   const acknowledged: string[][] = Array.from({ length: writers }, () => []);
   const polled: ChangeReply[] = [];
   const streamed: ReceivedEvent[] = [];
   let isDone = false;
-  const readers = [pollChanges(api, cursor, polled, () => isDone), follow(server, streamed, () => isDone)];
+  const readers = [
+    pollChanges(api, cursor, polled, () => isDone),
+    follow(server, key, { found: streamed, isDone: () => isDone }),
+  ];
   for (let round = 0; round < rounds; round += 1) {
     let isKilled = false;
     const acknowledgedBefore = acknowledged.flat().length;
@@ -135,10 +141,14 @@ async function pollChanges(
   }
 }
 
-async function follow(server: TestServer, found: ReceivedEvent[], isDone: () => boolean): Promise<void> {
+async function follow(
+  server: TestServer,
+  key: string,
+  { found, isDone }: { found: ReceivedEvent[]; isDone: () => boolean },
+): Promise<void> {
   let lastEventId = '';
   while (!isDone()) {
-    const stream = await EventStreamClient.open(server, operatorKey, { lastEventId }).catch(() => null);
+    const stream = await EventStreamClient.open(server, key, { lastEventId }).catch(() => null);
     if (stream !== null) {
       let taken = 0;
       await waitUntil('the end of the stream', () => {

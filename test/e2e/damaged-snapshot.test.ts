@@ -1,8 +1,8 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import t from '../support/tap.ts';
-import { CheckedApiClient, waitFor } from './checked-api-client.ts';
-import { operatorKey, TestServer } from './server.ts';
+import { waitFor } from './checked-api-client.ts';
+import { joinSharedServer } from './shared-server.ts';
 
 /** A shard file is truncated while the server reads vectors from it: the shard is rebuilt, and the server survives. */
 
@@ -20,8 +20,9 @@ function shardFile(folder: string): string | null {
 }
 
 t.test('a server with a truncated snapshot rebuilds the shard from its store', async (t) => {
-  const server = await TestServer.start(t);
-  const api = new CheckedApiClient(server);
+  const { server, api, key } = await joinSharedServer();
+  const index = join(server.data, 'index');
+  const others = readdirSync(index);
   await api.call('collections/add-collection', { collection_name });
   for (let at = 0; at < documents; at += 200) {
     const batch = Array.from({ length: 200 }, (_, i) => ({
@@ -33,13 +34,14 @@ t.test('a server with a truncated snapshot rebuilds the shard from its store', a
   // Shutdown writes the snapshot, and the next start reads the vectors from it.
   await server.restart();
   const { pid } = server;
-  const file = shardFile(join(server.data, 'index'));
+  const [folder = ''] = readdirSync(index).filter((name) => !others.includes(name));
+  const file = shardFile(join(index, folder));
   if (file === null) throw new Error('no shard has its vectors in a file');
   truncateSync(file, 8_192);
   const ask = async (query: string) => {
     const reply = await fetch(`${server.url}/v1/queries/top-documents`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ collection_name, query, k: 3 }),
     });
     return { status: reply.status, body: (await reply.json()) as { results?: { path: string }[] } };
@@ -54,7 +56,7 @@ t.test('a server with a truncated snapshot rebuilds the shard from its store', a
   t.equal(found.body.results?.[0]?.path, '777.txt');
   t.same([...statuses].sort(), [200, 503]);
   t.match(server.fullLog, /shard snapshot truncated or unreadable/);
-  t.ok(server.fullLog.includes(`"directory":"${join(server.data, 'index')}`), 'the log names the folder');
+  t.ok(server.fullLog.includes(`"directory":"${join(index, folder)}`), 'the log names the folder');
   t.equal(server.pid, pid, 'the process is the same');
   await api.call('documents/add-document', {
     collection_name,

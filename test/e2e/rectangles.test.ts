@@ -11,14 +11,13 @@ import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
 import type { CheckedApiClient } from './checked-api-client.ts';
 import { contains, type ImageRectangle, PageInk } from './page-ink.ts';
-import { TestServer } from './server.ts';
-import { createClient, createTenant } from './tenant.ts';
+import { joinSharedServer } from './shared-server.ts';
+import { createClient } from './tenant.ts';
 
 /** Places of snippets on their page images. */
 
 t.setTimeout(testFileMsMax);
-const server = await TestServer.start(t, { OCR_ENGINE: 'embedded' });
-const { api, organization_id } = await createTenant(server);
+const { server, api, organization_id } = await joinSharedServer();
 const collection_name = 'paper';
 await api.call('collections/add-collection', { collection_name });
 

@@ -5,10 +5,10 @@ import { createTenant, type Tenant } from './tenant.ts';
 let started: Promise<TestServer> | null = null;
 
 /**
- * Default settings, and three that let more files join: tools of MCP that write, a log of all requests, and the key of a
- * chat service without its address, which is no chat model.
+ * Default settings, and four that let more files join: tools of MCP that write, a log of all requests, the key of a chat
+ * service without its address, which is no chat model, and the engine for OCR that needs no installed program.
  */
-const variables = { MCP: 'write', LOG_LEVEL: 'debug', CHAT_KEY: 'unused' };
+const variables = { MCP: 'write', LOG_LEVEL: 'debug', CHAT_KEY: 'unused', OCR_ENGINE: 'embedded' };
 
 /**
  * Joins the server with default settings of this process as a new organization. The test files that call this run
