@@ -14,7 +14,7 @@ const checklist: readonly (readonly [guarantee: string, file: string, title: str
   ],
   [
     'A fresh installation has no default credential.',
-    'e2e/sign-in-guards',
+    'e2e/first-start',
     'a fresh installation has no guessable credential',
   ],
   [

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
+import { sendRequest } from './people.ts';
 import { TestServer } from './server.ts';
 import { joinSharedServer } from './shared-server.ts';
 
@@ -17,7 +18,7 @@ t.setTimeout(testFileMsMax);
  */
 async function checkFirstStart(t: Test, HTTP: 'auto' | 'node', other: TestServer) {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-first-'));
-  const first = { HTTP, API_KEY: '', DATA: join(folder, 'data') };
+  const first = { HTTP, API_KEY: '', ADMIN_KEY: '', DATA: join(folder, 'data') };
   const { port } = new URL(other.url);
   await t.rejects(TestServer.start(t, { ...first, PORT: port }), {
     message: new RegExp(`quarry: Cannot listen on 127.0.0.1:${port}: the port is in use`),
@@ -35,6 +36,30 @@ async function checkFirstStart(t: Test, HTTP: 'auto' | 'node', other: TestServer
   return { server, key };
 }
 
+/** No credential of a fresh installation can be guessed. */
+async function checkGuesses(t: Test, fresh: TestServer): Promise<void> {
+  const guesses = [
+    'admin',
+    'password',
+    'quarry',
+    'changeme',
+    'ze_',
+    'default',
+    'secret',
+    'root',
+    '0'.repeat(39),
+  ];
+  for (const guess of [...guesses, ...guesses.map((word) => word.padEnd(16, word))]) {
+    const headers = { authorization: `Bearer ${guess}` };
+    const asKey = await sendRequest(`${fresh.url}/v1/collections/get-collection-list`, { headers, body: {} });
+    const asAdministrator = await sendRequest(`${fresh.url}/v1/admin/list-api-keys`, { headers, body: {} });
+    const login = await sendRequest(`${fresh.url}/api/admin/login`, {
+      body: { username: guess, password: guess },
+    });
+    t.same([asKey.status, asAdministrator.status, login.status], [401, 503, 503], guess);
+  }
+}
+
 /** A stopping server prints one line before and one after. */
 async function checkStop(t: Test, server: TestServer, signal: NodeJS.Signals): Promise<void> {
   t.equal(await server.stop(signal), 0, signal);
@@ -44,6 +69,7 @@ async function checkStop(t: Test, server: TestServer, signal: NodeJS.Signals): P
 t.test('a first start on a port in use reports it, and the next start still shows a key', async (t) => {
   const { server: other } = await joinSharedServer();
   const { server, key } = await checkFirstStart(t, 'auto', other);
+  await t.test('a fresh installation has no guessable credential', (t) => checkGuesses(t, server));
   await checkStop(t, server, 'SIGINT');
   await server.restart({ HTTP: 'node' });
   t.notMatch(server.printedText, /First API key/, 'a later start shows no key');

@@ -1,13 +1,15 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import t from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { adminKey, operatorKey, TestServer } from './server.ts';
 
-/** Operations about the whole installation. */
+/** Operations about the whole installation, and its end. */
 
 t.setTimeout(600_000);
 
-const server = await TestServer.start(t, { LOG_LEVEL: 'debug', SLOW_QUERY_MS: '1' });
+const server = await TestServer.start(t, { LOG_LEVEL: 'debug', SLOW_QUERY_MS: '1', TOOLS_ISOLATION: 'off' });
 const api = new CheckedApiClient(server);
 const administrator = new CheckedApiClient(server, adminKey);
 
@@ -88,4 +90,33 @@ t.test('the list of organizations contains their storage on request', async (t) 
   const { organizations } = await administrator.call('admin/list-organizations', { include_storage: true });
   t.match(organizations, [{ storage: { documents: 2, ingest_documents: 0 } }]);
   t.ok((organizations[0]?.storage?.bytes ?? 0) > 20);
+});
+
+t.test('/readyz, /metrics and the log report the isolation level and the reason', async (t) => {
+  const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
+    components: Record<string, { ready: boolean; detail: string }>;
+  };
+  t.same(components.isolation, { ready: true, detail: 'off (QUARRY_TOOLS_ISOLATION)' });
+  t.match(await (await fetch(`${server.url}/metrics`)).text(), /quarry_tools_isolation\{level="none"\} 1/);
+  t.match(server.fullLog, /isolation of tools and parsers/);
+});
+
+t.test('a stopping server prints how many requests it waits for, and answers them', async (t) => {
+  const authorization = `Bearer ${operatorKey}`;
+  const upload = request(`${server.url}/v1/documents/secret/last.txt`, {
+    method: 'PUT',
+    headers: { authorization, 'content-length': 5, expect: '100-continue' },
+  });
+  // An uncaught error would hide the assertion that failed.
+  upload.on('error', (error) => t.comment(String(error)));
+  upload.flushHeaders();
+  await once(upload, 'continue');
+  const stopped = server.stop();
+  const line = 'Stopping: waiting for 1 running request, at most 30 s (Ctrl-C again stops at once)\n';
+  await waitUntil('the line', () => server.standardOutput.endsWith(line));
+  upload.end('12345');
+  const [response] = await once(upload, 'response');
+  t.equal(response.statusCode, 201);
+  t.equal(await stopped, 0);
+  t.match(server.standardOutput, /\nStopped\n$/);
 });

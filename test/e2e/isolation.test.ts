@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { countConnections } from '../parsing/connection-counter.ts';
 import { buildDocxWithLinks, buildOdtWithLinks } from '../parsing/link-fixtures.ts';
 import t from '../support/tap.ts';
-import { TestServer } from './server.ts';
 import { joinSharedServer } from './shared-server.ts';
 
 /** Documents that link to secrets on the server's machine and to another server. */
@@ -38,14 +37,4 @@ await t.test('documents with links to secrets.json and to an address import neit
     for (const secret of secrets) t.notOk(document.content?.includes(secret), `${path} has no secret`);
   }
   t.equal(connections(), 0, 'nothing connects to the address');
-});
-
-await t.test('/readyz, /metrics and the log report the isolation level and the reason', async (t) => {
-  const server = await TestServer.start(t, { TOOLS_ISOLATION: 'off' });
-  const { components } = (await (await fetch(`${server.url}/readyz`)).json()) as {
-    components: Record<string, { ready: boolean; detail: string }>;
-  };
-  t.same(components.isolation, { ready: true, detail: 'off (QUARRY_TOOLS_ISOLATION)' });
-  t.match(await (await fetch(`${server.url}/metrics`)).text(), /quarry_tools_isolation\{level="none"\} 1/);
-  t.match(server.fullLog, /isolation of tools and parsers/);
 });

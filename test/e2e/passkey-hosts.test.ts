@@ -1,13 +1,10 @@
 import { request } from 'node:http';
-import { SoftwareAuthenticator } from '../support/software-authenticator.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
-import { publicBase } from './account-server.ts';
-import { createMailFolder, sendRequest, TestUser } from './people.ts';
-import { TestServer } from './server.ts';
+import { sendRequest } from './people.ts';
 import { joinSharedServer } from './shared-server.ts';
 
-/** Host names of passkeys: QUARRY_BASE_URL, a trusted proxy, or localhost. */
+/** Host names of passkeys without a proxy; `passwords.test.ts` has one. */
 
 t.setTimeout(testFileMsMax);
 
@@ -38,52 +35,3 @@ function statusWithHost(url: string, host: string): Promise<number | undefined> 
     sent.end('{}');
   });
 }
-
-const strong = 'seven quiet lamps under rain';
-
-await t.test(
-  'behind a proxy the host is that of the visitor, and the owner of an address removes passkeys of another person',
-  async (t) => {
-    const { url: MAIL_URL, mails } = createMailFolder(t);
-    const server = await TestServer.start(t, { TRUST_PROXY: 'true' });
-    const forwarded = {
-      'x-forwarded-for': '10.2.0.1',
-      'x-forwarded-host': 'quarry.example.com',
-      'x-forwarded-proto': 'https',
-    };
-    const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-      sendRequest(`${server.url}/api/${path}`, { body, headers: { ...forwarded, ...headers } });
-    const link = /\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-    const accept = { accept: 'application/json' };
-    const operator = (await sendRequest(link, { method: 'GET', headers: accept })).body.access_token;
-    const asOperator = { authorization: `Bearer ${operator}` };
-    const { organization_id } = (await post('users/get-user', {}, asOperator)).body.organizations[0];
-    const authenticator = new SoftwareAuthenticator(publicBase);
-    const addTo = async (authorization: string) => {
-      const { options, passkey_token } = (await post('users/begin-passkey', {}, { authorization })).body;
-      const credential = authenticator.create(options);
-      return post('users/add-passkey', { passkey_token, credential, name: 'Key' }, { authorization });
-    };
-    const signIn = async () => {
-      const { options, passkey_token } = (await post('auth/passkey/begin', {})).body;
-      return post('auth/passkey/sign-in', { passkey_token, credential: authenticator.sign(options) });
-    };
-    t.match(await addTo(`Bearer ${operator}`), { status: 200 });
-    t.match(await signIn(), { status: 200, body: { user: { email: 'operator@localhost' } } });
-
-    const email = 'jan@example.com';
-    const invited = await post('organizations/users/invite-user', { organization_id, email }, asOperator);
-    const { invite_code } = invited.body;
-    const { access_token } = (await post('auth/password/join', { invite_code, password: strong })).body;
-    t.match(await addTo(`Bearer ${access_token}`), { status: 200 });
-    t.match(await signIn(), { status: 200, body: { user: { email, email_verified: false } } });
-    t.same(mails(), []);
-
-    await server.restart({ MAIL_URL });
-    const owner = new TestUser(email, server, mails);
-    owner.headers = { 'x-forwarded-for': '10.2.0.2' };
-    t.match(await owner.signIn(), { status: 200 });
-    t.match((await owner.call('users/list-passkeys')).body, { passkeys: [] });
-    t.match(await signIn(), { status: 401 });
-  },
-);

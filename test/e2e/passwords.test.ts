@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { SoftwareAuthenticator } from '../support/software-authenticator.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
+import { publicBase } from './account-server.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
 import { adminKey, TestServer } from './server.ts';
@@ -196,6 +198,37 @@ await t.test('a browser gets a cookie that its scripts cannot read', async (t) =
   t.match(await signIn(email, strong, foreign), { status: 403 });
 });
 
+/** Authenticator of visitors who reach the server by its public name, through the proxy. */
+const authenticator = new SoftwareAuthenticator(publicBase);
+const fromPublicHost = (token?: string) => ({
+  ...fromNewHost(),
+  'x-forwarded-host': new URL(publicBase).host,
+  'x-forwarded-proto': 'https',
+  ...(token === undefined ? {} : withToken(token)),
+});
+
+async function addPasskey(token: string): Promise<HttpReply> {
+  const begun = await post('users/begin-passkey', {}, fromPublicHost(token));
+  const { options, passkey_token } = begun.body;
+  const request = { passkey_token, credential: authenticator.create(options), name: 'Key' };
+  return post('users/add-passkey', request, fromPublicHost(token));
+}
+
+async function signInWithPasskey(): Promise<HttpReply> {
+  const { options, passkey_token } = (await post('auth/passkey/begin', {}, fromPublicHost())).body;
+  const credential = authenticator.sign(options);
+  return post('auth/passkey/sign-in', { passkey_token, credential }, fromPublicHost());
+}
+
+await t.test('behind a proxy the host of passkeys is that of the visitor', async (t) => {
+  t.match(await addPasskey(operator), { status: 200 });
+  t.match(await signInWithPasskey(), { status: 200, body: { user: { email: 'operator@localhost' } } });
+  const { email, token } = await joined('lea');
+  t.match(await addPasskey(token), { status: 200 });
+  t.match(await signInWithPasskey(), { status: 200, body: { user: { email, email_verified: false } } });
+  t.same(mails(), []);
+});
+
 /** Bytes of all files of the data directory. */
 function readData(folder: string): Buffer {
   const parts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -228,6 +261,14 @@ await t.test(
     t.match(await signIn(email, other), { status: 200 });
   },
 );
+
+await t.test('the owner of an address removes passkeys of another person', async (t) => {
+  const owner = new TestUser('lea@example.com', server, mails);
+  owner.headers = fromNewHost();
+  t.match(await owner.signIn(), { status: 200 });
+  t.match((await owner.call('users/list-passkeys')).body, { passkeys: [] });
+  t.match(await signInWithPasskey(), { status: 401 });
+});
 
 await t.test('an invitation that arrived by mail verifies the address', async (t) => {
   const email = 'kim@example.com';

@@ -1,48 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
-import { operatorKey, TestServer } from './server.ts';
 
-/**
- * A running request, and the end of the npm that started the server. `first-start.test.ts` sends the signals to the server
- * itself.
- */
+/** The end of the npm that started the server. `first-start.test.ts` sends the signals to the server itself. */
 
 t.setTimeout(testFileMsMax);
 
 const compiledRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const projectRoot = dirname(compiledRoot);
-
-t.test('a stopping server prints how many requests it waits for, and answers them', async (t) => {
-  const server = await TestServer.start(t);
-  const authorization = `Bearer ${operatorKey}`;
-  await fetch(`${server.url}/v1/collections/add-collection`, {
-    method: 'POST',
-    headers: { authorization },
-    body: '{"collection_name":"c"}',
-  });
-  const upload = request(`${server.url}/v1/documents/c/a.txt`, {
-    method: 'PUT',
-    headers: { authorization, 'content-length': 5, expect: '100-continue' },
-  });
-  // An uncaught error would hide the assertion that failed.
-  upload.on('error', (error) => t.comment(String(error)));
-  upload.flushHeaders();
-  await once(upload, 'continue');
-  const stopped = server.stop();
-  const line = 'Stopping: waiting for 1 running request, at most 30 s (Ctrl-C again stops at once)\n';
-  await waitUntil('the line', () => server.standardOutput.endsWith(line));
-  upload.end('12345');
-  const [response] = await once(upload, 'response');
-  t.equal(response.statusCode, 201);
-  t.equal(await stopped, 0);
-  t.match(server.standardOutput, /\nStopped\n$/);
-});
 
 /** Runs the `start` script of this project with npm, with the compiled command line instead of the launcher. */
 async function npmStart(t: Test): Promise<{ npm: ChildProcess; out: () => string }> {
