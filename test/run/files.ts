@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/core/root.ts';
 import t from '../support/tap.ts';
@@ -57,7 +57,11 @@ const ownProcessFiles = new Set(
 const offlineSettings = ['-u', 'NODE_EXTRA_CA_CERTS'];
 /** Few enough that no process runs much longer than the others. */
 const filesPerProcessMax = 12;
-const filesPerServerMax = 8;
+const filesPerServerMax = 12;
+/** Files with servers of their own, most of which take longer. */
+const ownServerFilesMax = 4;
+/** Files that take long enough for a process of their own. */
+const longFilePattern = /^(backup|billing|dashboard|marketplaces)/;
 /** Servers that files share, by the function with which a file joins one. */
 const sharedServers = new Map([
   ['joinAccountServer', 'account server'],
@@ -84,7 +88,9 @@ function groupOf(file: string): FileGroup | null {
   if (file.startsWith(billingFiles)) return { name: billingFiles, filesMax: filesPerServerMax };
   const text = readFileSync(join(projectRoot, file), 'utf8');
   const joined = [...sharedServers].find(([join]) => text.includes(`${join}(`));
-  return joined === undefined ? null : { name: joined[1], filesMax: filesPerServerMax };
+  if (joined !== undefined) return { name: joined[1], filesMax: filesPerServerMax };
+  if (basename(folder) !== 'e2e' || longFilePattern.test(basename(file))) return null;
+  return { name: 'own servers', filesMax: ownServerFilesMax };
 }
 
 /** The files of each process: one, or several of a group. */
