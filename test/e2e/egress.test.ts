@@ -30,6 +30,8 @@ const blocked = await TestServer.start(t, {
   EMBEDDING_URL: service.url,
   EMBEDDING_MODEL: 'theirs',
   EMBEDDING_DIMENSIONS: String(serviceDimensions),
+  CHAT_URL: service.url,
+  CHAT_MODEL: 'theirs',
   MAIL_URL: mailUrl,
   GOOGLE_CLIENT_ID: 'client',
   GOOGLE_CLIENT_SECRET: 'secret',
@@ -76,11 +78,14 @@ t.test(
     t.equal(await egressOf(blocked), 'none: all outgoing connections are blocked');
     for (const purpose of ['model', 'mail', 'sign-in'])
       t.match(blocked.fullLog, new RegExp(`"purpose":"${purpose}".*feature disabled by QUARRY_EGRESS=none`));
-    const embedded = await new CheckedApiClient(blocked).request('embeddings', {
-      model: 'theirs',
-      input: 'gull',
-    });
+    const api = new CheckedApiClient(blocked);
+    const embedded = await api.request('embeddings', { model: 'theirs', input: 'gull' });
     t.match(embedded, { status: 503, body: { detail: /QUARRY_EGRESS is "none"/ } });
+    const collection_name = 'handbook';
+    await api.call('collections/add-collection', { collection_name, embedding_model: 'zembed-1' });
+    await api.add(collection_name, 'refunds.txt', 'Refunds are paid within 14 days.');
+    const answer = await api.request('answers', { collection_name, question: 'How long do refunds take?' });
+    t.match(answer, { status: 503, body: { detail: /QUARRY_EGRESS/ } });
     const link = await sendRequest(`${blocked.url}/api/auth/magic-link/send`, {
       body: { email: 'ann@example.com' },
     });
