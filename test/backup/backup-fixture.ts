@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -120,15 +120,20 @@ export class BackupFixture {
   }
 }
 
-export const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array) => hash('sha256', bytes);
 
-/** Writes `count` rows of a few hundred bytes, with keys that start with `prefix`. */
-export async function writeRows(data: DataDirectory, prefix: string, count: number): Promise<void> {
+/** Writes `count` rows of `valueBytes` each, with keys that start with `prefix`. */
+export async function writeRows(
+  data: DataDirectory,
+  prefix: string,
+  count: number,
+  valueBytes = 800,
+): Promise<void> {
   for (let at = 0; at < count; at += 100) {
     const rows = Array.from({ length: Math.min(100, count - at) }, (_, i) => ({
       type: 'put' as const,
       key: Buffer.from(`${prefix}${String(at + i).padStart(8, '0')}`),
-      value: Buffer.from(randomBytes(400).toString('hex')),
+      value: Buffer.from(randomBytes(valueBytes / 2).toString('hex')),
     }));
     await data.store.write(rows);
   }
