@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { generateKey } from '../../src/accounts/key-format.ts';
-import { hashPassword } from '../../src/accounts/password.ts';
 import { systemRandom } from '../../src/core/ids.ts';
-import { createMailFolder, type HttpReply, sendRequest, TestUser } from '../e2e/people.ts';
+import { administrator, createMailFolder, type HttpReply, sendRequest, TestUser } from '../e2e/people.ts';
 import {
   adminKey,
   type ServerHost,
@@ -246,8 +245,7 @@ export async function buildTenantFixture(
   more: ServerVariables = {},
 ): Promise<TenantFixture> {
   const { url: MAIL_URL, mails } = createMailFolder(t);
-  const password = 'correct horse battery staple';
-  const ADMIN_PASSWORD_HASH = await hashPassword(password);
+  const { password, hash: ADMIN_PASSWORD_HASH } = administrator;
   const chat = await FakeChatService.start(t);
   const variables = { MAIL_URL, TRUST_PROXY: 'true', ADMIN_PASSWORD_HASH, ...chat.variables, ...more };
   const server = await TestServer.start(t, variables, options);
