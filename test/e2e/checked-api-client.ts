@@ -1,3 +1,4 @@
+import { sendOnOpenConnection } from '../support/stale-connections.ts';
 import { checkPauseMs, testEventMsMax } from '../timeouts.ts';
 import { checkReply, type PublishedOperationName, type ReplyOf } from './published-replies.ts';
 import { operatorKey, type TestServer } from './server.ts';
@@ -64,12 +65,13 @@ export class CheckedApiClient {
   /** Sends any request to a path below the prefix; validates JSON replies only. */
   async send(path: string, options: ApiSendOptions = {}): Promise<Response> {
     const key = options.key === undefined ? this.#key : options.key;
-    return fetch(`${this.#server.url}${this.#prefix}/${path}`, {
+    const init: RequestInit = {
       method: options.method ?? 'POST',
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body as NonNullable<RequestInit['body']> }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
-    });
+    };
+    return sendOnOpenConnection(() => fetch(`${this.#server.url}${this.#prefix}/${path}`, init));
   }
 
   /** Calls an operation and returns any reply. `as` names the shape if the path is not an operation. */

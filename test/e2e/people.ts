@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SMTPServer } from 'smtp-server';
+import { sendOnOpenConnection } from '../support/stale-connections.ts';
 import type { Test } from '../support/tap.ts';
 import { waitUntil } from '../timeouts.ts';
 import type { TestServer } from './server.ts';
@@ -37,16 +38,18 @@ export function sendRequest(
   const isJsonBody = typeof body !== 'string' && body !== undefined;
   const contentType = isJsonBody ? { 'content-type': 'application/json' } : {};
   const sentHeaders = { 'user-agent': 'node', ...contentType, ...headers };
-  return new Promise((resolve, reject) => {
-    const request = startRequest(address, { method, agent, headers: sentHeaders }, (reply) => {
-      const parts: Buffer[] = [];
-      reply.on('data', (part: Buffer) => parts.push(part));
-      reply.on('error', reject);
-      reply.on('end', () => resolve(toHttpReply(reply, Buffer.concat(parts).toString())));
+  const send = () =>
+    new Promise<HttpReply>((resolve, reject) => {
+      const request = startRequest(address, { method, agent, headers: sentHeaders }, (reply) => {
+        const parts: Buffer[] = [];
+        reply.on('data', (part: Buffer) => parts.push(part));
+        reply.on('error', reject);
+        reply.on('end', () => resolve(toHttpReply(reply, Buffer.concat(parts).toString())));
+      });
+      request.on('error', reject);
+      request.end(isJsonBody ? JSON.stringify(body) : body);
     });
-    request.on('error', reject);
-    request.end(isJsonBody ? JSON.stringify(body) : body);
-  });
+  return sendOnOpenConnection(send);
 }
 
 function toHttpReply(reply: IncomingMessage, text: string): HttpReply {
