@@ -85,8 +85,8 @@ class AttributeIndex {
     }
   }
 
-  // Calls visit(value, set) for the values of one attribute from `from`, included, to `to`, excluded, until it returns
-  // false. Holds the read lock; the value exists as long as the index.
+  // Calls visit(value, set) for the values of one attribute in [from, to), until it returns false. Holds the read lock;
+  // the value exists as long as the index.
   template <class Visit>
   void ForEachValue(std::string_view name, std::string_view from, std::string_view to, Visit visit) const {
     const ReaderLock lock(mutex_);

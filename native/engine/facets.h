@@ -12,8 +12,8 @@
 
 namespace quarry {
 
-// Values from `from`, included, to `to`, excluded, as bytes of the attribute index. A range of dates has instants, or
-// without a bound the start and the end of their type.
+// Values in [from, to), as bytes of the attribute index. A range of dates has instants, or without a bound the start and
+// the end of their type.
 struct FacetRange {
   std::string from;
   std::string to;
