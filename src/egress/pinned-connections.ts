@@ -34,6 +34,16 @@ interface PostOptions extends GetOptions {
   readonly body: Uint8Array;
 }
 
+interface SafeRequestOptions extends PostOptions {
+  /** A method that changes nothing, such as PROPFIND. */
+  readonly method: string;
+}
+
+type PinnedRequest = RequestOptions & { readonly signal: AbortSignal; readonly body?: Uint8Array };
+
+/** The server closed an idle connection before it replied to a request on it. */
+class ClosedConnectionError extends AppError {}
+
 const connectMsMax = 20_000;
 const idleMsMax = 60_000;
 
@@ -94,7 +104,13 @@ export class PinnedConnections {
    * of the signal.
    */
   get(url: URL, { headers = {}, signal }: GetOptions): Promise<IncomingMessage> {
-    return this.#request(url, { method: 'GET', headers, signal });
+    return this.#repeat(url, { method: 'GET', headers, signal });
+  }
+
+  /** Same for another method without effects, with a body. */
+  requestSafely(url: URL, { headers = {}, ...options }: SafeRequestOptions): Promise<IncomingMessage> {
+    const length = String(options.body.byteLength);
+    return this.#repeat(url, { ...options, headers: { ...headers, 'content-length': length } });
   }
 
   /** Same for a POST request. Its connection is not used again: a retry could repeat the request. */
@@ -104,10 +120,18 @@ export class PinnedConnections {
     return this.#request(url, { method: 'POST', headers: allHeaders, signal, body });
   }
 
-  async #request(
-    url: URL,
-    { body, ...options }: RequestOptions & { readonly signal: AbortSignal; readonly body?: Uint8Array },
-  ): Promise<IncomingMessage> {
+  /** A server can close an idle connection while a request is sent on it. Each attempt removes such a connection. */
+  async #repeat(url: URL, options: PinnedRequest): Promise<IncomingMessage> {
+    for (;;) {
+      try {
+        return await this.#request(url, options);
+      } catch (error) {
+        if (!(error instanceof ClosedConnectionError)) throw error;
+      }
+    }
+  }
+
+  async #request(url: URL, { body, ...options }: PinnedRequest): Promise<IncomingMessage> {
     const { signal } = options;
     const isSecure = url.protocol === 'https:';
     const agent = isSecure ? this.#agents.httpsAgent : this.#agents.httpAgent;
@@ -117,8 +141,10 @@ export class PinnedConnections {
       request.setTimeout(idleMsMax, () => request.destroy(new Error(`no data within ${idleMsMax} ms`)));
       request.on('error', (cause) => {
         if (signal.aborted || cause instanceof AppError) return reject(cause);
+        const wasClosed = request.reusedSocket && (cause as NodeJS.ErrnoException).code === 'ECONNRESET';
+        const ErrorType = wasClosed ? ClosedConnectionError : AppError;
         reject(
-          new AppError('bad_gateway', `The connection to ${url.host} failed: ${cause.message}.`, { cause }),
+          new ErrorType('bad_gateway', `The connection to ${url.host} failed: ${cause.message}.`, { cause }),
         );
       });
       // Node.js rejects an aborted request only when it has a socket, which a name server can delay.

@@ -43,3 +43,43 @@ t.test('a host is allowed by its name, its port or *; a private address only exp
   reply.destroy();
   connections.close();
 });
+
+t.test('a safe request is repeated when the server closed its idle connection', async (t) => {
+  const requests: string[] = [];
+  const connectionsUsed = new Set<unknown>();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part) => (body += part));
+    request.once('end', () => {
+      requests.push(`${request.method} ${body}`);
+      const isFirst = !connectionsUsed.has(request.socket);
+      connectionsUsed.add(request.socket);
+      if (isFirst) response.end('granite');
+      else request.socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const host = `127.0.0.1:${port}`;
+  const connections = new PinnedConnections({
+    mode: 'configured',
+    hosts: [],
+    privateHosts: [host],
+    settingNames,
+  });
+  t.teardown(() => connections.close());
+  const url = new URL(`http://${host}/`);
+  const body = Buffer.from('query');
+  for (const method of ['PROPFIND', 'PROPFIND', 'GET']) {
+    const reply = await (method === 'GET'
+      ? connections.get(url, { signal })
+      : connections.requestSafely(url, { method, signal, body }));
+    t.equal(reply.statusCode, 200);
+    let text = '';
+    for await (const part of reply) text += String(part);
+    t.equal(text, 'granite');
+  }
+  const propfind = 'PROPFIND query';
+  t.strictSame(requests, [propfind, propfind, propfind, 'GET ', 'GET ']);
+});
