@@ -34,7 +34,8 @@ export class BackupFixture {
   constructor(t: Test) {
     this.folder = mkdtempSync(join(tmpdir(), 'quarry-backup-'));
     this.target = new DirectoryTarget(join(this.folder, 'target'), systemRandom);
-    t.teardown(() => rmSync(this.folder, { recursive: true, force: true }));
+    // A tool that a killed command started may still write to its folder.
+    t.teardown(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 }));
   }
 
   /** `journalClock`: clock of a journal of commits. */

@@ -18,7 +18,8 @@ export async function runCrashTest(
   const crashes = new CrashRounds({ reporter: t, random, data: join(folder, 'data') });
   t.teardown(async () => {
     await crashes.close();
-    rmSync(folder, { recursive: true, force: true });
+    // A tool that the killed server started may still write to its folder.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
   });
   await crashes.run(rounds);
   t.ok(crashes.model.acknowledged > 0);

@@ -55,7 +55,8 @@ export class TestServer {
     t.teardown(async () => {
       await server.stop();
       if (!t.passing()) t.comment(`log of the server:\n${server.log}`);
-      rmSync(folder, { recursive: true, force: true });
+      // A tool that a killed server started may still write to its folder.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
     });
     await server.#run();
     return server;

@@ -69,7 +69,9 @@ export class ToolRunner {
     const { folder } = options;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     killProcessesIn(folder);
-    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+    // A killed process ends its last system call, which may create a file.
+    for (const name of readdirSync(folder))
+      rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 3 });
   }
 
   get folder(): string {
