@@ -4,8 +4,8 @@ import { listFiles } from '../bin/fingerprint.js';
 import { copyFile, runtimeDependencies, stageBuild, writeJson, writeText } from './stage-application.js';
 
 const addonName = '@quarry/native-linux-x64';
-/** The launcher without the parts that build a clone. */
-const cloneOnly = new Set(['dev.js', 'test-one.js', 'compile-typescript.js']);
+/** The launcher without the parts that build and check a clone. */
+const cloneOnly = new Set(['dev.js', 'test-one.js', 'check.js', 'check-spelling.js', 'compile-typescript.js']);
 
 export function stageNpmAddon({ root, manifest, folder }) {
   const { version, license } = manifest;
