@@ -37,7 +37,7 @@ export const boundaryCase: BenchCase = {
               ? []
               : [
                   {
-                    what: `${name}: CPU [us]`,
+                    metric: `${name}: CPU [us]`,
                     reached: spreadOf(cpuUs)?.median ?? null,
                     most,
                     unmetConditions: listUnmetConditions([isMeasuredLongEnough(options, 1)]),

@@ -19,7 +19,7 @@ export const canaryCase = singleFigureCase({
   },
   method: 'SHA-256 of 200 MB for each second of --seconds, in CPU time; --handicap multiplies the work.',
   caveats: 'It measures nothing of Quarry. It shows that a comparison detects a regression.',
-  figure: { what: 'CPU time per MiB', unit: 'us', better: 'less' },
+  figure: { metric: 'CPU time per MiB', unit: 'us', better: 'less' },
   measure({ seconds, handicap }) {
     const blocks = Math.max(1, Math.round((seconds * bytesPerSecond) / block.length));
     const start = ownCpuMs();

@@ -322,7 +322,7 @@ function performanceTargets(rounds: Rounds, options: BenchContext['options']): P
   ];
   return [
     {
-      what: 'text that becomes searchable, MB per second',
+      metric: 'text that becomes searchable, MB per second',
       reached: median(rounds, 'ingest alone', ({ ingestMbPerSecond }) => ingestMbPerSecond),
       least: targets.mbPerSecond,
       unmetConditions: listUnmetConditions([
@@ -331,7 +331,7 @@ function performanceTargets(rounds: Rounds, options: BenchContext['options']): P
       ]),
     },
     {
-      what: 'p99 of a search during ingest, relative to idle',
+      metric: 'p99 of a search during ingest, relative to idle',
       reached:
         ratioOf(valuesOf(rounds, 'both', p99), valuesOf(rounds, 'searching alone', p99))?.median ?? null,
       most: targets.p99Times,
@@ -364,12 +364,12 @@ function byMode(rounds: Rounds): ReportTable {
 }
 
 function figuresOf(rounds: Rounds): Figure[] {
-  const figure = (mode: Mode, what: keyof Round, unit: string, better: Figure['better']): Figure[] => {
+  const figure = (mode: Mode, metric: keyof Round, unit: string, better: Figure['better']): Figure[] => {
     const all = rounds.get(mode) ?? [];
-    const values = all.flatMap((round) => round[what] ?? []);
+    const values = all.flatMap((round) => round[metric] ?? []);
     return values.length < all.length || values.length === 0
       ? []
-      : [{ name: `${mode}: ${what}`, unit, better, values }];
+      : [{ name: `${mode}: ${metric}`, unit, better, values }];
   };
   return [
     ...figure('ingest alone', 'ingestMbPerSecond', 'MB/s', 'more'),

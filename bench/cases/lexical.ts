@@ -83,7 +83,7 @@ function toPerformanceTarget(
     'the kind of the target is measured',
   );
   return {
-    what: `p50 of a search for the best ${target.results} of ${formatNumber(target.chunks, 0)} chunks, ${target.kind}, on one core [ms]`,
+    metric: `p50 of a search for the best ${target.results} of ${formatNumber(target.chunks, 0)} chunks, ${target.kind}, on one core [ms]`,
     reached: median(measuredKind.rounds, ({ p50Ms }) => p50Ms),
     most: target.p50Ms,
     unmetConditions: listUnmetConditions([

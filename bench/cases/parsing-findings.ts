@@ -62,17 +62,17 @@ export const ownWordReader = 'letter.docx, no LibreOffice';
 const targetPages = 600;
 
 const speedTargets: Readonly<
-  Record<string, { readonly what: string; readonly unit: string; readonly least?: number }>
+  Record<string, { readonly metric: string; readonly unit: string; readonly least?: number }>
 > = {
-  'report.pdf': { what: 'PDF, plain report: pages per second of CPU', unit: 'pages/s', least: 250 },
-  'table.xlsx': { what: 'XLSX: cells per second of CPU', unit: 'cells/s', least: 700_000 },
-  [ownWordReader]: { what: 'DOCX, built-in reader: MB of text per second of CPU', unit: 'MB/s', least: 5 },
+  'report.pdf': { metric: 'PDF, plain report: pages per second of CPU', unit: 'pages/s', least: 250 },
+  'table.xlsx': { metric: 'XLSX: cells per second of CPU', unit: 'cells/s', least: 700_000 },
+  [ownWordReader]: { metric: 'DOCX, built-in reader: MB of text per second of CPU', unit: 'MB/s', least: 5 },
   'letter.docx': {
-    what: 'DOCX, pages by LibreOffice: MB of text per second of CPU',
+    metric: 'DOCX, pages by LibreOffice: MB of text per second of CPU',
     unit: 'MB/s',
   },
-  'page.html': { what: 'HTML: MB per second of CPU', unit: 'MB/s', least: 8 },
-  chunks: { what: 'chunker, both granularities: MB per second of CPU', unit: 'MB/s', least: 30 },
+  'page.html': { metric: 'HTML: MB per second of CPU', unit: 'MB/s', least: 8 },
+  chunks: { metric: 'chunker, both granularities: MB per second of CPU', unit: 'MB/s', least: 30 },
 };
 
 function performanceTargets({
@@ -86,34 +86,34 @@ function performanceTargets({
   const clean = files.flatMap(({ poppler }) => (poppler?.clean === true ? [poppler.words] : []));
   const judgedFiles = files.filter(({ asWanted }) => asWanted !== null);
   return [
-    ...Object.entries(speedTargets).map(([name, { what, least }]) => ({
-      ...(least === undefined ? { what } : { what, least }),
+    ...Object.entries(speedTargets).map(([name, { metric, least }]) => ({
+      ...(least === undefined ? { metric } : { metric, least }),
       reached: spreadOf(speeds.get(name) ?? [null])?.median ?? null,
       unmetConditions: listUnmetConditions([
         [`a report of ${targetPages} pages`, options.pages === targetPages],
       ]),
     })),
     {
-      what: 'PDFs that pdftotext also reads: speed relative to pdftotext',
+      metric: 'PDFs that pdftotext also reads: speed relative to pdftotext',
       reached: shareOfPoppler(files),
       least: 0.4,
     },
-    { what: 'pages read by OCR: s of CPU per page', reached: ocrSeconds(files), most: 3 },
-    { what: 'clean PDFs against pdftotext: mean word F1', reached: mean(clean), least: 0.98 },
-    { what: 'clean PDFs against pdftotext: median word F1', reached: median(clean), least: 0.99 },
-    { what: 'page image at 110 dpi: ms of CPU, median', reached: median(imageMs), most: 70 },
+    { metric: 'pages read by OCR: s of CPU per page', reached: ocrSeconds(files), most: 3 },
+    { metric: 'clean PDFs against pdftotext: mean word F1', reached: mean(clean), least: 0.98 },
+    { metric: 'clean PDFs against pdftotext: median word F1', reached: median(clean), least: 0.99 },
+    { metric: 'page image at 110 dpi: ms of CPU, median', reached: median(imageMs), most: 70 },
     {
-      what: 'parser process: MiB at its peak',
+      metric: 'parser process: MiB at its peak',
       reached: peakBytes === null ? null : peakBytes / 2 ** 20,
       most: 400,
     },
     {
-      what: 'longest overrun of a time limit: s',
+      metric: 'longest overrun of a time limit: s',
       reached: Math.max(...timeouts.map(overrunMs)) / 1_000,
       most: 1,
     },
     {
-      what: 'documents with the expected outcome, %',
+      metric: 'documents with the expected outcome, %',
       reached: mean(judgedFiles.map(({ asWanted }) => (asWanted === true ? 100 : 0))),
       least: 100,
     },
@@ -197,17 +197,17 @@ function timeoutTable(timeouts: readonly TimeoutResult[]): ReportTable {
   return {
     title: 'Documents that reach each time limit',
     columns: [
-      textColumn('what', 'time for'),
+      textColumn('name', 'time for'),
       { key: 'limit', heading: 'limit', unit: 's', digits: 1 },
       countColumn('attempts', 'attempts'),
       { key: 'seconds', heading: 'finished after', unit: 's', digits: 2 },
       { key: 'beyond', heading: 'beyond the limit, each', unit: 's', digits: 2 },
-      textColumn('said', 'said'),
+      textColumn('message', 'message'),
     ],
     rows: timeouts.map((one) => ({
-      what: one.what,
+      name: one.name,
       attempts: one.attempts,
-      said: one.said,
+      message: one.message,
       limit: one.msMax / 1_000,
       seconds: one.ms / 1_000,
       beyond: overrunMs(one) / 1_000,
@@ -229,7 +229,7 @@ function fileTable(files: readonly FileParseResult[]): ReportTable {
       { key: 'cpu', heading: 'CPU', unit: 'ms', digits: 0 },
       ...agreementColumns,
       { key: 'other', heading: 'pdftotext', unit: 'ms', digits: 0 },
-      textColumn('reason', 'said'),
+      textColumn('reason', 'message'),
     ],
     rows: files.map(
       ({ name, kind, outcome, asWanted, pages, ocrPages, characters, cpuMs, expected, poppler, reason }) => ({
@@ -272,9 +272,9 @@ function figuresOf({ files, speeds, imageMs, peakBytes }: ParsingMeasurement): F
   const once = (name: string, unit: string, better: Figure['better'], value: number | null): Figure[] =>
     value === null ? [] : [{ name, unit, better, values: [value] }];
   return [
-    ...Object.entries(speedTargets).flatMap(([name, { what, unit }]): Figure[] => {
+    ...Object.entries(speedTargets).flatMap(([name, { metric, unit }]): Figure[] => {
       const values = (speeds.get(name) ?? []).filter((value) => value !== null);
-      return values.length === 0 ? [] : [{ name: what, unit, better: 'more', values }];
+      return values.length === 0 ? [] : [{ name: metric, unit, better: 'more', values }];
     }),
     ...once('clean PDFs: mean word F1', 'F1', 'more', mean(clean.map(({ words }) => words))),
     ...once('clean PDFs: mean order F1', 'F1', 'more', mean(clean.map(({ pairs }) => pairs))),

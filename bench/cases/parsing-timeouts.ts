@@ -15,7 +15,7 @@ import { generateHangingPage, generateReport, generateScannedPages } from '../ha
 
 /** Time a document takes beyond its limit. */
 export interface TimeoutResult {
-  readonly what: string;
+  readonly name: string;
   /**
    * Time limit in milliseconds, and the number of attempts: a document whose process was lost is retried
    * once.
@@ -24,12 +24,12 @@ export interface TimeoutResult {
   readonly attempts: number;
   /** Total milliseconds of all attempts, including the restart of the parser process. */
   readonly ms: number;
-  /** Outcome as the message to the user. */
-  readonly said: string;
+  /** Message to the user. */
+  readonly message: string;
 }
 
 interface TimeoutTrial {
-  readonly what: string;
+  readonly name: string;
   readonly bytes: Uint8Array;
   /** Name of the limit that the trial exceeds. */
   readonly limit: 'idleMsMax' | 'totalMsMax' | 'convertMsMax' | 'ocrPageMsMax' | 'ocrMsMax';
@@ -42,25 +42,25 @@ const letter = Buffer.from('{\\rtf1\\ansi Words of a letter.\\par}', 'latin1');
 
 function createTrials(): TimeoutTrial[] {
   return [
-    { what: 'no progress', bytes: generateHangingPage(), limit: 'idleMsMax', msMax: 1_000, isFatal: true },
+    { name: 'no progress', bytes: generateHangingPage(), limit: 'idleMsMax', msMax: 1_000, isFatal: true },
     {
-      what: 'in total',
+      name: 'in total',
       bytes: generateReport(5_000, 1).bytes,
       limit: 'totalMsMax',
       msMax: 1_000,
       isFatal: true,
     },
-    { what: 'in total, in a program', bytes: letter, limit: 'totalMsMax', msMax: 1_500, isFatal: true },
-    { what: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 1_000, isFatal: false },
+    { name: 'in total, in a program', bytes: letter, limit: 'totalMsMax', msMax: 1_500, isFatal: true },
+    { name: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 1_000, isFatal: false },
     {
-      what: 'OCR, a page',
+      name: 'OCR, a page',
       bytes: generateScannedPages(1),
       limit: 'ocrPageMsMax',
       msMax: 1_000,
       isFatal: false,
     },
     {
-      what: 'OCR, a document',
+      name: 'OCR, a document',
       bytes: generateScannedPages(9),
       limit: 'ocrMsMax',
       msMax: 2_000,
@@ -70,7 +70,7 @@ function createTrials(): TimeoutTrial[] {
 }
 
 function createQuickTrials(): TimeoutTrial[] {
-  return [{ what: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 200, isFatal: false }];
+  return [{ name: 'LibreOffice', bytes: letter, limit: 'convertMsMax', msMax: 200, isFatal: false }];
 }
 
 /**
@@ -90,7 +90,7 @@ export async function measureTimeouts(folder: string, smoke: boolean): Promise<T
 }
 
 async function runTrial(host: ParserHost, trial: TimeoutTrial, folder: string): Promise<TimeoutResult> {
-  const { what, bytes, limit, msMax, isFatal } = trial;
+  const { name, bytes, limit, msMax, isFatal } = trial;
   const file = join(folder, randomUUID());
   await writeFile(file, bytes);
   const warmUpFile = join(folder, randomUUID());
@@ -101,7 +101,7 @@ async function runTrial(host: ParserHost, trial: TimeoutTrial, folder: string): 
   const outcome = await host.parse({ kind: 'parse', file, limits });
   const ms = performance.now() - start;
   const message = isFailedOutcome(outcome) ? outcome.failure.message : outcome.warnings.join(' ');
-  return { what, msMax, attempts: isFatal ? processLimits.attemptsMax : 1, ms, said: message };
+  return { name, msMax, attempts: isFatal ? processLimits.attemptsMax : 1, ms, message };
 }
 
 async function createHostWithHangingTools(folder: string): Promise<ParserHost> {

@@ -77,7 +77,7 @@ function performanceTargets(steps: PipelineOutput['steps'], options: BenchOption
       ? []
       : [
           {
-            what: `${name}: MB of text per second of CPU`,
+            metric: `${name}: MB of text per second of CPU`,
             reached: spreadOf(mbPerCpuSecond)?.median ?? null,
             least,
             unmetConditions: listUnmetConditions([isMeasuredLongEnough(options, 1)]),

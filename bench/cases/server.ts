@@ -175,7 +175,7 @@ function performanceTargets(
     return modelMs === null
       ? [
           {
-            what: `${http}: queries per second, client on the same machine`,
+            metric: `${http}: queries per second, client on the same machine`,
             reached: rate,
             least: targets[http].queriesLeast,
             unmetConditions: listUnmetConditions([
@@ -184,7 +184,7 @@ function performanceTargets(
             ]),
           },
           {
-            what: `${http}: CPU of the server per query [us]`,
+            metric: `${http}: CPU of the server per query [us]`,
             reached: joined.serverCpuUs,
             most: targets[http].cpuUsMost,
             unmetConditions: listUnmetConditions(conditions),
@@ -235,13 +235,13 @@ function slowModelTargets(
   const ms = modelMs.toFixed(2);
   return [
     {
-      what: `${http}: queries per second with a model of ${ms} ms, as a share of the capacity of ${cores} ${cores === 1 ? 'core' : 'cores'} at ${(modelMs + otherQueryMsMax).toFixed(2)} ms each (${formatNumber(ratePerSecondMax, 0)}/s) [%]`,
+      metric: `${http}: queries per second with a model of ${ms} ms, as a share of the capacity of ${cores} ${cores === 1 ? 'core' : 'cores'} at ${(modelMs + otherQueryMsMax).toFixed(2)} ms each (${formatNumber(ratePerSecondMax, 0)}/s) [%]`,
       reached: rate === null ? null : (100 * rate) / ratePerSecondMax,
       least: 95,
       unmetConditions,
     },
     {
-      what: `${http}: CPU of the server per query without the model [us]`,
+      metric: `${http}: CPU of the server per query without the model [us]`,
       reached: cpuUs === null ? null : cpuUs - 1_000 * modelMs,
       most: targets[http].cpuUsMost,
       unmetConditions,

@@ -175,7 +175,7 @@ function performanceTargets(groups: readonly Group[], options: BenchOptions): Pe
         : (ratioOf(many.rounds.map(serverCpu), one.rounds.map(serverCpu))?.median ?? null);
     });
     return {
-      what: `CPU of the server per query with ${count} shards relative to one, the maximum of all ${tables} below`,
+      metric: `CPU of the server per query with ${count} shards relative to one, the maximum of all ${tables} below`,
       reached: spreadOf(ratios)?.most ?? null,
       most,
       unmetConditions,

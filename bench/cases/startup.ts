@@ -176,7 +176,7 @@ function findingsOf(
   const documents = Math.max(...options.documents);
   const median = (kind: Kind, which: (started: StartTimes) => number) =>
     spreadOf((found.get(kind) ?? []).map(which))?.median ?? null;
-  const what = {
+  const states = {
     snapshot: 'stopped and started again',
     replay: 'killed after a tenth of the documents were overwritten',
     rebuild: 'stopped, index folder deleted',
@@ -193,13 +193,13 @@ function findingsOf(
         title: 'Time to start',
         columns: [
           { key: 'kind', heading: 'from', unit: null, digits: 0 },
-          { key: 'what', heading: 'state before the start', unit: null, digits: 0 },
+          { key: 'state', heading: 'state before the start', unit: null, digits: 0 },
           { key: 'ready', heading: 'ready', unit: 'ms', digits: 0 },
           { key: 'answered', heading: 'first reply', unit: 'ms', digits: 0 },
         ],
         rows: kinds.map((kind) => ({
           kind,
-          what: what[kind],
+          state: states[kind],
           ready: median(kind, ({ readyMs }) => readyMs),
           answered: median(kind, ({ answeredMs }) => answeredMs),
         })),
@@ -253,7 +253,7 @@ function indexTable({ vectors, dimensions, readyMs }: IndexStartTimes): ReportTa
 function toPerformanceTarget({ vectors, dimensions, readyMs }: IndexStartTimes): PerformanceTarget {
   const size = `${formatNumber(target.vectors, 0)} x ${target.dimensions}`;
   return {
-    what: `an index of ${size} ready to search, from a warm disk cache [s]`,
+    metric: `an index of ${size} ready to search, from a warm disk cache [s]`,
     reached: assertDefined(spreadOf(readyMs), 'every round ended').median / 1_000,
     most: target.seconds,
     unmetConditions: listUnmetConditions([

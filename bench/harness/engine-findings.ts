@@ -265,14 +265,14 @@ function chartsOf(engines: readonly MeasuredEngine[], rows: number): Chart[] {
 }
 
 function figuresOf(engine: MeasuredEngine, rows: number): Figure[] {
-  const named = (what: string, unit: string, better: Figure['better'], values: (number | null)[]) => {
+  const named = (metric: string, unit: string, better: Figure['better'], values: (number | null)[]) => {
     const known = values.filter((value) => value !== null);
     return known.length < values.length
       ? []
-      : [{ name: `${engine.name}: ${what}`, unit, better, values: known }];
+      : [{ name: `${engine.name}: ${metric}`, unit, better, values: known }];
   };
-  const once = (what: string, unit: string, better: Figure['better'], value: number | null) =>
-    value === null ? [] : named(what, unit, better, [value]);
+  const once = (metric: string, unit: string, better: Figure['better'], value: number | null) =>
+    value === null ? [] : named(metric, unit, better, [value]);
   // Points of the curve have other recalls in every run; only measurements at a target recall are comparable.
   const modes = engine.modes.filter(({ name }) => !name.startsWith('ef '));
   return [

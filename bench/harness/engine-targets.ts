@@ -52,7 +52,7 @@ function searchTargets(
   peer: (name: string) => MeasuredEngine | undefined,
 ): PerformanceTarget[] {
   const targetAgainst = (name: string, mode: string, least: number): PerformanceTarget => ({
-    what: `searches per second of CPU relative to ${name}, ${mode}`,
+    metric: `searches per second of CPU relative to ${name}, ${mode}`,
     reached: ratioOfModes(findMode(own, mode), findMode(peer(name), mode)),
     least,
   });
@@ -60,7 +60,7 @@ function searchTargets(
     targetAgainst('hnswlib-node', 'recall 0.95', 7),
     targetAgainst('hnswlib-node', 'recall 0.99', 6),
     ...recallTargets.map((target) => ({
-      what: `searches per second of CPU with AVX2 only (quarry (avx2)) relative to hnswlib-node, recall ${target}`,
+      metric: `searches per second of CPU with AVX2 only (quarry (avx2)) relative to hnswlib-node, recall ${target}`,
       reached: ratioOfModes(
         findMode(peer('quarry (avx2)'), `recall ${target}`),
         findMode(peer('hnswlib-node'), `recall ${target}`),
@@ -75,7 +75,7 @@ function searchTargets(
     targetAgainst('hnswlib-node', 'filter 10 %', 10),
     targetAgainst('hnswlib-node', 'filter 1 %', 200),
     ...filters.map(({ name }) => ({
-      what: `recall, filter ${name}`,
+      metric: `recall, filter ${name}`,
       reached: findMode(own, `filter ${name}`)?.recall ?? null,
       least: 0.95,
     })),
@@ -94,17 +94,17 @@ function buildTargets(own: MeasuredEngine, node: MeasuredEngine | undefined): Pe
   const [idleMs, busyMs] = [p99(idle), p99(busy)];
   return [
     {
-      what: 'vectors built per second of CPU relative to hnswlib-node',
+      metric: 'vectors built per second of CPU relative to hnswlib-node',
       reached: node === undefined ? null : buildRate(own, 1) / buildRate(node, 1),
       least: 4.5,
     },
     {
-      what: 'private memory per vector after loading, relative to hnswlib-node',
+      metric: 'private memory per vector after loading, relative to hnswlib-node',
       reached: ownBytes === null || peerBytes === null ? null : ownBytes / peerBytes,
       most: 1 / 3,
     },
     {
-      what: 'p99 of a search during inserts, relative to idle',
+      metric: 'p99 of a search during inserts, relative to idle',
       reached: idleMs === null || busyMs === null ? null : busyMs / idleMs,
       most: 1.2,
     },
@@ -113,7 +113,7 @@ function buildTargets(own: MeasuredEngine, node: MeasuredEngine | undefined): Pe
 
 function churnTarget({ churned }: MeasuredEngine, rounds: number): PerformanceTarget {
   return {
-    what: `recall lost by replacing 20 % of the vectors ${rounds} times`,
+    metric: `recall lost by replacing 20 % of the vectors ${rounds} times`,
     reached: churned === null ? null : churned.recalls[0]! - churned.recalls.at(-1)!,
     most: 0.01,
   };

@@ -51,7 +51,7 @@ export class ManagedProcess {
       this.#err = (this.#err + part).slice(-outputCharactersMax);
     });
     this.ready = new Promise((resolve, reject) => {
-      const fail = (what: string) => reject(this.#failure(what));
+      const fail = (problem: string) => reject(this.#failure(problem));
       const timer = setTimeout(
         () => fail(`was not ready after ${options.readyMsMax} ms`),
         options.readyMsMax,
@@ -124,9 +124,9 @@ export class ManagedProcess {
     return this.#process.signalCode ?? `exit code ${this.#process.exitCode}`;
   }
 
-  #failure(what: string): Error {
+  #failure(problem: string): Error {
     return new Error(
-      `${this.#options.programArguments.join(' ')} ${what}.\n${this.#out}${this.#err}`.trimEnd(),
+      `${this.#options.programArguments.join(' ')} ${problem}.\n${this.#out}${this.#err}`.trimEnd(),
     );
   }
 }

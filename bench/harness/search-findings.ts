@@ -75,7 +75,7 @@ export function ingestRates(portions: readonly IngestFigures[]): number[] {
 
 export function loadFigures({ configuration, rounds }: MeasuredConfiguration): Figure[] {
   const figureOf = (
-    what: string,
+    metric: string,
     unit: string,
     better: Figure['better'],
     of: (figures: LoadFigures) => number | null,
@@ -83,7 +83,7 @@ export function loadFigures({ configuration, rounds }: MeasuredConfiguration): F
     const values = rounds.map(of).filter((value) => value !== null);
     return values.length < rounds.length
       ? []
-      : [{ name: `${configuration.name}: ${what}`, unit, better, values }];
+      : [{ name: `${configuration.name}: ${metric}`, unit, better, values }];
   };
   return [
     // In an open loop the rate is fixed.

@@ -9,7 +9,7 @@ export interface SingleFigureCase extends Pick<BenchCase, 'name' | 'summary'> {
   /** Description of the measurement, and caveats for the reader: a few sentences each. */
   readonly method: string;
   readonly caveats: string;
-  readonly figure: Pick<Figure, 'unit' | 'better'> & { readonly what: string };
+  readonly figure: Pick<Figure, 'unit' | 'better'> & { readonly metric: string };
   /** Measures one round. */
   readonly measure: (options: BenchOptions) => number | Promise<number>;
 }
@@ -22,7 +22,7 @@ export function singleFigureCase({
   presets,
   ...named
 }: SingleFigureCase): BenchCase {
-  const { what, unit, better } = figure;
+  const { metric, unit, better } = figure;
   return {
     ...named,
     presets: presets ?? { smoke: '--rounds 2', usual: '--rounds 5', full: '--rounds 9' },
@@ -42,10 +42,10 @@ export function singleFigureCase({
       return {
         title: `${named.name}: ${named.summary}`,
         method: [method, `Rounds: ${options.rounds}.`],
-        tables: [{ title: what, columns, rows: [{ ...spreadOf(values) }] }],
+        tables: [{ title: metric, columns, rows: [{ ...spreadOf(values) }] }],
         charts: [],
         notes: [caveats],
-        figures: [{ name: `${named.name}: ${what}`, unit, better, values }],
+        figures: [{ name: `${named.name}: ${metric}`, unit, better, values }],
         measured: values,
       };
     },

@@ -71,10 +71,11 @@ async function readRequestSeconds(
 ): Promise<{ readonly sum: number; readonly count: number } | null> {
   const metrics = await api.metrics();
   const label = operation.slice(operation.indexOf('/') + 1);
-  const [sum, count] = ['sum', 'count'].map((what) =>
-    new RegExp(`^quarry_http_request_seconds_${what}\\{[^}]*operation="${label}"[^}]*\\} (\\S+)$`, 'm').exec(
-      metrics,
-    ),
+  const [sum, count] = ['sum', 'count'].map((suffix) =>
+    new RegExp(
+      `^quarry_http_request_seconds_${suffix}\\{[^}]*operation="${label}"[^}]*\\} (\\S+)$`,
+      'm',
+    ).exec(metrics),
   );
   return sum?.[1] === undefined || count?.[1] === undefined
     ? null

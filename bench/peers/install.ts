@@ -24,7 +24,7 @@ export function installPeers(print: (line: string) => void): number {
     allowScripts: Object.fromEntries(packagesWithScripts.map((name) => [name, true])),
   };
   writeFileSync(join(peersFolder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const steps: readonly (readonly [what: string, step: () => unknown])[] = [
+  const steps: readonly (readonly [name: string, step: () => unknown])[] = [
     ...Object.entries(peerPackages).map(
       ([name, version]) =>
         [`${name}@${version}`, () => isInstalled(name, version) || npmInstall(`${name}@${version}`)] as const,
@@ -32,13 +32,13 @@ export function installPeers(print: (line: string) => void): number {
     ['hnswlib compiled for this machine', compileHnswlibNative],
   ];
   let failures = 0;
-  for (const [what, step] of steps) {
+  for (const [name, step] of steps) {
     try {
       step();
-      print(`installed  ${what}`);
+      print(`installed  ${name}`);
     } catch (error) {
       failures += 1;
-      print(`FAILED     ${what}: ${firstLines(error)}`);
+      print(`FAILED     ${name}: ${firstLines(error)}`);
     }
   }
   return failures;
@@ -50,11 +50,11 @@ function isInstalled(name: string, version: string): boolean {
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version === version;
 }
 
-function npmInstall(what: string): void {
+function npmInstall(packageSpec: string): void {
   const npm = process.env.npm_execpath;
   const [program, first] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
   const flags = ['install', '--no-audit', '--no-fund', '--save-exact', '--prefix', peersFolder];
-  execFileSync(program, [...first, ...flags, what], {
+  execFileSync(program, [...first, ...flags, packageSpec], {
     cwd: peersFolder,
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',

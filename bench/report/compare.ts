@@ -134,9 +134,9 @@ function namesOf(...parts: readonly object[]): string[] {
   return [...new Set(parts.flatMap((part) => Object.keys(part)))];
 }
 
-function differenceOf(what: string, before: unknown, after: unknown): string[] {
+function differenceOf(name: string, before: unknown, after: unknown): string[] {
   const [then, now] = [before, after].map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
-  return then === now ? [] : [`${what} differs: was ${then}, is ${now}`];
+  return then === now ? [] : [`${name} differs: was ${then}, is ${now}`];
 }

@@ -4,7 +4,7 @@ import { formatNumber } from './format-number.ts';
 /** A performance target with the value measured in a run. */
 export interface PerformanceTarget {
   /** Quantity with its unit, and the setup if the target names one. */
-  readonly what: string;
+  readonly metric: string;
   /** Measured value; null if the run did not measure it. */
   readonly reached: number | null;
   /** Minimum; with neither `least` nor `most` the value is only shown. */
@@ -42,7 +42,7 @@ export function targetTable(targets: readonly PerformanceTarget[], digits: numbe
   return {
     title: 'Targets',
     columns: [
-      { key: 'what', heading: 'figure', unit: null, digits: 0 },
+      { key: 'metric', heading: 'metric', unit: null, digits: 0 },
       { key: 'reached', heading: 'measured', unit: null, digits, digitsKey: 'reachedDigits' },
       { key: 'wanted', heading: 'target', unit: null, digits: 0 },
       { key: 'verdict', heading: 'verdict', unit: null, digits: 0 },
@@ -52,10 +52,10 @@ export function targetTable(targets: readonly PerformanceTarget[], digits: numbe
 }
 
 function rowOf(target: PerformanceTarget, digits: number): ReportRow {
-  const { what, reached, least, most } = target;
-  if (least === undefined && most === undefined) return { what, reached, wanted: '', verdict: '' };
+  const { metric, reached, least, most } = target;
+  if (least === undefined && most === undefined) return { metric, reached, wanted: '', verdict: '' };
   return {
-    what,
+    metric,
     reached,
     reachedDigits: digitsOf(target, digits),
     wanted: least === undefined ? `<= ${roundBound(most ?? 0)}` : `>= ${roundBound(least)}`,

@@ -41,7 +41,7 @@ const recall = (value: number): Figure => ({
   values: [value],
 });
 
-const verdicts: readonly (readonly [what: string, before: Figure, after: Figure, verdict: string])[] = [
+const verdicts: readonly (readonly [title: string, before: Figure, after: Figure, verdict: string])[] = [
   ['half the speed', speed([100, 104, 98]), speed([50, 52, 49]), 'worse'],
   ['twice the speed', speed([50, 52, 49]), speed([100, 104, 98]), 'better'],
   ['a higher latency', latency([1, 1.1, 1.2]), latency([2, 2.1, 2.2]), 'worse'],
@@ -65,8 +65,8 @@ t.test('figures that an interrupted run lacks are not measured, not lost', async
 });
 
 t.test('a figure is worse or better only beyond the noise of its rounds', async (t) => {
-  for (const [what, before, after, verdict] of verdicts) {
-    t.equal(compareReports(report([before]), report([after])).changes[0]?.verdict, verdict, what);
+  for (const [title, before, after, verdict] of verdicts) {
+    t.equal(compareReports(report([before]), report([after])).changes[0]?.verdict, verdict, title);
   }
 });
 

@@ -72,7 +72,7 @@ t.test(
     const report = await readReport(smokeFolder, 'shards');
     const [targets, ingest, load] = report.tables;
     t.match(targets?.rows[0], {
-      what: /8 shards relative to one/,
+      metric: /8 shards relative to one/,
       reached: Number,
       verdict: /^not judged: the target is for 10,000 documents, 300 words each, /,
     });

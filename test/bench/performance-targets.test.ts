@@ -12,16 +12,16 @@ import t from '../support/tap.ts';
 t.test('a target is reached, missed or not measured, in agreement with the figure beside it', async (t) => {
   const table = targetTable(
     [
-      { what: 'fast', reached: 5, least: 5 },
-      { what: 'slow', reached: 4.9, least: 5 },
-      { what: 'small', reached: 1, most: 1 },
-      { what: 'large', reached: 1.1, most: 1 },
-      { what: 'unknown', reached: null, most: 1 },
-      { what: 'slightly too much', reached: 0.010_04, most: 0.01 },
-      { what: 'slightly too little', reached: 0.949_99, least: 0.95 },
-      { what: 'below the shown digits of a third', reached: 0.333_36, most: 1 / 3 },
-      { what: 'nearly 3', reached: 2.999, most: 3 },
-      { what: 'no target', reached: 7 },
+      { metric: 'fast', reached: 5, least: 5 },
+      { metric: 'slow', reached: 4.9, least: 5 },
+      { metric: 'small', reached: 1, most: 1 },
+      { metric: 'large', reached: 1.1, most: 1 },
+      { metric: 'unknown', reached: null, most: 1 },
+      { metric: 'slightly too much', reached: 0.010_04, most: 0.01 },
+      { metric: 'slightly too little', reached: 0.949_99, least: 0.95 },
+      { metric: 'below the shown digits of a third', reached: 0.333_36, most: 1 / 3 },
+      { metric: 'nearly 3', reached: 2.999, most: 3 },
+      { metric: 'no target', reached: 7 },
     ],
     2,
   );
@@ -44,7 +44,7 @@ t.test(
       ['10 results', true],
       isMeasuredLongEnough({ rounds: 2, seconds: 1 }, 1),
     ]);
-    const table = targetTable([{ what: 'CPU', reached: 1.5, most: 1, unmetConditions: verdictsFor }], 2);
+    const table = targetTable([{ metric: 'CPU', reached: 1.5, most: 1, unmetConditions: verdictsFor }], 2);
     t.same(formatCells(table, table.rows[0]!), [
       ...['CPU', '1.50', '<= 1'],
       'not judged: the target is for 10,000 documents, at least 3 rounds of 1 s',

@@ -49,7 +49,7 @@ t.test('with a slow model the report shows the share of the cores that the model
   t.equal(ended.code, 0, ended.err);
   const { tables } = await readReport(folder, 'server');
   t.match(tables[0]?.rows[0], {
-    what: /with a model of [\d.]+ ms, as a share of the capacity of \d+ cores?/,
+    metric: /with a model of [\d.]+ ms, as a share of the capacity of \d+ cores?/,
     wanted: '>= 95',
     reached: Number,
     verdict: /^not judged: .*, a model of 3 ms$/,

@@ -83,7 +83,7 @@ t.test(
       ],
     );
     t.same(
-      tables[0]?.rows.map(({ what, verdict }) => [/\d+ shards/.exec(String(what))?.[0], verdict]),
+      tables[0]?.rows.map(({ metric, verdict }) => [/\d+ shards/.exec(String(metric))?.[0], verdict]),
       [...[8, 16, 32].map((shards) => [`${shards} shards`, 'not measured']), ['64 shards', 'reached']],
       'the target applies to --full',
     );
