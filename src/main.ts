@@ -8,10 +8,17 @@ import { RestartRequests } from './app/restart-requests.ts';
 import { createServiceNotifier, type ServiceNotifier } from './app/service-notifier.ts';
 import { formatStartScreen } from './app/start-screen.ts';
 import { StopRequests } from './app/stop-requests.ts';
+import { describeProgram } from './config/program-command.ts';
 import type { Settings } from './config/schema.ts';
-import { isStartedByNpm, type LoadedSettings, readInheritedSocket } from './config/settings.ts';
+import {
+  isStartedByNpm,
+  type LoadedSettings,
+  readInheritedSocket,
+  readProgramStart,
+} from './config/settings.ts';
 import { systemClock } from './core/clock.ts';
 import { formatCount } from './core/format.ts';
+import { projectRoot } from './core/root.ts';
 
 /** Runs the server until it is asked to stop, then closes it. */
 export async function main(loaded: LoadedSettings): Promise<void> {
@@ -121,6 +128,7 @@ function screenLines(app: App, settings: Settings, url: string): string[] {
     organizationId,
     data,
     collections: app.countCollections(),
+    program: describeProgram(readProgramStart(), projectRoot),
   });
 }
 

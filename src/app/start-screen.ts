@@ -8,6 +8,8 @@ export interface StartScreenContent {
   /** Data directory. */
   readonly data: string;
   readonly collections: number;
+  /** Command that starts the program in a shell. */
+  readonly program: string;
 }
 
 /** Formats the start screen for a terminal: eight lines, with the sign-in link and a new API key. */
@@ -18,7 +20,7 @@ export function formatStartScreen(content: StartScreenContent): string[] {
     ['API key', describeKey(content.apiKey)],
     ['Organization', content.organizationId],
     ['Data', content.data],
-    ['Collections', describeCollections(content.collections)],
+    ['Collections', describeCollections(content)],
   ] as const;
   return [
     `Quarry ${content.version}`,
@@ -33,7 +35,7 @@ function describeKey(apiKey: StartScreenContent['apiKey']): string {
   return `${apiKey.created} (shown only once)`;
 }
 
-function describeCollections(count: number): string {
-  if (count > 0) return String(count);
-  return 'none; add files in the dashboard, or try: node bin/quarry.js sample';
+function describeCollections({ collections, program }: StartScreenContent): string {
+  if (collections > 0) return String(collections);
+  return `none; add files in the dashboard, or try: ${program} sample`;
 }

@@ -5,6 +5,7 @@ import { formatCount } from '../core/format.ts';
 import { isObject } from '../core/is-object.ts';
 import { detectMachine, type MachineResources, machineDefaults, rerankedQueriesDefault } from './machine.ts';
 import { findNearestName } from './nearest-name.ts';
+import type { ProgramStart } from './program-command.ts';
 import {
   findSetting,
   flagName,
@@ -41,6 +42,11 @@ export interface SettingSources {
 /** Returns the sources of this process, with the given flags. */
 export function readProcessSources(flags: Readonly<Record<string, unknown>>): SettingSources {
   return { flags, variables: process.env, workingFolder: process.cwd(), machine: detectMachine() };
+}
+
+/** Returns how this process was started. */
+export function readProgramStart(): ProgramStart {
+  return { script: process.argv[1] ?? '', workingFolder: process.cwd(), searchPath: process.env.PATH ?? '' };
 }
 
 /** Variables that tell whether and how a browser can be opened. */

@@ -9,6 +9,7 @@ const facts = {
   organizationId: 'o-1',
   data: '/srv/quarry',
   collections: 3,
+  program: './quarry',
 } as const;
 
 t.test('the start screen has eight lines', async (t) => {
@@ -24,6 +25,6 @@ t.test('the start screen has eight lines', async (t) => {
   ]);
   const first = formatStartScreen({ ...facts, apiKey: { created: 'ze_x' }, collections: 0 }).join('\n');
   t.match(first, '  API key       ze_x (shown only once)\n');
-  t.match(first, 'bin/quarry.js sample\n');
+  t.match(first, 'or try: ./quarry sample\n');
   t.match(formatStartScreen({ ...facts, apiKey: 'setting' })[3], 'QUARRY_API_KEY');
 });

@@ -16,6 +16,7 @@ t.test('on a terminal the server prints the screen without JSON, and Ctrl-C stop
   const variables = { QUARRY_DATA: join(t.testdir(), 'data'), QUARRY_DISK_RESERVE_BYTES: '0' };
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('QUARRY_'));
   const terminal = spawn('env', ['-u', 'NODE_OPTIONS', ...python, ...serve], {
+    cwd: dirname(compiledRoot),
     env: { ...Object.fromEntries(inherited), ...variables },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
@@ -27,6 +28,7 @@ t.test('on a terminal the server prints the screen without JSON, and Ctrl-C stop
   const screen = out.slice(out.indexOf('Quarry ')).trimEnd().split('\n');
   t.equal(screen.length, 8, out);
   t.match(out, /API key {7}ze_[0-9A-Za-z]{36} \(/);
+  t.match(out, 'or try: node bin/quarry.js sample\n');
   t.notMatch(out, /^\{/m, 'no line is JSON');
   const closed = once(terminal, 'close');
   terminal.stdin.write('\u0003');

@@ -226,19 +226,23 @@ function Password({ isOnlyMethod, ...props }: PasswordProps) {
   );
 }
 
-const loginLinkCommand = 'node bin/quarry.js login-link';
+const loginLinkCommand = 'quarry login-link';
 
 function OperatorLink({ isOnlyMethod }: { readonly isOnlyMethod: boolean }) {
   const instructions = (
     <>
       <p>
-        The server prints a sign-in link when it starts. To get a new link, run this command in the Quarry
-        folder on the server and open the printed URL:
+        The server prints a sign-in link when it starts. To get a new link, run this command on the server and
+        open the printed URL:
       </p>
       <div class="command">
         <code>{loginLinkCommand}</code>
         <CopyButton text={loginLinkCommand} />
       </div>
+      <p>
+        Without <code>quarry</code> on the PATH, use <code>./quarry</code> in the folder of an archive, or{' '}
+        <code>node bin/quarry.js</code> in a clone.
+      </p>
     </>
   );
   if (isOnlyMethod) return <div class="stack">{instructions}</div>;
