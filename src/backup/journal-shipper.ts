@@ -62,7 +62,7 @@ export class JournalShipper {
     this.#timer.unref();
   }
 
-  /** Copies all commits so far. Never rejects; a failure is repeated at the next interval. */
+  /** Copies all commits so far. Never rejects; after a failure, it is tried again at the next interval. */
   ship(): Promise<void> {
     this.#shipping = this.#shipping.then(() => this.#ship());
     return this.#shipping;

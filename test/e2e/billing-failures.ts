@@ -96,7 +96,7 @@ t.test('a card whose removal got no reply is removed when the request is repeate
   t.match((await owner.status()).payment_methods, [{ brand: 'mastercard' }]);
 });
 
-t.test('a change of cards keeps an upgrade repeatable whose reply was lost', async (t) => {
+t.test('an upgrade whose reply was lost can be repeated after a change of cards', async (t) => {
   const owner = await subscribedOwner(fixture, 'starter');
   const upgrade = () => owner.request('subscribe', { tier: 'teams' });
   t.equal(await withLostReply(/^Subscriptions\.update$/, upgrade), 503);

@@ -95,9 +95,9 @@ await t.test('weights select the searches and their influence', async (t) => {
     for (const operation of queryOperations) {
       const ask = (weights: object | null) =>
         api.call(operation, { collection_name, query, k: 20, weights, explain: true });
-      const usual = await ask(null);
-      t.same((await ask({ lexical: 1, vector: 0.6 })).results, usual.results, 'these are the usual weights');
-      t.same((await ask({ lexical: 5, vector: 3 })).results, usual.results, 'only their ratio matters');
+      const byDefault = await ask(null);
+      t.same((await ask({ lexical: 1, vector: 0.6 })).results, byDefault.results, 'these are the default weights');
+      t.same((await ask({ lexical: 5, vector: 3 })).results, byDefault.results, 'only their ratio matters');
       const words = await ask(wordsOnly);
       t.ok(words.results.length > 0 && words.results.length < 20, 'only results with a word of the query');
       for (const { explain } of words.results) {
@@ -203,7 +203,7 @@ function readRelevance(reply: { readonly results: readonly object[]; readonly ex
   return { goodMatch: good_match, relevance: results.map(({ explain }) => explain.relevance) };
 }
 
-await t.test('explain tells a list with an answer from one without', async (t) => {
+await t.test('explain distinguishes results with an answer from results without one', async (t) => {
   const collection_name = 'contracts';
   await api.call('collections/add-collection', { collection_name });
   const texts = {

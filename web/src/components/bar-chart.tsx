@@ -86,7 +86,7 @@ interface BarTableProps extends Required<Pick<BarChartProps, 'title' | 'step' | 
   readonly bars: readonly Bar[];
 }
 
-/** The values for screen readers. A table does not clip its rows: without its frame, they would make the page longer. */
+/** The values for screen readers. A table does not clip its rows; without the wrapper, they would make the page longer. */
 function BarTable({ title, step, bars, format }: BarTableProps) {
   return (
     <div class="visually-hidden">
