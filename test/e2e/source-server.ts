@@ -32,8 +32,8 @@ export const refusedPort = 9;
 let started: Promise<SourceServer> | null = null;
 
 /**
- * Joins the server of this process that reads sources and sends webhooks as a new organization. Like `joinSharedServer`, for files that run
- * several per process; the origins are shared too.
+ * Joins the server of this process that reads sources and sends webhooks as a new organization. Like `joinSharedServer`,
+ * for files that run several per process; the origins are shared too.
  */
 export async function joinSourceServer(): Promise<SourceServer & Tenant> {
   started ??= startSourceServer();

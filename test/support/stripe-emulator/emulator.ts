@@ -19,7 +19,7 @@ import { StripeApiError } from './stripe-error.ts';
 import type { Handlers } from './stripe-request.ts';
 import { daySeconds, type StripeEvent, type StripeObject, StripeState } from './stripe-state.ts';
 import { subscriptionHandlers } from './subscriptions.ts';
-import { type WebhookReceiver, WebhookSender } from './webhooks.ts';
+import { type WebhookEndpoint, WebhookSender } from './webhooks.ts';
 
 /** Handled request, recorded for assertions. */
 export interface HandledRequest {
@@ -281,7 +281,7 @@ function keyReuseReply(key: string): Result {
   return { status: 400, body: { error: { type: 'idempotency_error', message } } };
 }
 
-function webhookReceiversOf(state: StripeState, type: string): WebhookReceiver[] {
+function webhookReceiversOf(state: StripeState, type: string): WebhookEndpoint[] {
   const acceptsEvent = ({ status, enabled_events: enabledEvents }: StripeObject) =>
     status === 'enabled' && (enabledEvents.includes('*') || enabledEvents.includes(type));
   return state

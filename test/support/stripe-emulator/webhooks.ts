@@ -11,7 +11,7 @@ export interface WebhookDelivery {
   readonly status: number;
 }
 
-export interface WebhookReceiver {
+export interface WebhookEndpoint {
   readonly url: string;
   readonly secret: string;
 }
@@ -28,8 +28,8 @@ const agent = new Agent({ keepAlive: true });
 /** Delivers signed events in order; tests can drop, repeat or delay them. */
 export class WebhookSender {
   readonly #now: () => number;
-  readonly #registeredReceivers: (type: string) => readonly WebhookReceiver[];
-  #receiver: (WebhookReceiver & { readonly types: ReadonlySet<string> }) | null = null;
+  readonly #registeredReceivers: (type: string) => readonly WebhookEndpoint[];
+  #receiver: (WebhookEndpoint & { readonly types: ReadonlySet<string> }) | null = null;
   #deliveryModeOf: (type: string) => DeliveryMode = () => 'sent';
   #heldMessages: WebhookMessage[] = [];
   #queue: Promise<void> = Promise.resolve();
@@ -37,7 +37,7 @@ export class WebhookSender {
   readonly deliveries: WebhookDelivery[] = [];
 
   /** `registered` returns the endpoints of the account that subscribe to an event type. */
-  constructor(now: () => number, registered: (type: string) => readonly WebhookReceiver[]) {
+  constructor(now: () => number, registered: (type: string) => readonly WebhookEndpoint[]) {
     this.#now = now;
     this.#registeredReceivers = registered;
   }
@@ -89,7 +89,7 @@ export class WebhookSender {
     } while (queue !== this.#queue);
   }
 
-  #receiversOf(type: string): WebhookReceiver[] {
+  #receiversOf(type: string): WebhookEndpoint[] {
     const registered = this.#registeredReceivers(type);
     return this.#receiver?.types.has(type) === true ? [...registered, this.#receiver] : [...registered];
   }
@@ -112,7 +112,7 @@ export function signatureHeader(body: string, secret: string, seconds: number): 
 }
 
 /** Status of the reply; 0 without one. `fetch` takes three times the CPU time, and a plan change causes ten events. */
-function deliver({ url, secret }: WebhookReceiver, body: string, seconds: number): Promise<number> {
+function deliver({ url, secret }: WebhookEndpoint, body: string, seconds: number): Promise<number> {
   const headers = {
     'content-type': 'application/json; charset=utf-8',
     'stripe-signature': signatureHeader(body, secret, seconds),
