@@ -12,7 +12,8 @@ export interface ProgramStart {
 
 /**
  * Returns the command that starts the program in a shell, without arguments: `quarry` if a folder of `PATH` has it, else
- * `npx quarry`, `./quarry` or `node bin/quarry.js`, with paths relative to the working folder. `root`: folder of package.json.
+ * `npx quarry`, `./quarry` or `node bin/quarry.js`, with paths relative to the working folder.
+ * `root`: folder of package.json.
  */
 export function describeProgram(start: ProgramStart, root: string): string {
   const program = findProgram(start.script, root);
