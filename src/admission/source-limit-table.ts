@@ -115,6 +115,25 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/git/git-process.ts gitOutputBytesMax',
   },
   {
+    limit: 'WebDAV folders',
+    bounds: 'Folders of a WebDAV source, and their depth',
+    value: [sourceLimits.davFoldersMax, sourceLimits.davDepthMax].map(formatNumber).join(', '),
+    effect:
+      'with more folders the run fails and deletes nothing; deeper folders are not read, and their documents stay',
+    enforcedIn: 'sources/webdav/webdav-source.ts davFoldersMax',
+  },
+  {
+    limit: 'WebDAV replies',
+    bounds: 'Bytes and time of the listing of a folder, and time of the download of a file',
+    value: [
+      formatNumber(sourceLimits.davListingBytesMax),
+      formatSeconds(sourceLimits.davListingMsMax),
+      formatSeconds(sourceLimits.davFileMsMax),
+    ].join(', '),
+    effect: 'the folder is not read, and its documents stay; the file fails',
+    enforcedIn: 'sources/webdav/webdav-client.ts davListingBytesMax',
+  },
+  {
     limit: 'Waiting item',
     bounds:
       'Attempts to add an item while a queue is full or an allowance is used up, and the wait between them',

@@ -16,6 +16,7 @@ import { deriveSecrets } from '../storage/installation-secrets.ts';
 import { createGitOpener } from './git-opener.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { clock, random } from './runtime.ts';
+import { createWebDavOpener } from './webdav-opener.ts';
 
 /** Opens origins as the settings of the server allow it. */
 
@@ -39,6 +40,7 @@ export function createSourceKinds(
     website: createWebsiteOpener(connections),
     rss: createFeedOpener(connections),
     git: createGitOpener({ connections, cacheFolder: cachePath, bytesFree }),
+    webdav: createWebDavOpener(connections),
   };
   return new SourceKinds(openers, new Sealer(deriveSecrets(secrets, 'sources'), random));
 }

@@ -41,6 +41,13 @@ export const sourceLimits = {
   gitFetchMsMax: 600_000,
   /** Bytes of the list of the files of a commit. */
   gitOutputBytesMax: 67_108_864,
+  /** Folders of a WebDAV source and their depth, and bytes and time of the listing of one of them. */
+  davFoldersMax: 20_000,
+  davDepthMax: 64,
+  davListingBytesMax: 33_554_432,
+  davListingMsMax: 300_000,
+  /** Time of the download of a file. */
+  davFileMsMax: 3_600_000,
   /** Known pages of a website as JSON; with more, every run reads all pages. */
   cursorUnitsMax: 8_000_000,
 } as const;

@@ -103,7 +103,17 @@ const GitSettings = Component('GitSettings', 'Files of the last commit of a Git 
 });
 export type GitSettings = Static<typeof GitSettings>;
 
-export const sourceKinds = ['directory', 's3', 'website', 'rss', 'git'] as const;
+const WebDavSettings = Component('WebDavSettings', 'Files of a folder of a WebDAV server.', {
+  url: text('URL of the folder, with https://.', [
+    'https://cloud.example.com/remote.php/dav/files/ada/Handbook/',
+  ]),
+  include_hidden: Type.Optional(
+    Type.Boolean({ description: 'Whether names that start with a dot are included; default false.' }),
+  ),
+});
+export type WebDavSettings = Static<typeof WebDavSettings>;
+
+export const sourceKinds = ['directory', 's3', 'website', 'rss', 'git', 'webdav'] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
 /** Settings by kind; a request has exactly one of them. */
@@ -113,6 +123,7 @@ const kindFields = {
   website: Type.Optional(WebsiteSettings),
   rss: Type.Optional(FeedSettings),
   git: Type.Optional(GitSettings),
+  webdav: Type.Optional(WebDavSettings),
 } as const;
 
 const optionFields = {

@@ -8,6 +8,7 @@ import {
   followFeed,
   followFolder,
   followRepository,
+  followWebDav,
   followWebsite,
   joinSourceServer,
 } from './source-server.ts';
@@ -20,8 +21,9 @@ const changesPerRound = 10;
 
 await t.test('the documents equal their origins after random changes and kills', async (t) => {
   const joined = await joinSourceServer();
-  const { server, api, web, git } = joined;
+  const { server, api, web, webdav, git } = joined;
   web.pages.clear();
+  webdav.files.clear();
   git?.clear();
   // Slow ones first, so that they still run when the last ones have made some changes and the server is killed.
   const followed = [
@@ -29,6 +31,7 @@ await t.test('the documents equal their origins after random changes and kills',
     await followFeed(joined, 'random-feed'),
     ...(git === null ? [] : [await followRepository(joined, 'random-repository', git)]),
     await followBucket(joined, 'random-bucket'),
+    await followWebDav(joined, 'random-webdav'),
     await followFolder(joined, 'random-folder'),
   ];
   const unused = join(server.data, 'cache', 'git', 'unused');

@@ -1,7 +1,13 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { checkEqualToOrigins } from './source-rounds.ts';
-import { followBucket, followFolder, followWebsite, joinSourceServer } from './source-server.ts';
+import {
+  followBucket,
+  followFolder,
+  followWebDav,
+  followWebsite,
+  joinSourceServer,
+} from './source-server.ts';
 
 /**
  * Each kind of source equals its origin after random changes with kills of the server, and is the only one that runs when
@@ -19,6 +25,10 @@ await t.test('a folder equals its collection after random changes', async (t) =>
 
 await t.test('a bucket equals its collection after random changes', async (t) => {
   await checkEqualToOrigins(t, [await followBucket(joined, 'bucket')], options);
+});
+
+await t.test('a WebDAV folder equals its collection after random changes', async (t) => {
+  await checkEqualToOrigins(t, [await followWebDav(joined, 'webdav')], options);
 });
 
 await t.test('a website equals its collection after random changes', async (t) => {

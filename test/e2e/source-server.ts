@@ -10,6 +10,7 @@ import { hashesOf, sha256, type TestOrigin } from './source-fixture.ts';
 import type { FollowedOrigin } from './source-rounds.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 import { WebOrigin } from './web-origin.ts';
+import { WebDavOrigin } from './webdav-origin.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 /** Server that reads sources and sends webhooks, the origins that it may read, and the receiver that it may call. */
@@ -21,6 +22,7 @@ export interface SourceServer {
   /** Another website, of which a source follows the feed. */
   readonly feed: WebOrigin;
   readonly s3: S3Emulator;
+  readonly webdav: WebDavOrigin;
   /** null if there is no Git on this machine. */
   readonly git: GitOrigin | null;
   readonly webhooks: WebhookReceiver;
@@ -45,19 +47,21 @@ async function startSourceServer(): Promise<SourceServer> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-source-'));
   const [web, feed] = [await WebOrigin.start(), await WebOrigin.start()];
   const s3 = await S3Emulator.start();
+  const webdav = await WebDavOrigin.start();
   const git = gitSkipReason === false ? await GitOrigin.start() : null;
   rootTest.teardown(() => {
     rmSync(folder, { recursive: true, force: true });
-    for (const origin of [web, feed, s3, git]) origin?.close();
+    for (const origin of [web, feed, s3, webdav, git]) origin?.close();
   });
-  const hosts = [web.host, feed.host, new URL(s3.url).host, ...(git === null ? [] : [git.host])];
+  const httpHosts = [web.host, feed.host, webdav.host, new URL(s3.url).host];
+  const hosts = [...httpHosts, ...(git === null ? [] : [git.host])];
   const webhooks = await WebhookReceiver.start(rootTest);
   const server = await TestServer.start(rootTest, {
     SOURCE_FOLDERS: folder,
     SOURCE_PRIVATE_HOSTS: hosts.join(),
     WEBHOOK_PRIVATE_HOSTS: `127.0.0.1:${refusedPort},127.0.0.1:${webhooks.port}`,
   });
-  return { server, folder, web, feed, s3, git, webhooks };
+  return { server, folder, web, feed, s3, webdav, git, webhooks };
 }
 
 /** Adds a collection and a source of the same name, which runs on request only. `settings`: of its kind, and others. */
@@ -122,6 +126,13 @@ export async function followWebsite(joined: Joined, name: string): Promise<Follo
     origin: web,
     listExpected: (model) => hashesOf(model).set('index.html', sha256(web.index)),
   };
+}
+
+/** Adds a source for all files of the WebDAV server. */
+export async function followWebDav(joined: Joined, name: string): Promise<FollowedOrigin> {
+  const { webdav } = joined;
+  await addSource(joined, name, { webdav: { url: webdav.url } });
+  return { name, origin: webdav };
 }
 
 /** Adds a source for the repository. */

@@ -248,6 +248,7 @@ export interface AddSourceRequest {
   readonly website?: WebsiteSettings | undefined;
   readonly rss?: FeedSettings | undefined;
   readonly git?: GitSettings | undefined;
+  readonly webdav?: WebDavSettings | undefined;
   /** Prefix of the paths of its documents, such as `handbook/`. */
   readonly prefix?: string | null | undefined;
   /** Schedule of the runs; default `1h`. */
@@ -2440,12 +2441,13 @@ export interface SourceInfo {
   source_name: string;
   /** Null if the collection was deleted. */
   collection_name: string | null;
-  kind: 'directory' | 's3' | 'website' | 'rss' | 'git';
+  kind: 'directory' | 's3' | 'website' | 'rss' | 'git' | 'webdav';
   directory?: DirectorySettings | undefined;
   s3?: S3Settings | undefined;
   website?: WebsiteSettings | undefined;
   rss?: FeedSettings | undefined;
   git?: GitSettings | undefined;
+  webdav?: WebDavSettings | undefined;
   prefix: string;
   schedule: string;
   watch: boolean;
@@ -3212,6 +3214,7 @@ export interface UpdateSourceRequest {
   readonly website?: WebsiteSettings | undefined;
   readonly rss?: FeedSettings | undefined;
   readonly git?: GitSettings | undefined;
+  readonly webdav?: WebDavSettings | undefined;
   /** Schedule of the runs; default `1h`. */
   readonly schedule?: string | null | undefined;
   /** Whether a change in the folder starts a run immediately; only for `directory`; default false. */
@@ -3336,6 +3339,14 @@ export interface VectorStoreSearchResponse {
   has_more: boolean;
   /** Always null. */
   next_page: string | null;
+}
+
+/** Files of a folder of a WebDAV server. */
+export interface WebDavSettings {
+  /** URL of the folder, with https://. */
+  url: string;
+  /** Whether names that start with a dot are included; default false. */
+  include_hidden?: boolean | undefined;
 }
 
 /** An attempt to deliver a change. */

@@ -31,6 +31,9 @@ const authorization: SourceField = {
   placeholder: 'Bearer …',
 };
 
+const username: SourceField = { name: 'username', label: 'User name', type: 'text' };
+const password: SourceField = { name: 'password', label: 'Password or token', type: 'text' };
+
 export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescription>> = {
   directory: {
     name: 'Folder',
@@ -134,10 +137,23 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
       { name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' },
       { name: 'url_prefix', label: 'URL prefix of the files', type: 'url' },
     ],
-    credentials: [
-      { name: 'username', label: 'User name', type: 'text' },
-      { name: 'password', label: 'Password or token', type: 'text' },
+    credentials: [username, password],
+    canWatch: false,
+  },
+  webdav: {
+    name: 'WebDAV folder',
+    fields: [
+      {
+        name: 'url',
+        label: 'URL',
+        type: 'url',
+        hint: 'The address of a folder, for example of Nextcloud.',
+        placeholder: 'https://cloud.example.com/remote.php/dav/files/ada/',
+        isRequired: true,
+      },
     ],
+    moreFields: [{ name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' }],
+    credentials: [username, password],
     canWatch: false,
   },
 };
