@@ -83,6 +83,14 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'app/source-kinds.ts websitePagesMax',
   },
   {
+    limit: 'Main content',
+    bounds:
+      'Time and megabytes of memory for the extraction of the main content of a page, with `main_content`',
+    value: `${formatSeconds(sourceLimits.mainContentMsMax)}, ${formatNumber(sourceLimits.mainContentMbMax)}`,
+    effect: 'the item fails; the next run retries it',
+    enforcedIn: 'sources/web/main-content-thread.ts msMax',
+  },
+  {
     limit: 'Feed',
     bounds: 'Entries of a feed',
     value: formatNumber(sourceLimits.feedEntriesMax),

@@ -9,6 +9,7 @@ import { DirectorySource } from '../sources/directory/directory-source.ts';
 import { S3Source } from '../sources/s3/s3-source.ts';
 import { type SourceCredentials, SourceKinds, type SourceOpener } from '../sources/source-kinds.ts';
 import { FeedSource } from '../sources/web/feed-source.ts';
+import { MainContentThread } from '../sources/web/main-content-thread.ts';
 import { WebClient } from '../sources/web/web-client.ts';
 import { WebsiteSource } from '../sources/web/website-source.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
@@ -126,7 +127,10 @@ function createWebsiteOpener(connections: PinnedConnections): SourceOpener {
       checkRange('max_depth', depthMax, [0, websiteDepthMax]);
       checkRange('requests_per_second', requestsPerSecond, [0.01, requestsPerSecondMax]);
       const client = createClient(connections, url, { requestsPerSecond, credentials });
-      return new WebsiteSource({ url, sitemapUrl, pagesMax, depthMax, client });
+      const { mainContentMsMax: msMax, mainContentMbMax: memoryMbMax } = sourceLimits;
+      const mainContent =
+        website.main_content === true ? new MainContentThread({ msMax, memoryMbMax }) : null;
+      return new WebsiteSource({ url, sitemapUrl, pagesMax, depthMax, client, mainContent });
     },
   };
 }

@@ -26,6 +26,9 @@ export const sourceLimits = {
   websitePagesDefault: 1_000,
   websiteDepthMax: 20,
   websiteDepthDefault: 5,
+  /** Time and memory for the main content of a page, with `main_content`. */
+  mainContentMsMax: 60_000,
+  mainContentMbMax: 512,
   requestsPerSecondMax: 20,
   requestsPerSecondDefault: 2,
   crawlDelayMsMax: 30_000,

@@ -68,6 +68,12 @@ const WebsiteSettings = Component('WebsiteSettings', 'Pages of a website.', {
     }),
   ),
   requests_per_second: rateField,
+  main_content: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether documents contain only the main content of pages, without navigation, headers and footers; default false.',
+    }),
+  ),
 });
 export type WebsiteSettings = Static<typeof WebsiteSettings>;
 

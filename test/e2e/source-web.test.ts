@@ -1,7 +1,7 @@
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { createCollection } from './documents-fixture.ts';
-import { listHashes, synchronize } from './source-fixture.ts';
+import { listHashes, sha256, synchronize } from './source-fixture.ts';
 import { addSource, joinSourceServer } from './source-server.ts';
 
 /** Sources of the kinds `website` and `rss`. */
@@ -111,4 +111,25 @@ await t.test('entries of a feed become documents and stay after they left it', a
   t.match((await synchronize(api, 'news')).last_run?.counts, { deleted: 1 });
   await api.call('sources/update-source', { source_name: 'news', rss: { url: origin.url } });
   t.match((await synchronize(api, 'news')).last_run, { outcome: 'failed', error: /not an RSS or Atom feed/ });
+});
+
+await t.test('documents can contain only the main content of pages', async (t) => {
+  const main = 'Granite consists of quartz, feldspar and mica. '.repeat(10);
+  const page = `<html lang="en"><title>Rocks</title><nav>Home Shop</nav><main><nav>Crumbs</nav><h1>Granite</h1><p>${main}</p></main><footer>Imprint</footer></html>`;
+  origin.pages.clear();
+  origin.pages.set('granite.html', page);
+  origin.pages.set('list.html', '<html><nav>Home</nav><p>Short</p></html>');
+  origin.pages.set('plain.txt', '<main>not a page</main>');
+  const website = { url: origin.url, ...rate };
+  await addSource(joined, 'main', { website: { ...website, main_content: true } });
+  t.match((await synchronize(api, 'main')).last_run, { outcome: 'succeeded', counts: { added: 4 } });
+  const extracted = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Rocks</title></head>\n<body><h1>Granite</h1><p>${main}</p></body></html>\n`;
+  const whole = ['list.html', 'plain.txt'].map((key) => [key, sha256(origin.pages.get(key)!)] as const);
+  const index = ['index.html', sha256(origin.index)] as const;
+  const expected = new Map([['granite.html', sha256(extracted)], index, ...whole]);
+  t.strictSame(await listHashes(api, 'main'), expected);
+  t.match((await synchronize(api, 'main')).last_run?.counts, { unchanged: 4, updated: 0 });
+  await api.call('sources/update-source', { source_name: 'main', website });
+  t.match((await synchronize(api, 'main')).last_run?.counts, { unchanged: 3, updated: 1 });
+  t.equal((await listHashes(api, 'main')).get('granite.html'), sha256(page));
 });

@@ -89,6 +89,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
       'storage/chunks',
       'egress/deny-connections',
       'accounts/password-strength',
+      'sources/web/extract-main-content',
     ],
   ],
   bench: [

@@ -4,6 +4,7 @@ import { sourceLimits } from '../../core/source-limits.ts';
 import { toTimestamp } from '../../core/timestamps.ts';
 import type { Source, SourceChange, SourceContent, SourceItem, SourceListing } from '../source.ts';
 import { asStream } from './feed-source.ts';
+import type { MainContentThread } from './main-content-thread.ts';
 import { readPageLinks, readSitemap } from './markup.ts';
 import { isAllowedByRobots, parseRobots, type Robots } from './robots.ts';
 import { unpack } from './unpack.ts';
@@ -23,7 +24,11 @@ export interface WebsiteSourceOptions {
   readonly pagesMax: number;
   readonly depthMax: number;
   readonly client: WebClient;
+  /** Null: documents are whole pages. */
+  readonly mainContent: Pick<MainContentThread, 'extract' | 'close'> | null;
 }
+
+type PageContent = Pick<WebReply, 'headers' | 'body'>;
 
 /** A page of an earlier run, so that an unchanged page need not be sent again. */
 interface KnownPage extends Validators {
@@ -48,8 +53,8 @@ const otherTypes = /^(image|audio|video|font)\/|\/(css|javascript|x-javascript|z
 /** Pages of a website, found by links or a sitemap, as robots.txt allows. */
 export class WebsiteSource implements Source {
   readonly #options: WebsiteSourceOptions;
-  /** Bodies of listed pages that are not read yet; at most as many as items are read at the same time. */
-  readonly #bodies = new Map<string, Buffer>();
+  /** Listed pages that are not read yet; at most as many as items are read at the same time. */
+  readonly #contents = new Map<string, PageContent>();
   readonly #urls = new Map<string, URL>();
   #hasFailed = false;
 
@@ -90,13 +95,20 @@ export class WebsiteSource implements Source {
   async read({ key }: SourceItem, signal: AbortSignal): Promise<SourceContent | null> {
     const url = this.#urls.get(key);
     if (url === undefined) return null;
-    const known = this.#bodies.get(key);
-    this.#bodies.delete(key);
-    if (known !== undefined) return { bytes: asStream(known) };
+    const known = this.#contents.get(key);
+    this.#contents.delete(key);
+    if (known !== undefined) return await this.#toContent(known, signal);
     const reply = await this.#options.client.get(url, signal);
     if (reply.status === 404 || reply.status === 410) return null;
     if (reply.status !== 200) throw statusError(url, reply);
-    return { bytes: asStream(reply.body) };
+    return await this.#toContent(reply, signal);
+  }
+
+  async #toContent(page: PageContent, signal: AbortSignal): Promise<SourceContent> {
+    const { mainContent } = this.#options;
+    const extracted =
+      mainContent !== null && isHtml(page) ? await mainContent.extract(textOf(page), signal) : null;
+    return { bytes: asStream(extracted === null ? page.body : Buffer.from(extracted)) };
   }
 
   /** A page without a link to it is not part of the site. */
@@ -105,7 +117,8 @@ export class WebsiteSource implements Source {
   }
 
   async close(): Promise<void> {
-    this.#bodies.clear();
+    this.#contents.clear();
+    await this.#options.mainContent?.close();
   }
 
   /** Errors: an AppError if the first page fails. */
@@ -151,7 +164,7 @@ export class WebsiteSource implements Source {
   ): Promise<PageResult> {
     const type = reply.headers['content-type'] ?? '';
     if (otherTypes.test(type)) return noPage;
-    const page = /html/i.test(type)
+    const page = isHtml(reply)
       ? await readPageLinks(textOf(reply), url)
       : { links: [], directives: new Set<string>() };
     const header = reply.headers['x-robots-tag'] ?? '';
@@ -161,10 +174,10 @@ export class WebsiteSource implements Source {
     if (has('noindex')) return { change: null, links };
     const hash = createHash('sha256').update(reply.body).digest('hex');
     this.#urls.set(key, url);
-    this.#bodies.set(key, reply.body);
+    this.#contents.set(key, { headers: reply.headers, body: reply.body });
     // A page is read soon after it is listed, or never if it is unchanged.
-    if (this.#bodies.size > 2 * sourceLimits.itemsRunningMax)
-      this.#bodies.delete(this.#bodies.keys().next().value!);
+    if (this.#contents.size > 2 * sourceLimits.itemsRunningMax)
+      this.#contents.delete(this.#contents.keys().next().value!);
     const validators = validatorsOf(reply);
     if (Object.keys(validators).length > 0) after.set(url.href, { ...validators, hash, links });
     return { change: toChange({ key, url, hash }, reply), links };
@@ -211,6 +224,10 @@ export class WebsiteSource implements Source {
     const isInside = url.origin === start.origin && url.pathname.startsWith(folder) && url.username === '';
     return isInside ? url : null;
   }
+}
+
+function isHtml({ headers }: PageContent): boolean {
+  return /html/i.test(headers['content-type'] ?? '');
 }
 
 function toChange(

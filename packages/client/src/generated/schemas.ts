@@ -3409,4 +3409,9 @@ export interface WebsiteSettings {
   max_depth?: number | null | undefined;
   /** Requests per second: more than 0, at most 20; default 2. A crawl delay of robots.txt is respected. */
   requests_per_second?: number | null | undefined;
+  /**
+   * Whether documents contain only the main content of pages, without navigation, headers and footers;
+   * default false.
+   */
+  main_content?: boolean | undefined;
 }

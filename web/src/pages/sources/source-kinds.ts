@@ -93,6 +93,7 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
       { name: 'max_pages', label: 'Maximum number of pages', type: 'number', placeholder: '1000' },
       { name: 'max_depth', label: 'Maximum number of links to a page', type: 'number', placeholder: '5' },
       { name: 'requests_per_second', label: 'Requests per second', type: 'number', placeholder: '2' },
+      { name: 'main_content', label: 'Only the main content of pages', type: 'switch' },
     ],
     credentials: [authorization],
     canWatch: false,
