@@ -10,6 +10,7 @@ import { transformSync } from 'rolldown/utils';
 const serverPackages = [
   'commander',
   '@fastify/busboy',
+  'croner',
   'csv-parse',
   'typebox',
   'stripe',

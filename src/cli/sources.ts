@@ -20,7 +20,12 @@ import { sendChange } from './send-change.ts';
 import { formatTable, pluralize, toPrintable } from './text-layout.ts';
 
 const settingsOptions = [
-  { flags: '--schedule <time>', meaning: 'an interval (30m, 6h, 1d), a time of day in UTC (02:30), or off' },
+  {
+    flags: '--schedule <time>',
+    meaning:
+      'an interval (30m, 6h, 1d), a time of day (02:30), a cron expression ("0 3 * * MON-FRI"), or off',
+  },
+  { flags: '--time-zone <name>', meaning: 'time zone of a time of day or cron expression; default UTC' },
   { flags: '--watch', meaning: 'start a run after each change in the folder' },
   { flags: '--metadata <json>', meaning: 'metadata of all documents of the source' },
   { flags: '--credentials-file <path>', meaning: 'JSON file with the secrets for the origin, by name' },
@@ -71,7 +76,7 @@ export const sourceCommands: readonly CommandSpec[] = [
       { flags: '--no-watch', meaning: 'do not start a run after changes' },
       jsonOption,
     ],
-    examples: ['quarry sources update handbook-files --schedule 02:30'],
+    examples: ['quarry sources update handbook-files --schedule "0 3 * * MON-FRI" --time-zone Europe/Berlin'],
     run: update,
   },
   {
@@ -154,13 +159,17 @@ async function show(
 function describe(source: SourceInfo): string[] {
   const { running, last_run: last, next_run_at: next, watch_error: watchError } = source;
   return [
-    `${toPrintable(source.source_name)}: ${source.kind}, ${source.state}, schedule ${source.schedule}`,
+    `${toPrintable(source.source_name)}: ${source.kind}, ${source.state}, schedule ${scheduleOf(source)}`,
     ...(running === null ? [] : [`Running since ${running.started_at}: ${countsOf(running.counts)}`]),
     ...(last === null ? [] : [`Last run ${last.outcome} at ${last.ended_at}: ${countsOf(last.counts)}`]),
     ...(last?.error == null ? [] : [toPrintable(last.error)]),
     ...(watchError === null ? [] : [`Not watched: ${toPrintable(watchError)}`]),
     ...(next === null ? [] : [`Next run at ${next}`]),
   ];
+}
+
+function scheduleOf({ schedule, time_zone: timeZone }: SourceInfo): string {
+  return /^(off|\d+[mhd])$/.test(schedule) ? schedule : `${schedule} ${timeZone}`;
 }
 
 function countsOf({ added, updated, deleted, unchanged, failed }: PreviewSourceResponse['counts']): string {
@@ -199,6 +208,7 @@ function changesOf(options: CommandOptions): object {
   const credentials = readCredentials(options.credentialsFile);
   return {
     ...(options.schedule === undefined ? {} : { schedule: String(options.schedule) }),
+    ...(options.timeZone === undefined ? {} : { time_zone: String(options.timeZone) }),
     ...(options.watch === undefined ? {} : { watch: options.watch === true }),
     ...(metadata === null ? {} : { metadata }),
     ...(credentials === null ? {} : { credentials }),

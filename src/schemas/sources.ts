@@ -134,8 +134,16 @@ const kindFields = {
 
 const optionFields = {
   schedule: Type.Optional(
-    Nullable(text('An interval (`30m`, `6h`, `1d`), a time of day in UTC (`02:30`), or `off`.'), {
-      description: 'Schedule of the runs; default `1h`.',
+    Nullable(
+      text(
+        'An interval (`30m`, `6h`, `1d`), a time of day (`02:30`), a cron expression of five fields (`0 3 * * MON-FRI`), or `off`.',
+      ),
+      { description: 'Schedule of the runs; default `1h`.' },
+    ),
+  ),
+  time_zone: Type.Optional(
+    Nullable(text('Name of a time zone, such as `Europe/Berlin`.'), {
+      description: 'Time zone of times of day and cron expressions; default `UTC`.',
     }),
   ),
   watch: Type.Optional(
@@ -208,6 +216,7 @@ export const SourceInfo = Component('SourceInfo', 'A source and its state.', {
   ...kindFields,
   prefix: Type.String(),
   schedule: Type.String(),
+  time_zone: Type.String(),
   watch: Type.Boolean(),
   watch_error: Nullable(Type.String(), { description: 'Reason why the folder is not watched.' }),
   metadata: DocumentMetadataJson,

@@ -1,7 +1,12 @@
 import { toOptionalTimestamp, toTimestamp } from '../core/timestamps.ts';
 import type { DirectorySettings, SourceInfo, SourceKind } from '../schemas/sources.ts';
 import type { SourceActivity } from '../sources/source-scheduler.ts';
-import type { SourceCounts, SourceRecord, SourceState } from '../storage/sources.ts';
+import {
+  type SourceCounts,
+  type SourceRecord,
+  type SourceState,
+  timeZoneDefault,
+} from '../storage/sources.ts';
 
 interface SourceInfoInput {
   readonly state: SourceState;
@@ -24,6 +29,7 @@ export function toSourceInfo(
     [kind]: settings as DirectorySettings,
     prefix: record.prefix,
     schedule: record.schedule,
+    time_zone: record.timeZone ?? timeZoneDefault,
     watch: record.isWatched,
     watch_error: watchError,
     metadata: record.metadata,

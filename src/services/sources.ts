@@ -28,7 +28,7 @@ import type { SourceKinds, SourceOpener } from '../sources/source-kinds.ts';
 import type { SourceScheduler } from '../sources/source-scheduler.ts';
 import type { PlannedChange } from '../sources/synchronizer.ts';
 import { type Collections, hasOwnVectors } from '../storage/collections.ts';
-import type { SourceRecord, Sources } from '../storage/sources.ts';
+import { type SourceRecord, type Sources, timeZoneDefault } from '../storage/sources.ts';
 import type { Store } from '../storage/store.ts';
 import type { ServiceCall } from './call.ts';
 import { findCollection } from './collections.ts';
@@ -82,6 +82,7 @@ export class SourceServices {
       settings: request[kind]!,
       prefix: request.prefix ?? '',
       schedule: request.schedule ?? scheduleDefault,
+      timeZone: request.time_zone ?? timeZoneDefault,
       isWatched: request.watch ?? false,
       metadata: request.metadata ?? {},
       credentials: this.#seal(kind, sourceId, request.credentials ?? null),
@@ -116,11 +117,12 @@ export class SourceServices {
           'bad_request',
           `The kind of the source is ${existing.kind} and cannot be changed. Add another source.`,
         );
-      const { schedule, watch, metadata, credentials } = request;
+      const { schedule, time_zone: timeZone, watch, metadata, credentials } = request;
       const record: SourceRecord = {
         ...existing,
         settings: (kind === null ? null : request[kind]) ?? existing.settings,
         schedule: schedule ?? existing.schedule,
+        timeZone: timeZone ?? existing.timeZone ?? timeZoneDefault,
         isWatched: watch ?? existing.isWatched,
         metadata: metadata ?? existing.metadata,
         credentials:

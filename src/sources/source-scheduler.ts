@@ -1,20 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import { parseSchedule } from '../backup/backup-schedule.ts';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { sourceLimits } from '../core/source-limits.ts';
-import type {
-  SourceCounts,
-  SourceOutcome,
-  SourceRecord,
-  SourceRun,
-  SourceState,
-  Sources,
+import {
+  type SourceCounts,
+  type SourceOutcome,
+  type SourceRecord,
+  type SourceRun,
+  type SourceState,
+  type Sources,
+  timeZoneDefault,
 } from '../storage/sources.ts';
 import type { Store } from '../storage/store.ts';
 import type { Source, SourceWatcher } from './source.ts';
 import type { SourceKinds } from './source-kinds.ts';
+import { parseSourceSchedule, type SourceSchedule } from './source-schedule.ts';
 import { createCounts, type MutableCounts, type PlannedChange, type Synchronizer } from './synchronizer.ts';
 
 export interface SourceSchedulerOptions {
@@ -37,6 +38,7 @@ interface ActiveRun {
 
 interface Entry {
   record: SourceRecord;
+  schedule: SourceSchedule;
   run: ActiveRun | null;
   /** Set while a run is requested, by a caller or by a change in a watched folder. */
   request: { readonly allowEmpty: boolean } | null;
@@ -106,6 +108,7 @@ export class SourceScheduler {
     const entry = this.#entries.get(record.sourceId);
     if (entry === undefined) return;
     entry.record = record;
+    entry.schedule = scheduleOf(record);
     const wasRunning = entry.run !== null;
     await this.#interrupt(entry);
     if (wasRunning && !record.isPaused) entry.request ??= { allowEmpty: false };
@@ -126,7 +129,7 @@ export class SourceScheduler {
     return {
       isQueued: entry !== undefined && entry.request !== null && entry.run === null,
       run: entry?.run ?? null,
-      nextAt: record.isPaused ? null : this.#nextAt(record),
+      nextAt: entry === undefined || record.isPaused ? null : this.#nextAt(entry),
       watchError: entry?.watchError ?? null,
     };
   }
@@ -137,11 +140,12 @@ export class SourceScheduler {
     let failing = 0;
     let lagMs = 0;
     const now = this.#options.clock.now();
-    for (const { record, run, request } of this.#entries.values()) {
+    for (const entry of this.#entries.values()) {
+      const { record, run, request } = entry;
       const { lastRun } = this.#options.sources.state(record);
       const { isPaused, removal } = record;
       if (lastRun?.outcome === 'failed') failing += 1;
-      const nextAt = isPaused ? null : this.#nextAt(record);
+      const nextAt = isPaused ? null : this.#nextAt(entry);
       const isDue = request !== null || (nextAt !== null && nextAt <= now);
       if (run !== null || removal !== undefined) states.running += 1;
       else if (isPaused) states.paused += 1;
@@ -201,7 +205,16 @@ export class SourceScheduler {
 
   #add(record: SourceRecord, isRequested: boolean): void {
     const request = isRequested && !record.isPaused ? { allowEmpty: false } : null;
-    const entry: Entry = { record, run: null, request, retryAt: 0, watcher: null, watchError: null };
+    const schedule = scheduleOf(record);
+    const entry: Entry = {
+      record,
+      schedule,
+      run: null,
+      request,
+      retryAt: 0,
+      watcher: null,
+      watchError: null,
+    };
     this.#entries.set(record.sourceId, entry);
     this.#updateWatcher(entry);
   }
@@ -246,19 +259,20 @@ export class SourceScheduler {
     }
   }
 
-  #nextAt(record: SourceRecord): number | null {
+  #nextAt({ record, schedule }: Entry): number | null {
     const { clock, sources } = this.#options;
     const lastAt = sources.state(record).lastRun?.startedAt ?? null;
-    return parseSchedule(record.schedule)?.(lastAt, clock.now()) ?? null;
+    return schedule(lastAt, clock.now());
   }
 
-  #isDue({ record, request, retryAt }: Entry): boolean {
+  #isDue(entry: Entry): boolean {
+    const { record, request, retryAt } = entry;
     const now = this.#options.clock.now();
     if (retryAt > now) return false;
     if (record.removal !== undefined) return true;
     if (record.isPaused) return false;
     if (request !== null) return true;
-    const nextAt = this.#nextAt(record);
+    const nextAt = this.#nextAt(entry);
     return nextAt !== null && nextAt <= now;
   }
 
@@ -365,6 +379,10 @@ export class SourceScheduler {
     await store.write(sources.delete(record), { mayUseReserve: true });
     this.#entries.delete(record.sourceId);
   }
+}
+
+function scheduleOf({ schedule, timeZone = timeZoneDefault }: SourceRecord): SourceSchedule {
+  return parseSourceSchedule(schedule, timeZone);
 }
 
 function describe(error: unknown): string {

@@ -18,8 +18,10 @@ export interface SourceRecord {
   readonly credentials: Uint8Array | null;
   /** Prefix of the paths of its documents. */
   readonly prefix: string;
-  /** Interval or time of day; `off`: on request only. */
+  /** Interval, time of day or cron expression; `off`: on request only. */
   readonly schedule: string;
+  /** Absent: `timeZoneDefault`. */
+  readonly timeZone?: string;
   readonly isWatched: boolean;
   readonly metadata: DocumentMetadataJson;
   /** Increases with every change that concerns all items. */
@@ -30,6 +32,8 @@ export interface SourceRecord {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
+
+export const timeZoneDefault = 'UTC';
 
 /** Context in which the credentials of a source are sealed. */
 export function credentialsContext(sourceId: string): string {

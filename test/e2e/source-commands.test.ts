@@ -50,7 +50,11 @@ await t.test('sources are added, shown, run, paused, changed and deleted', async
   t.equal((await quarry('sources', 'update', 'files', '--schedule', '02:30', '--watch')).code, 0);
   t.match(await getSource(api, 'files'), { schedule: '02:30', watch: true });
   t.equal((await quarry('sources', 'update', 'files', '--no-watch')).code, 0);
-  t.match(await getSource(api, 'files'), { schedule: '02:30', watch: false });
+  t.match(await getSource(api, 'files'), { schedule: '02:30', time_zone: 'UTC', watch: false });
+  const cron = ['--schedule', '0 3 * * MON-FRI', '--time-zone', 'Europe/Berlin'];
+  t.equal((await quarry('sources', 'update', 'files', ...cron)).code, 0);
+  t.match((await quarry('sources', 'show', 'files')).out, /schedule 0 3 \* \* MON-FRI Europe\/Berlin\n/);
+  t.match(await getSource(api, 'files'), { next_run_at: /T0[12]:00:00.000Z/ });
   const after = await readMetrics();
   for (const [name, difference] of [
     ['quarry_sources{state="idle"}', 1],

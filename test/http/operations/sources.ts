@@ -18,6 +18,7 @@ const Source = Type.Object({
   kind: Type.String(),
   prefix: Type.String(),
   schedule: Type.String(),
+  time_zone: Type.String(),
   watch: Type.Boolean(),
   watch_error: Nullable(Type.String()),
   has_credentials: Type.Boolean(),

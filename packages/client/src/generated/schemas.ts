@@ -253,6 +253,8 @@ export interface AddSourceRequest {
   readonly prefix?: string | null | undefined;
   /** Schedule of the runs; default `1h`. */
   readonly schedule?: string | null | undefined;
+  /** Time zone of times of day and cron expressions; default `UTC`. */
+  readonly time_zone?: string | null | undefined;
   /** Whether a change in the folder starts a run immediately; only for `directory`; default false. */
   readonly watch?: boolean | null | undefined;
   /** Metadata of all documents of the source. */
@@ -2450,6 +2452,7 @@ export interface SourceInfo {
   webdav?: WebDavSettings | undefined;
   prefix: string;
   schedule: string;
+  time_zone: string;
   watch: boolean;
   /** Reason why the folder is not watched. */
   watch_error: string | null;
@@ -3217,6 +3220,8 @@ export interface UpdateSourceRequest {
   readonly webdav?: WebDavSettings | undefined;
   /** Schedule of the runs; default `1h`. */
   readonly schedule?: string | null | undefined;
+  /** Time zone of times of day and cron expressions; default `UTC`. */
+  readonly time_zone?: string | null | undefined;
   /** Whether a change in the folder starts a run immediately; only for `directory`; default false. */
   readonly watch?: boolean | null | undefined;
   /** Metadata of all documents of the source. */

@@ -56,13 +56,19 @@ const schedules = [
   ['off', 'Only on request'],
 ] as const;
 
+/** Whether a schedule has times, which depend on a time zone. */
+export function hasTimes(schedule: string): boolean {
+  return /[: ]/.test(schedule);
+}
+
 interface ScheduleFieldProps {
   readonly schedule: string;
-  readonly onChange: (schedule: string) => void;
+  readonly timeZone: string;
+  readonly onChange: (change: { readonly schedule?: string; readonly timeZone?: string }) => void;
 }
 
 /** Selects a usual schedule, or another one as text. */
-export function ScheduleField({ schedule, onChange }: ScheduleFieldProps) {
+export function ScheduleField({ schedule, timeZone, onChange }: ScheduleFieldProps) {
   const isUsual = schedules.some(([value]) => value === schedule);
   return (
     <>
@@ -71,7 +77,7 @@ export function ScheduleField({ schedule, onChange }: ScheduleFieldProps) {
           <select
             {...control}
             value={isUsual ? schedule : ''}
-            onChange={(event) => onChange(event.currentTarget.value)}
+            onChange={(event) => onChange({ schedule: event.currentTarget.value })}
           >
             {schedules.map(([value, label]) => (
               <option key={value} value={value}>
@@ -85,13 +91,25 @@ export function ScheduleField({ schedule, onChange }: ScheduleFieldProps) {
       {!isUsual && (
         <TextField
           label="Schedule"
-          hint="An interval (30m, 12h, 7d), or a time of day in UTC (02:30)."
+          hint="An interval (30m, 12h, 7d), a time of day (02:30), or a cron expression (0 3 * * MON-FRI)."
           required
-          pattern="[1-9][0-9]{0,3}[mhd]|([01][0-9]|2[0-3]):[0-5][0-9]"
+          pattern="[1-9][0-9]{0,3}[mhd]|([01][0-9]|2[0-3]):[0-5][0-9]|\S+( +\S+){4}"
           autoComplete="off"
+          spellcheck={false}
           placeholder="02:30"
           value={schedule}
-          onChange={onChange}
+          onChange={(text) => onChange({ schedule: text })}
+        />
+      )}
+      {hasTimes(schedule) && (
+        <TextField
+          label="Time zone"
+          required
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="Europe/Berlin"
+          value={timeZone}
+          onChange={(text) => onChange({ timeZone: text })}
         />
       )}
     </>

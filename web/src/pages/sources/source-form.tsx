@@ -8,7 +8,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { CollectionField } from '../collection-select.tsx';
-import { ScheduleField, SourceFields } from './source-fields.tsx';
+import { hasTimes, ScheduleField, SourceFields } from './source-fields.tsx';
 import {
   formValuesOf,
   type SourceFormValues,
@@ -63,7 +63,7 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
           values={fields.settings}
           onChange={(settings) => change({ settings })}
         />
-        <ScheduleField schedule={fields.schedule} onChange={(schedule) => change({ schedule })} />
+        <ScheduleField schedule={fields.schedule} timeZone={fields.timeZone} onChange={change} />
         {description.canWatch && (
           <Checkbox
             label="Run after each change"
@@ -104,6 +104,7 @@ interface FormFields {
   readonly settings: SourceFormValues;
   readonly credentials: Readonly<Record<string, string>>;
   readonly schedule: string;
+  readonly timeZone: string;
   readonly isWatched: boolean;
   /** JSON text. */
   readonly metadata: string;
@@ -122,6 +123,7 @@ function useSourceForm(before: SourceInfo | null, collections: readonly string[]
     settings: formValuesOf(kind, before),
     credentials: {},
     schedule: before?.schedule ?? '1h',
+    timeZone: before?.time_zone ?? 'UTC',
     isWatched: before?.watch ?? false,
     metadata: formatMetadata(before),
     isReviewed: true,
@@ -139,6 +141,7 @@ function useSourceForm(before: SourceInfo | null, collections: readonly string[]
     const more = credentials === null ? {} : { credentials };
     const toOptions = (options: PendingStart) => ({
       schedule: options.schedule,
+      ...(hasTimes(schedule) ? { time_zone: fields.timeZone } : {}),
       ...(canWatch ? { watch: options.isWatched } : {}),
     });
     const settings = { [kind]: toSettings(kind, fields.settings) };

@@ -14,6 +14,7 @@ import { isNotFound } from '../../server/api-call.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { getSource, type SourceInfo, syncSource } from '../../server/sources.ts';
 import { perform, type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
+import { hasTimes } from './source-fields.tsx';
 import { SourceItems } from './source-items.tsx';
 import { describeSettings, sourceKindDescriptions } from './source-kinds.ts';
 import { currentCounts, isBusy, LastRunCell, NextRunCell, SourceState } from './source-status.tsx';
@@ -137,6 +138,7 @@ function SettingsCard({ source }: { readonly source: SourceInfo }) {
   const {
     prefix,
     schedule,
+    time_zone: timeZone,
     watch,
     metadata,
     has_credentials: hasCredentials,
@@ -147,7 +149,10 @@ function SettingsCard({ source }: { readonly source: SourceInfo }) {
       <DescriptionList
         facts={[
           ...describeSettings(source),
-          ['Schedule', schedule === 'off' ? 'Off' : schedule],
+          [
+            'Schedule',
+            schedule === 'off' ? 'Off' : hasTimes(schedule) ? `${schedule} ${timeZone}` : schedule,
+          ],
           ...(watch ? [['Runs after changes', 'Yes'] as const] : []),
           ...(prefix === '' ? [] : [['Path prefix', <code key="prefix">{prefix}</code>] as const]),
           ...(Object.keys(metadata).length === 0
