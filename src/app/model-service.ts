@@ -41,7 +41,7 @@ export function createModelService({
     modelLookup: {
       list: () => ({
         embedding_models: [...catalog.embeddingNames],
-        rerankers: [...catalog.rerankerNames],
+        rerankers: catalog.rerankerNames.filter((name) => !catalog.isExcluded(name)),
         default_embedding_model: catalog.defaultEmbedding.id,
         default_reranker: settings.reranker,
         chat_model: catalog.chat?.model ?? null,
@@ -56,9 +56,11 @@ export function createModelService({
         }),
       resolveDimensions: (id, requested) => catalog.resolveDimensions(id, requested),
       defaultReranker: settings.reranker ?? defaultReranker,
-      checkReranker: (id) => {
-        catalog.getReranker(id);
-      },
+      checkEmbedding: (name) => catalog.checkEmbedding(name),
+      checkReranker: (name) => catalog.checkReranker(name),
+      describeEmbedding: (name) => catalog.describeEmbedding(name),
+      describeReranker: (name) => catalog.describeReranker(name),
+      isSubstitute: (name) => catalog.isSubstitute(name),
       toDimensions,
     },
   });

@@ -317,7 +317,7 @@ function createQueryServices(
     documentUrls,
     clock,
     semaphoreOf: createQuerySemaphores(settings, pipeline),
-    rerankModels: () => pipeline.catalog.rerankerNames,
+    models: pipeline.catalog,
     rerankerDefault: settings.reranker,
     defaultEmbeddingModel,
     chargeQueries: (organizationId, count) => quotas.chargeQueries(organizationId, count),

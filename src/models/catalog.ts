@@ -2,9 +2,11 @@ import { AppError } from '../core/app-error.ts';
 import type { ModelReference } from '../core/model-reference.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { ChatModel } from './chat-model.ts';
+import { type ContractMode, hostedNames } from './hosted-names.ts';
 import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
 import type { InstalledModel, LocalEmbedding, LocalReranker } from './local-model.ts';
+import { formatModelLabel } from './model-label.ts';
 import type { ModelProvider, ProviderHealth } from './model-provider.ts';
 import { unlistedRerankers } from './registry.ts';
 
@@ -19,9 +21,8 @@ export interface EmbeddingCatalogEntry extends ModelReference {
   readonly backend: 'built-in' | InstalledModel<LocalEmbedding> | HttpEmbedder;
 }
 
-/** A reranking model available on this server. */
-export interface RerankerCatalogEntry {
-  readonly id: string;
+/** A reranking model available on this server. Its version changes whenever the same texts may get another score. */
+export interface RerankerCatalogEntry extends ModelReference {
   readonly backend: 'built-in' | InstalledModel<LocalReranker> | HttpReranker;
 }
 
@@ -38,6 +39,8 @@ export interface ModelCatalogOptions {
   readonly chat?: ChatModel | null;
   /** Aliases of models. An alias that equals a model id takes precedence over that id. */
   readonly aliases: Readonly<Record<string, string>>;
+  /** Models behind the names of the hosted service. */
+  readonly contract: ContractMode;
   /**
    * Model of collections that store no model reference, because they were created before references were
    * stored.
@@ -102,6 +105,57 @@ export class ModelCatalog {
 
   getReranker(name: string): RerankerCatalogEntry {
     return this.#find(this.#options.rerankers, 'reranker', name);
+  }
+
+  /** Whether a name of the hosted service stands for a built-in model, which is not the model of that service. */
+  isSubstitute(name: string): boolean {
+    if (!hostedNames.has(name)) return false;
+    const { embeddings, rerankers } = this.#options;
+    return (this.#lookUp(embeddings, name) ?? this.#lookUp(rerankers, name))?.backend === 'built-in';
+  }
+
+  /** Whether model calls and queries cannot use this name, because only a built-in model would serve it. */
+  isExcluded(name: string): boolean {
+    return this.#options.contract !== 'builtin' && this.isSubstitute(name);
+  }
+
+  /** Checks the name of an embedding model in a model call. Errors: 404 if it is unknown or excluded. */
+  checkEmbedding(name: string): void {
+    this.#checkContract(name);
+    this.getEmbedding(name);
+  }
+
+  /** Same as `checkEmbedding`, for a reranker. */
+  checkReranker(name: string): void {
+    this.#checkContract(name);
+    this.getReranker(name);
+  }
+
+  #checkContract(name: string): void {
+    if (!this.isExcluded(name)) return;
+    throw new AppError(
+      'not_found',
+      `This server does not have the model ${name} of the hosted service, and does not replace it with a built-in model (QUARRY_CONTRACT_MODELS is "${this.#options.contract}"). To serve this name, the operator maps it to a model with QUARRY_MODEL_ALIASES.`,
+    );
+  }
+
+  /** Returns `name@version` of the embedding model with this id or alias. Errors: 404. */
+  describeEmbedding(name: string): string {
+    return toLabel(this.getEmbedding(name));
+  }
+
+  /** Returns `name@version` of the reranker with this id or alias. Errors: 404. */
+  describeReranker(name: string): string {
+    return toLabel(this.getReranker(name));
+  }
+
+  /** Returns `name@version` of the model of a collection's vectors, even if it is not configured any more. */
+  describeForCollection(reference: ModelReference | undefined): string {
+    const { embeddings, legacyEmbeddingId } = this.#options;
+    const id = reference?.id ?? legacyEmbeddingId;
+    const model = embeddings.find((candidate) => candidate.id === id);
+    const version = reference?.version ?? model?.version ?? '';
+    return formatModelLabel({ id, version }, model?.backend === 'built-in');
   }
 
   /**
@@ -233,14 +287,20 @@ export class ModelCatalog {
     return [...new Set([...ids, ...others])];
   }
 
-  #find<T extends { readonly id: string }>(models: readonly T[], kind: string, name: string): T {
+  /** An alias precedes the id that it equals; an unlisted name follows the alias of the name that it is another name of. */
+  #lookUp<T extends { readonly id: string }>(models: readonly T[], name: string): T | undefined {
     const { aliases } = this.#options;
-    const id = Object.hasOwn(aliases, name) ? aliases[name] : name;
-    const unlisted = Object.hasOwn(unlistedRerankers, name) ? unlistedRerankers[name] : null;
-    const model =
-      models.find((candidate) => candidate.id === id) ??
-      models.find((candidate) => candidate.id === name) ??
-      models.find((candidate) => candidate.id === unlisted);
+    const listed = Object.hasOwn(unlistedRerankers, name) ? unlistedRerankers[name]! : name;
+    const ids = [aliases[name], name, aliases[listed], listed];
+    for (const id of ids) {
+      const model = models.find((candidate) => candidate.id === id);
+      if (model !== undefined) return model;
+    }
+    return undefined;
+  }
+
+  #find<T extends { readonly id: string }>(models: readonly T[], kind: string, name: string): T {
+    const model = this.#lookUp(models, name);
     if (model !== undefined) return model;
     throw new AppError(
       'not_found',
@@ -259,7 +319,12 @@ export function toEmbeddingEntries(installed: InstalledModel): EmbeddingCatalogE
 
 export function toRerankerEntries(installed: InstalledModel): RerankerCatalogEntry[] {
   const { model } = installed;
-  return model.kind === 'reranker' ? [{ id: model.id, backend: { ...installed, model } }] : [];
+  const { id, version } = model;
+  return model.kind === 'reranker' ? [{ id, version, backend: { ...installed, model } }] : [];
+}
+
+function toLabel(model: EmbeddingCatalogEntry | RerankerCatalogEntry): string {
+  return formatModelLabel(model, model.backend === 'built-in');
 }
 
 function describeVersions(models: readonly ModelReference[]): string {

@@ -16,6 +16,7 @@ import {
   toRerankerEntries,
 } from './catalog.ts';
 import { type ChatDialect, ChatModel } from './chat-model.ts';
+import { type ContractMode, requiredHostedNames } from './hosted-names.ts';
 import { HttpEmbedder, type InputTypeField } from './http-embedder.ts';
 import { HttpReranker, type RerankDialect } from './http-reranker.ts';
 import type { InstalledModel } from './local-model.ts';
@@ -52,6 +53,7 @@ export interface ModelSettings {
   readonly chatKey: string | null;
   readonly chatDialect: ChatDialect;
   readonly modelAliases: string | null;
+  readonly contractModels: ContractMode;
   readonly reranker: string | null;
   readonly modelThreads: number;
   readonly modelBatchTokens: number;
@@ -86,14 +88,7 @@ export interface CatalogDependencies {
 export async function loadModelCatalog(dependencies: CatalogDependencies): Promise<ModelCatalog> {
   const { settings } = dependencies;
   await checkExecutionProviders(settings.modelExecutionProviders);
-  const builtIn: EmbeddingCatalogEntry = {
-    id: defaultEmbeddingModel,
-    version: await readBuiltInVersion(defaultEmbeddingModel),
-    dimensions: getEmbeddingModel(defaultEmbeddingModel).dimensions,
-    backend: 'built-in',
-  };
-  const embeddings = [builtIn];
-  const rerankers: RerankerCatalogEntry[] = rerankModels.map(({ id }) => ({ id, backend: 'built-in' }));
+  const { embeddings, rerankers } = await listBuiltInModels();
   const installed = await listInstalledModels(dependencies);
   embeddings.push(...installed.flatMap(toEmbeddingEntries));
   rerankers.push(...installed.flatMap(toRerankerEntries));
@@ -109,11 +104,37 @@ export async function loadModelCatalog(dependencies: CatalogDependencies): Promi
     rerankers,
     chat: openChatModel(dependencies),
     aliases: parseAliases(settings.modelAliases),
+    contract: settings.contractModels,
     legacyEmbeddingId: defaultEmbeddingModel,
   });
+  if (settings.contractModels === 'real') checkHostedNames(catalog);
   if (settings.reranker !== null && !catalog.rerankerNames.includes(settings.reranker))
     throw unknownModelError('QUARRY_RERANKER', settings.reranker, rerankers);
   return catalog;
+}
+
+async function listBuiltInModels(): Promise<{
+  embeddings: EmbeddingCatalogEntry[];
+  rerankers: RerankerCatalogEntry[];
+}> {
+  const embedding = getEmbeddingModel(defaultEmbeddingModel);
+  const { id, dimensions } = embedding;
+  const version = await readBuiltInVersion(embedding);
+  const rerankerVersion = await readBuiltInVersion({ folder: builtInRerankerFolder });
+  return {
+    embeddings: [{ id, version, dimensions, backend: 'built-in' }],
+    rerankers: rerankModels.map((model) => ({ id: model.id, version: rerankerVersion, backend: 'built-in' })),
+  };
+}
+
+/** Errors: AppError if a name of the hosted service has no model of its own. */
+function checkHostedNames(catalog: ModelCatalog): void {
+  const substitutes = requiredHostedNames.filter((name) => catalog.isSubstitute(name));
+  if (substitutes.length === 0) return;
+  throw new AppError(
+    'invalid',
+    `QUARRY_CONTRACT_MODELS is "real", but ${substitutes.join(' and ')} would be served by a built-in model. Map each name to a model of yours with QUARRY_MODEL_ALIASES, such as ${substitutes.map((name) => `${name}=my-model`).join(',')}.`,
+  );
 }
 
 /**
@@ -203,11 +224,13 @@ async function openHttpEmbedding(dependencies: CatalogDependencies): Promise<Emb
   });
   const dimensions = await fetchDimensions(embedder, model);
   if (settings.embeddingDimensions === 0 && width !== dimensions) await dimensionsCache.write(dimensions);
-  const version = createHash('sha256')
-    .update(JSON.stringify({ model, dimensions, prefixes, inputTypeField }))
-    .digest('hex')
-    .slice(0, 16);
+  const version = hashConfiguration({ model, dimensions, prefixes, inputTypeField });
   return { id: model, version, dimensions, backend: embedder };
+}
+
+/** Returns the version of a model of a service: the service does not tell when its weights change. */
+function hashConfiguration(configuration: object): string {
+  return createHash('sha256').update(JSON.stringify(configuration)).digest('hex').slice(0, 16);
 }
 
 /** Returns the number of dimensions, which collections require when they are created. */
@@ -246,7 +269,8 @@ function openHttpReranker(dependencies: CatalogDependencies): RerankerCatalogEnt
     batchUnitsMax: settings.providerCharactersMax,
     textUnitsMax: settings.providerTextCharactersMax,
   });
-  return { id: model, backend };
+  const { rerankDialect, rerankScores } = settings;
+  return { id: model, version: hashConfiguration({ model, rerankDialect, rerankScores }), backend };
 }
 
 function openChatModel(dependencies: CatalogDependencies): ChatModel | null {

@@ -50,8 +50,12 @@ export const rerankModels: readonly RerankModel[] = [
   { id: 'zerank-1-small', folder: builtInRerankerFolder },
 ];
 
-/** Names of the hosted service that lists do not show, with the built-in model that serves each. */
-export const unlistedRerankers: Readonly<Record<string, string>> = { 'zerank-1-large': 'zerank-1' };
+/** Names of the hosted service that lists do not show, with the listed name that each is another name of. */
+export const unlistedRerankers: Readonly<Record<string, string>> = {
+  'zerank-1-large': 'zerank-1',
+  'zerank-2-small': 'zerank-2',
+  'zerank-2-nano': 'zerank-2',
+};
 
 /** Reranker of calls that name none, unless the settings name one. */
 export const defaultReranker = 'zerank-2';
@@ -59,9 +63,9 @@ export const defaultReranker = 'zerank-2';
 /** Reranker whose scores represent all three. */
 export const sharedReranker = 'zerank-2';
 
-/** Returns the version of a built-in model; it changes whenever the same text may get a different vector. */
-export async function readBuiltInVersion(id: string): Promise<string> {
-  const config = await readFile(join(getEmbeddingModel(id).folder, 'config.json'), 'utf8');
+/** Returns the version of a built-in model; it changes whenever the same text may get a different vector or score. */
+export async function readBuiltInVersion({ folder }: { readonly folder: string }): Promise<string> {
+  const config = await readFile(join(folder, 'config.json'), 'utf8');
   return (JSON.parse(config) as { readonly version: string }).version;
 }
 

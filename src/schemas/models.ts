@@ -32,7 +32,8 @@ export const EmbedRequest = Component('EmbedRequest', 'Texts to embed.', {
   input: stringOrStrings,
   dimensions: Type.Optional(
     Nullable(Type.Integer(), {
-      description: 'One of 2560 (default), 1280, 640, 320, 160, 80 or 40.',
+      description:
+        'One of 2560 (default), 1280, 640, 320, 160, 80 or 40. The built-in model computes 320; longer vectors end with zeros.',
       examples: [640],
     }),
   ),

@@ -4,6 +4,9 @@ import type { Clock } from '../core/clock.ts';
 import type { Trace } from '../core/trace.ts';
 import type { Principal } from '../schemas/principal.ts';
 
+/** Headers that services add to their replies. */
+export type ServiceReplyHeader = 'x-quarry-model' | 'x-quarry-warnings';
+
 /** Context of a use case, besides the request itself. */
 export interface ServiceCall<P extends Principal = Principal> {
   readonly principal: P;
@@ -21,6 +24,8 @@ export interface ServiceCall<P extends Principal = Principal> {
   readonly trace?: Trace | null;
   /** Network address of the client; behind a trusted proxy, the address that the proxy reports. */
   readonly address: () => string;
+  /** Adds a header to the reply, if it succeeds; absent if the reply has no headers of its own. */
+  readonly setReplyHeader?: (name: ServiceReplyHeader, value: string) => void;
 }
 
 /** Reply whose status depends on the outcome. */

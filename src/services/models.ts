@@ -16,6 +16,7 @@ import type {
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { ServiceCall } from './call.ts';
+import { type ModelDescriptions, setModelHeaders } from './model-headers.ts';
 import { createEncoder, mapInTurns } from './vector-encoding.ts';
 
 export type ModelServiceCall = ServiceCall<OrganizationPrincipal>;
@@ -35,8 +36,8 @@ export interface ModelExecutor {
   ): Promise<RerankReply>;
 }
 
-/** Model names as clients send them; implemented in `models/registry` and `models/dimensions`. */
-export interface ModelLookup {
+/** Model names as clients send them; implemented in `models/catalog` and `models/dimensions`. */
+export interface ModelLookup extends ModelDescriptions {
   /** Returns every name of each kind, and the defaults. */
   list(): GetModelListResponse;
   /** Describes every model, with the collections of the caller that use it. */
@@ -48,8 +49,6 @@ export interface ModelLookup {
   resolveDimensions(embeddingModel: string, requested: number | null): number;
   /** Reranker of calls that name none. */
   readonly defaultReranker: string;
-  /** Errors: 404 unknown model. */
-  checkReranker(model: string): void;
   /** Returns a copy of the vector with another number of dimensions, still of length 1. */
   toDimensions(vector: Float32Array, dimensions: number): Float32Array;
 }
@@ -181,6 +180,7 @@ export class ModelService {
 
   /** Returns the vectors of texts. Errors: as `embed`. */
   async embedTexts(call: ModelServiceCall, input: EmbedInput): Promise<EmbeddedTexts> {
+    this.#modelLookup.checkEmbedding(input.model);
     const dimensions = this.#modelLookup.resolveDimensions(input.model, input.dimensions ?? null);
     const chargedBytes = chargedBytesOf(input.texts, 0);
     checkReplySize(input.texts.length, dimensions);
@@ -215,6 +215,8 @@ export class ModelService {
       tokens,
       timeTakenMs,
     });
+    const used = [this.#modelLookup.describeEmbedding(model)];
+    setModelHeaders(call, this.#modelLookup, { used, name: model });
     return { vectors, chargedBytes, tokens };
   }
 
@@ -222,7 +224,8 @@ export class ModelService {
   async rankTexts(call: ModelServiceCall, input: RerankInput): Promise<Ranking> {
     const { query, documents, topN, latency } = input;
     const model = input.model ?? this.#modelLookup.defaultReranker;
-    this.#modelLookup.checkReranker(model);
+    if (input.model !== null) this.#modelLookup.checkReranker(input.model);
+    const used = [this.#modelLookup.describeReranker(model)];
     const chargedBytes = chargedBytesOf(documents, Buffer.byteLength(query));
     const { organizationId } = call.principal;
     const admissionRequest = {
@@ -246,6 +249,7 @@ export class ModelService {
     const inferenceMs = Math.min(modelMs, timeTakenMs);
     const usage = { organizationId, model, explicitCall: true, bytes: chargedBytes, tokens, timeTakenMs };
     this.#meter.recordRerank({ ...usage, documents: documents.length, inferenceMs });
+    setModelHeaders(call, this.#modelLookup, { used, name: model });
     return { ranked: rankScores(scores, topN), chargedBytes, tokens, mode, timeTakenMs, inferenceMs };
   }
 

@@ -19,6 +19,7 @@ import type { VersionReader } from '../storage/version-reader.ts';
 import type { ServiceCall } from './call.ts';
 import type { DocumentUrls } from './document-urls.ts';
 import { LineRectangles } from './line-rectangles.ts';
+import { type QueryModelDescriptions, setQueryHeaders } from './model-headers.ts';
 import {
   type PageReplyOptions,
   type ReplyOptions,
@@ -39,6 +40,7 @@ export interface QueryServicesOptions extends SearchRequestFactoryOptions, Usage
   readonly search: Search;
   readonly reader: VersionReader;
   readonly documentUrls: DocumentUrls;
+  readonly models: QueryModelDescriptions;
   /** Null if the engine writes no replies. */
   readonly replyParts: ReplyParts | null;
   readonly clock: Clock;
@@ -57,6 +59,8 @@ export interface QueryServicesOptions extends SearchRequestFactoryOptions, Usage
 interface QueryKind {
   readonly type: QueryEnum;
   readonly query: string;
+  /** Whether no text and no vector is compared; absent: no. */
+  readonly isListing?: boolean;
 }
 
 type QueryCall = ServiceCall<OrganizationPrincipal>;
@@ -84,7 +88,7 @@ export class QueryServices {
     // Each document is one result, so `max_per_document` does not apply.
     const search = this.#requests.create(call, { ...request, max_per_document: null }, 'documents');
     const isListing = request.query === null && (request.similar_to ?? null) === null;
-    const kind = { type: 'documents', query: request.query ?? '' } as const;
+    const kind = { type: 'documents', query: request.query ?? '', isListing } as const;
     const format = isListing
       ? null
       : this.#createFormat(call, search, { unit: 'documents', metadata: request.include_metadata });
@@ -175,6 +179,10 @@ export class QueryServices {
         const deadlineMs = remainingMs(clock, call.receivedAt);
         const result = await work(this.#options.search, pause === null ? search : { ...search, deadlineMs });
         slowQueries?.record({ call, search, ...kind, startedAt }, result);
+        setQueryHeaders(call, this.#options.models, search, {
+          isListing: kind.isListing ?? false,
+          outcome: result,
+        });
         return result;
       } finally {
         semaphore.release();

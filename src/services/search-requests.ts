@@ -1,7 +1,6 @@
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
-import { unlistedRerankers } from '../models/registry.ts';
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import type { TopPagesRequest } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
@@ -22,6 +21,7 @@ import { documentFilterOf, restrictFilter } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { readCuration } from './curations.ts';
 import { accessCollection } from './document-access.ts';
+import type { ModelDescriptions } from './model-headers.ts';
 import { checkCommonModel, findRequestCollections } from './query-collections.ts';
 import { readSimilarSource, type SimilarComponents } from './similar-source.ts';
 import { parseQueryVector } from './vector-inputs.ts';
@@ -29,8 +29,7 @@ import { parseQueryVector } from './vector-inputs.ts';
 export interface SearchRequestFactoryOptions extends SimilarComponents {
   readonly collections: Collections;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Reranker IDs that a query may name. */
-  readonly rerankModels: () => readonly string[];
+  readonly models: Pick<ModelDescriptions, 'checkReranker'>;
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** Model of collections without a stored model. */
@@ -154,20 +153,11 @@ export class SearchRequestFactory {
 
   /** Similar content without a query has no text for a reranker. */
   #findReranker({ query, reranker: requested, similar_to: similarTo = null }: QueryRequest): string | null {
-    const { rerankerDefault } = this.#options;
+    const { rerankerDefault, models } = this.#options;
     const hasText = similarTo === null || (query ?? '') !== '';
-    const reranker = requested === undefined ? (hasText ? rerankerDefault : null) : requested;
-    if (reranker !== null) this.#checkReranker(reranker);
-    return reranker;
-  }
-
-  #checkReranker(reranker: string): void {
-    const rerankers = this.#options.rerankModels();
-    if (rerankers.includes(reranker) || Object.hasOwn(unlistedRerankers, reranker)) return;
-    throw new AppError(
-      'not_found',
-      `The reranker ${JSON.stringify(reranker)} does not exist. Available rerankers: ${rerankers.join(', ')}.`,
-    );
+    if (requested === undefined) return hasText ? rerankerDefault : null;
+    if (requested !== null) models.checkReranker(requested);
+    return requested;
   }
 }
 

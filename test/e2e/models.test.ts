@@ -113,10 +113,40 @@ await t.test('a reranker orders by relevance, and a score does not depend on the
 await t.test('rerank without a model uses the default, and old model names are accepted', async (t) => {
   const body = { query: 'How long do refunds take?', documents: ['Oslo.', 'Refunds take 14 days.'] };
   const { results } = await api.call('models/rerank', { model: 'zerank-2', ...body });
-  for (const model of [undefined, null, 'zerank-1-large'])
+  for (const model of [
+    undefined,
+    null,
+    'zerank-1-large',
+    'zerank-1-small',
+    'zerank-2-small',
+    'zerank-2-nano',
+  ])
     t.same((await api.call('models/rerank', { model, ...body })).results, results, String(model));
   const unknown = await api.request('models/rerank', { model: 'zerank-9', ...body });
   t.match(unknown, { status: 404, body: { detail: /zerank-2, zerank-1, zerank-1-small\.$/ } });
+});
+
+await t.test('replies name the model and warn that it is not the model of the hosted service', async (t) => {
+  const texts = ['Refunds take 14 days.'];
+  const asQuery = { query: 'refunds', documents: texts };
+  const calls = [
+    ['models/embed', { model: 'zembed-1', input_type: 'query', input: texts }, 'zembed-1'],
+    ['models/rerank', { model: 'zerank-2-nano', ...asQuery }, 'zerank-2', 'zerank-2-nano'],
+    ['models/rerank', asQuery, 'zerank-2'],
+    ['embeddings', { model: 'zembed-1', input: texts }, 'zembed-1'],
+    ['rerank', { model: 'zerank-1', ...asQuery }, 'zerank-1'],
+  ] as const;
+  for (const [path, body, served, name = served] of calls) {
+    const { status, headers } = await api.request(path, body);
+    t.equal(status, 200, path);
+    t.equal(headers.get('x-quarry-model'), `${served}@built-in-1`, path);
+    t.equal(
+      headers.get('x-quarry-warnings'),
+      `${name} is a built-in model of Quarry, not the model of the hosted service with this name`,
+    );
+  }
+  const { headers } = await api.request('models/embed', { model: 'x', input_type: 'query', input: texts });
+  t.same([headers.get('x-quarry-model'), headers.get('x-quarry-warnings')], [null, null], 'an error');
 });
 
 await t.test('OpenAI and Cohere clients get the same results in their own formats', async (t) => {

@@ -65,7 +65,7 @@ function setup() {
   };
   const directory: ModelDirectory = {
     ...builtInModels,
-    getReranker: (id) => ({ id, backend: id === 'added' ? addedReranker : 'built-in' }),
+    getReranker: (id) => ({ id, version: '1', backend: id === 'added' ? addedReranker : 'built-in' }),
   };
   const runner = new ModelRunner({ embed, rerank }, builtIn, directory, () => {});
   return { runner, tasks, builtInPriorities };

@@ -5,7 +5,7 @@ import { toDimensions } from '../../src/models/dimensions.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
 import { CohereServices } from '../../src/services/cohere.ts';
-import { type ModelExecutor, ModelService } from '../../src/services/models.ts';
+import { type ModelExecutor, type ModelLookup, ModelService } from '../../src/services/models.ts';
 import { OpenAiServices } from '../../src/services/openai.ts';
 import type { EmbedUsageEvent } from '../../src/usage/usage-events.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
@@ -64,19 +64,35 @@ class FakeModelRunner implements ModelExecutor {
   }
 }
 
+const modelLookup: ModelLookup = {
+  list: () => {
+    throw new Error('no test lists the models');
+  },
+  describe: async () => [],
+  resolveDimensions: (model, requestedDimensions) => {
+    if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
+    if (requestedDimensions !== null && !offered.includes(requestedDimensions))
+      throw new AppError('bad_request', 'not offered');
+    return requestedDimensions ?? 2560;
+  },
+  defaultReranker: 'zerank-2',
+  checkEmbedding: () => {},
+  checkReranker: () => {},
+  describeEmbedding: (model) => `${model}@1`,
+  describeReranker: (model) => {
+    if (model.startsWith('zerank-')) return `${model}@1`;
+    throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
+  },
+  isSubstitute: () => false,
+  toDimensions,
+};
+
 function build(organization: OrganizationLimits = unlimited) {
   const time = new FakeClock();
   const modelRunner = new FakeModelRunner(time);
   const yieldChecks = { count: 0 };
   const facts: (EmbedUsageEvent & { kind: string; documents?: number; inferenceMs?: number })[] = [];
   const gate = new ModelAdmission({ limitsOf: () => organization, clock: time, timer: time });
-  const listed = {
-    embedding_models: ['zembed-1'],
-    rerankers: ['zerank-1', 'zerank-2'],
-    default_embedding_model: 'zembed-1',
-    default_reranker: null,
-    chat_model: null,
-  };
   const service = new ModelService({
     executor: modelRunner,
     admission: gate,
@@ -85,21 +101,7 @@ function build(organization: OrganizationLimits = unlimited) {
       recordEmbed: (fact) => facts.push({ kind: 'embed', ...fact }),
       recordRerank: (fact) => facts.push({ kind: 'rerank', ...fact }),
     },
-    modelLookup: {
-      list: () => listed,
-      describe: async () => [],
-      resolveDimensions: (model, requestedDimensions) => {
-        if (model !== 'zembed-1') throw new AppError('not_found', 'the ids are zembed-1');
-        if (requestedDimensions !== null && !offered.includes(requestedDimensions))
-          throw new AppError('bad_request', 'not offered');
-        return requestedDimensions ?? 2560;
-      },
-      defaultReranker: 'zerank-2',
-      checkReranker: (model) => {
-        if (!model.startsWith('zerank-')) throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
-      },
-      toDimensions,
-    },
+    modelLookup,
   });
   const call = (signal = new AbortController().signal): ServiceCall<OrganizationPrincipal> => ({
     principal: {

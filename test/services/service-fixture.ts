@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AuditLog } from '../../src/audit/audit-log.ts';
+import { AppError } from '../../src/core/app-error.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
 import { KeyedMutex } from '../../src/core/async/mutex.ts';
 import { systemRandom } from '../../src/core/ids.ts';
@@ -117,7 +118,14 @@ export function createQueryServices(
       recordRerank: (usageEvent) => void recordedModelUsage.push({ kind: 'rerank', ...usageEvent }),
     },
     semaphoreOf: () => unlimitedAdmission,
-    rerankModels: () => ['zerank-2'],
+    models: {
+      checkReranker: (name) => {
+        if (name !== 'zerank-2') throw new AppError('not_found', 'Available: zerank-2.');
+      },
+      describeReranker: (name) => `${name}@1`,
+      describeForCollection: () => 'letters@1',
+      isSubstitute: () => false,
+    },
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
     chargeQueries: () => undefined,

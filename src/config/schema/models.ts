@@ -100,6 +100,10 @@ export const modelSettings = {
     allowed: 'pairs such as zembed-1=my-model,zerank-2=my-reranker',
     defaultMeaning: 'none',
   }),
+  contractModels: enumSetting(['builtin', 'real', 'refuse'], 'builtin', {
+    meaning:
+      'Models behind zembed-1 and zerank-*, the names of the hosted service, unless an alias maps the name: the built-in models (builtin), or none, with status 404 (refuse); real requires aliases for zembed-1 and zerank-2',
+  }),
   typoTolerance: enumSetting(['on', 'off'], 'on', {
     meaning: 'Typo tolerance for query words that no document contains (edit distance 1 or 2)',
   }),

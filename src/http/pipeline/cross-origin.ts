@@ -8,8 +8,8 @@ import type { RequestContext } from './request-context.ts';
 const preflightCacheSeconds = 600;
 /** Headers of replies that pages may read in addition to those that browsers always show. */
 const exposedHeaders = [
-  'x-request-id, retry-after, retry-after-ms, x-should-retry, x-quarry-limit, traceresponse',
-  'content-disposition, content-range, accept-ranges, etag',
+  'x-request-id, retry-after, retry-after-ms, x-should-retry, x-quarry-limit, x-quarry-model, x-quarry-warnings',
+  'traceresponse, content-disposition, content-range, accept-ranges, etag',
 ].join(', ');
 
 /**

@@ -27,13 +27,14 @@ export function isStillAllowed(context: RequestContext): boolean {
 }
 
 /** A stream without an end ends when the server stops, so that clients reconnect to the next one at once. */
-export function eventStreamReply({ components, deadline }: RequestContext, stream: EventStream): Reply {
+export function eventStreamReply(context: RequestContext, stream: EventStream): Reply {
+  const { components, deadline, serviceHeaders } = context;
   // The stream may never be opened, if the client disconnects before the reply.
   deadline.onCanceled(stream.close);
   if (!stream.isAwaitedAtStop) components.activeRequests.addStream(deadline);
   return {
     status: 200,
-    headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+    headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no', ...serviceHeaders },
     body: { size: null, open: () => encodeEventStream(stream.events) },
   };
 }

@@ -126,7 +126,7 @@ export class JsonRouteHandler implements RouteHandler {
     if (this.#stream !== null) return eventStreamReply(this.#context, this.#stream);
     assert(this.#reply, 'callService has set the reply');
     this.#context.components.schemas.checkReply(this.route, this.#reply);
-    return jsonReply(this.#reply.status, this.#reply.body);
+    return jsonReply(this.#reply.status, this.#reply.body, this.#context.serviceHeaders ?? {});
   }
 
   release(): void {

@@ -33,6 +33,8 @@ export class RequestContext implements IndexedSetItem {
   slotOwner: string | null = null;
   /** Replaced by `acquireSlot`, so that owners take turns. */
   yieldToEventLoop: YieldToEventLoop;
+  /** Headers that the service adds to its reply; null if it adds none. */
+  serviceHeaders: Record<string, string> | null = null;
   /** Set by `renderReply`. */
   reply: Reply | null = null;
   /** Position in the set of active requests. */
@@ -104,5 +106,9 @@ export function createTokenCall(context: RequestContext): Omit<ServiceCall, 'pri
     yieldToEventLoop,
     trace,
     address: () => resolveClientAddress(exchange, settings),
+    setReplyHeader: (name, value) => {
+      context.serviceHeaders ??= {};
+      context.serviceHeaders[name] = value;
+    },
   };
 }

@@ -29,7 +29,7 @@ export const modelRoutes: readonly Route[] = [
     path: '/models/embed',
     summary: 'Embed texts',
     description:
-      'Converts texts to vectors of unit length, in the same order. The vector of a query is close to the vectors of documents that answer it. Vectors can be shortened to their first dimensions.',
+      'Converts texts to vectors of unit length, in the same order. The vector of a query is close to the vectors of documents that answer it. Vectors can be shortened to their first dimensions. The reply header `x-quarry-model` names the model as `name@version`.',
     request: models.EmbedRequest,
     bodyKind: 'model',
     reply: models.EmbedResponse,
@@ -43,7 +43,8 @@ export const modelRoutes: readonly Route[] = [
     access: 'read',
     path: '/models/rerank',
     summary: 'Rerank texts by relevance',
-    description: 'Scores each text against a query from 0 to 1 and returns the scores in descending order.',
+    description:
+      'Scores each text against a query from 0 to 1 and returns the scores in descending order. The reply header `x-quarry-model` names the model as `name@version`.',
     request: models.RerankRequest,
     bodyKind: 'model',
     reply: models.RerankResponse,

@@ -901,7 +901,7 @@ export class ModelsApi {
   /**
    * Embed texts: `POST /v1/models/embed`. Converts texts to vectors of unit length, in the same order. The
    * vector of a query is close to the vectors of documents that answer it. Vectors can be shortened to their
-   * first dimensions.
+   * first dimensions. The reply header `x-quarry-model` names the model as `name@version`.
    */
   embed(request: EmbedRequest, options?: CallOptions): Promise<EmbedResponse> {
     return this.#transport.call(
@@ -912,7 +912,8 @@ export class ModelsApi {
 
   /**
    * Rerank texts by relevance: `POST /v1/models/rerank`. Scores each text against a query from 0 to 1 and
-   * returns the scores in descending order.
+   * returns the scores in descending order. The reply header `x-quarry-model` names the model as
+   * `name@version`.
    */
   rerank(request: RerankRequest, options?: CallOptions): Promise<RerankResponse> {
     return this.#transport.call(

@@ -1060,7 +1060,10 @@ export interface EmbedRequest {
   readonly input_type: 'query' | 'document';
   /** One text or a list of texts; an empty list gives no results. */
   readonly input: string | readonly string[];
-  /** One of 2560 (default), 1280, 640, 320, 160, 80 or 40. */
+  /**
+   * One of 2560 (default), 1280, 640, 320, 160, 80 or 40. The built-in model computes 320; longer vectors end
+   * with zeros.
+   */
   readonly dimensions?: number | null | undefined;
   /**
    * `base64` returns little-endian 32-bit floats in base64, about a quarter of the size. Default: `"float"`.
