@@ -3,6 +3,7 @@ import type { Settings } from '../config/schema.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
+import { searchModelsCommand } from './model-catalog.ts';
 import { integerOption } from './option-values.ts';
 import { printTable } from './terminal.ts';
 import { toPrintable } from './text-layout.ts';
@@ -12,6 +13,7 @@ import { toPrintable } from './text-layout.ts';
 const reloadNote = 'A running server reloads its models within a second.';
 
 export const modelCommands: readonly CommandSpec[] = [
+  searchModelsCommand,
   {
     usage: 'models list',
     settings: 'server',
