@@ -69,24 +69,20 @@ export class Memberships {
     return members.flatMap((member) => this.#records.delete(member));
   }
 
+  /** Operations that make a new member, to be written with the creation of the user. */
+  joinOperations(key: MembershipKey, role: Role, by: Actor): WriteOperation[] {
+    const { clock } = this.#options;
+    return [...this.#records.put({ ...key, role, joinedAt: clock.now() }), this.#joinedEntry(key, role, by)];
+  }
+
   /** Makes a user a member; `extraOperations` are written with it. Existing members keep their role. */
   join(key: MembershipKey, { role, by, extraOperations }: JoinOptions): Promise<Role> {
     return this.#changes.run(async () => {
-      const { store, clock, audit } = this.#options;
       const known = this.roleOf(key);
-      const effectiveRole = known ?? role;
-      await store.write([
-        ...extraOperations,
-        ...(known === null ? this.#records.put({ ...key, role, joinedAt: clock.now() }) : []),
-        audit.entryOperation({
-          ...by,
-          organizationId: key.organizationId,
-          action: 'member.joined',
-          target: key.userId,
-          details: { permission: effectiveRole },
-        }),
-      ]);
-      return effectiveRole;
+      const operations =
+        known === null ? this.joinOperations(key, role, by) : [this.#joinedEntry(key, known, by)];
+      await this.#options.store.write([...extraOperations, ...operations]);
+      return known ?? role;
     });
   }
 
@@ -155,6 +151,16 @@ export class Memberships {
       }
       if (owned.length > 0) throw lastOwnerError(owned);
       await write(members.flatMap((member) => this.#removeOperations(member, by)));
+    });
+  }
+
+  #joinedEntry({ organizationId, userId }: MembershipKey, role: Role, by: Actor): WriteOperation {
+    return this.#options.audit.entryOperation({
+      ...by,
+      organizationId,
+      action: 'member.joined',
+      target: userId,
+      details: { permission: role },
     });
   }
 

@@ -9,18 +9,18 @@ import { toPasskeyInfo } from '../schemas/passkeys.ts';
 import type { Passkey } from '../storage/passkeys.ts';
 import type { User } from '../storage/users.ts';
 import type { Mailer } from './mailer.ts';
-import { challengeExpiredError, type PasskeyChallenge, type Passkeys } from './passkeys.ts';
 import {
-  findRelyingParty,
-  type RelyingParty,
-  type RelyingPartyOptions,
-  requireRelyingParty,
-} from './relying-party.ts';
+  buildCreationOptions,
+  createUserHandle,
+  type PendingPasskey,
+  verifyPasskeyCreation,
+} from './passkey-creation.ts';
+import { challengeExpiredError, type Passkeys } from './passkeys.ts';
+import { findRelyingParty, type RelyingPartyOptions, requireRelyingParty } from './relying-party.ts';
 import type { Sessions } from './sessions.ts';
 import { buildPasskeyAddedMail } from './sign-in-reply.ts';
 import { operatorEmail, type UserAccounts, userNotFoundError } from './user-accounts.ts';
 import type { UserCall } from './user-operations.ts';
-import { passkeyAlgorithms, verifyNewCredential } from './webauthn.ts';
 
 export interface PasskeyOperationsOptions {
   readonly passkeys: Passkeys;
@@ -34,14 +34,11 @@ export interface PasskeyOperationsOptions {
 }
 
 /** Passkey that its owner is adding, sealed in a token: nothing is stored for it. */
-interface PendingPasskey extends PasskeyChallenge {
+interface PendingAddition extends PendingPasskey {
   readonly userId: string;
-  readonly userHandle: string;
-  readonly party: RelyingParty;
 }
 
 const sealingContext = 'new passkey';
-const userHandleBytes = 32;
 
 /** Operations of users on their own passkeys. */
 export class PasskeyOperations {
@@ -73,10 +70,8 @@ export class PasskeyOperations {
     if (!(await sessions.isRecent(userId, sessionId))) throw signInAgainError();
     await passkeys.checkCount(userId);
     const known = await passkeys.list(userId);
-    const newHandle = Buffer.from(random.bytes(userHandleBytes)).toString('base64url');
-    const userHandle = known[0]?.userHandle ?? newHandle;
-    const challenge = passkeys.createChallenge();
-    const pending: PendingPasskey = { ...challenge, userId, userHandle, party };
+    const userHandle = known[0]?.userHandle ?? createUserHandle(random);
+    const pending: PendingAddition = { ...passkeys.createChallenge(), userId, userHandle, party };
     return {
       options: buildCreationOptions(user, pending, known),
       passkey_token: sealToText(sealer, pending, sealingContext),
@@ -90,29 +85,12 @@ export class PasskeyOperations {
   ): Promise<wire.PasskeyResponse> {
     const { passkeys, sealer } = this.#options;
     const { userId } = principal;
-    const pending = openSealedText<PendingPasskey>(sealer, token, sealingContext);
+    const pending = openSealedText<PendingAddition>(sealer, token, sealingContext);
     if (pending?.userId !== userId) throw challengeExpiredError();
     passkeys.checkChallenge(pending);
-    const { challenge, userHandle, party } = pending;
-    const expected = { challenge, origin: party.origin, relyingPartyId: party.id };
-    const verified = await verifyNewCredential(credential, expected).catch((error: unknown) => {
-      throw new AppError('bad_request', `The reply of the authenticator is not valid: ${reasonOf(error)}`, {
-        cause: error,
-      });
-    });
-    const { address } = client;
-    const created = await passkeys.add(
-      {
-        ...verified,
-        userId,
-        name: name.trim(),
-        transports: credential.response.transports ?? [],
-        relyingPartyId: party.id,
-        userHandle,
-      },
-      pending,
-      { actor: userId, address },
-    );
+    const verified = await verifyPasskeyCreation(credential, pending);
+    const passkey = { ...verified, userId, name: name.trim() };
+    const created = await passkeys.add(passkey, pending, { actor: userId, address: client.address });
     this.#notify(userId, created);
     return { passkey: toPasskeyInfo(created) };
   }
@@ -152,37 +130,6 @@ export class PasskeyOperations {
     if (user === undefined) throw userNotFoundError();
     return user;
   }
-}
-
-function buildCreationOptions(
-  { email, name }: User,
-  { challenge, userHandle, party }: PendingPasskey,
-  known: readonly Passkey[],
-): wire.PasskeyCreationOptions {
-  return {
-    rp: { id: party.id, name: 'Quarry' },
-    user: { id: userHandle, name: email, displayName: name ?? email },
-    challenge,
-    pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
-    timeout: passkeyLimits.challengeMsMax,
-    excludeCredentials: known
-      .filter(({ relyingPartyId }) => relyingPartyId === party.id)
-      .map(({ credentialId, transports }) => ({
-        type: 'public-key',
-        id: credentialId,
-        transports: [...transports],
-      })),
-    authenticatorSelection: {
-      residentKey: 'required',
-      requireResidentKey: true,
-      userVerification: 'required',
-    },
-    attestation: 'none',
-  };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function signInAgainError(): AppError {

@@ -1,10 +1,8 @@
 import { rateLimitAddress } from '../admission/address-key.ts';
-import { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
+import type { SlidingWindowLimiter } from '../admission/sliding-window-limiter.ts';
 import type { DeniedAccessLog } from '../audit/denied-access-log.ts';
 import { AppError } from '../core/app-error.ts';
-import type { Clock } from '../core/clock.ts';
 import { passkeyLimits } from '../core/passkey-limits.ts';
-import { rateLimits } from '../core/rate-limits.ts';
 import { openSealedText, sealToText } from '../core/sealed-text.ts';
 import type { Sealer } from '../core/sealer.ts';
 import type * as wire from '../schemas/passkeys.ts';
@@ -29,10 +27,11 @@ export interface PasskeySignInOptions {
   readonly userAccounts: UserAccounts;
   readonly sessions: Sessions;
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
-  readonly clock: Clock;
   /** Seals the challenges of sign-ins. */
   readonly sealer: Sealer;
   readonly relyingParty: RelyingPartyOptions;
+  /** Limits requests per client, together with joining. */
+  readonly limiter: Pick<SlidingWindowLimiter, 'consume'>;
   /** Redirect target for requests that name none. */
   readonly home: string;
 }
@@ -51,15 +50,9 @@ const sealingContext = 'sign-in with a passkey';
  */
 export class PasskeySignIn {
   readonly #options: PasskeySignInOptions;
-  readonly #requestsByClient: SlidingWindowLimiter;
 
   constructor(options: PasskeySignInOptions) {
     this.#options = options;
-    this.#requestsByClient = new SlidingWindowLimiter(
-      'sign-ins with a passkey',
-      rateLimits.passkeyRequests,
-      options.clock,
-    );
   }
 
   /** Whether passkeys are supported at the host name of the request. */
@@ -75,10 +68,10 @@ export class PasskeySignIn {
     client: ClientInfo,
     request: wire.BeginPasskeySignInRequest,
   ): Promise<AccountResponse<wire.BeginPasskeySignInResponse>> {
-    const { passkeys, sealer, relyingParty, home } = this.#options;
+    const { passkeys, sealer, relyingParty, limiter, home } = this.#options;
     const party = requireRelyingParty(client, relyingParty);
     const redirect = typeof request.redirect_url === 'string' ? parseLocalPath(request.redirect_url) : home;
-    this.#requestsByClient.consume(rateLimitAddress(client.address));
+    limiter.consume(rateLimitAddress(client.address));
     const challenge = passkeys.createChallenge();
     const pending: PendingPasskeySignIn = { ...challenge, party, redirect };
     const options: wire.PasskeyRequestOptions = {
@@ -101,10 +94,10 @@ export class PasskeySignIn {
     client: ClientInfo,
     { passkey_token: token, credential }: wire.PasskeySignInRequest,
   ): Promise<AccountResponse<wire.PasskeySignInResponse>> {
-    const { passkeys, userAccounts, sessions, sealer, relyingParty } = this.#options;
+    const { passkeys, userAccounts, sessions, sealer, relyingParty, limiter } = this.#options;
     requireRelyingParty(client, relyingParty);
     const { address } = client;
-    this.#requestsByClient.consume(rateLimitAddress(address));
+    limiter.consume(rateLimitAddress(address));
     const pending = openSealedText<PendingPasskeySignIn>(sealer, token, sealingContext);
     if (pending === null) throw challengeExpiredError();
     passkeys.checkChallenge(pending);

@@ -26,7 +26,7 @@ export interface PasskeyChallenge {
   readonly expiresAt: number;
 }
 
-type NewPasskey = Omit<Passkey, 'passkeyId' | 'credentialHash' | 'createdAt' | 'lastUsedAt'>;
+export type NewPasskey = Omit<Passkey, 'passkeyId' | 'credentialHash' | 'createdAt' | 'lastUsedAt'>;
 
 const challengeBytes = 32;
 
@@ -86,28 +86,36 @@ export class Passkeys {
   add(passkey: NewPasskey, challenge: PasskeyChallenge, by: Actor): Promise<Passkey> {
     checkDisplayText('name', passkey.name);
     return this.#changes.run(async () => {
-      const { store, clock, random } = this.#options;
-      await this.checkCount(passkey.userId);
-      const created: Passkey = {
-        ...passkey,
-        passkeyId: random.uuid(),
-        credentialHash: hashToken(passkey.credentialId),
-        createdAt: clock.now(),
-        lastUsedAt: null,
-      };
-      try {
-        await store.write([
-          this.#users.expect(created.userId),
-          ...this.consumeChallenge(challenge),
-          ...this.#records.create(created),
-          this.#auditEntry('passkey.added', created, by),
-        ]);
-      } catch (error) {
-        if (!(error instanceof ExpectationFailedError)) throw error;
-        throw new AppError('conflict', 'This passkey was already added.', { cause: error });
-      }
+      const { userId } = passkey;
+      await this.checkCount(userId);
+      const { created, operations } = this.createOperations(passkey, challenge, by);
+      await this.#options.store.write([this.#users.expect(userId), ...operations]).catch((error: unknown) => {
+        throw error instanceof ExpectationFailedError ? passkeyExistsError(error) : error;
+      });
       return created;
     });
+  }
+
+  /** Operations to be written with a new user. The write fails for a known credential or an answered challenge. */
+  createOperations(
+    passkey: NewPasskey,
+    challenge: PasskeyChallenge,
+    by: Actor,
+  ): { readonly created: Passkey; readonly operations: WriteOperation[] } {
+    const { clock, random } = this.#options;
+    const created: Passkey = {
+      ...passkey,
+      passkeyId: random.uuid(),
+      credentialHash: hashToken(passkey.credentialId),
+      createdAt: clock.now(),
+      lastUsedAt: null,
+    };
+    const operations = [
+      ...this.consumeChallenge(challenge),
+      ...this.#records.create(created),
+      this.#auditEntry('passkey.added', created, by),
+    ];
+    return { created, operations };
   }
 
   /** Errors: 400 for an invalid name; 404 if the user has no such passkey, even if another user has it. */
@@ -181,6 +189,10 @@ export class Passkeys {
       details,
     });
   }
+}
+
+export function passkeyExistsError(cause: ExpectationFailedError): AppError {
+  return new AppError('conflict', 'This passkey was already added.', { cause });
 }
 
 export function challengeExpiredError(): AppError {

@@ -6,11 +6,10 @@ import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { rateLimits } from '../core/rate-limits.ts';
 import type * as wire from '../schemas/passwords.ts';
-import type { User } from '../storage/users.ts';
 import { checkPasswordStrength } from './check-password-strength.ts';
 import type { AccountResponse, ClientInfo } from './client-info.ts';
 import { normalizeEmail } from './email-address.ts';
-import { type InvitationClaims, type Invitations, invitationNotFoundError } from './invitations.ts';
+import type { InvitedSignUp } from './invited-sign-up.ts';
 import { parseLocalPath } from './local-path.ts';
 import type { Mailer } from './mailer.ts';
 import type { PasswordQueue } from './password-queue.ts';
@@ -19,7 +18,7 @@ import { codePagePath, type SecondFactorSignIn } from './second-factor-sign-in.t
 import { SecondFactorRequiredError, type SecondFactors } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
 import { buildJsonSignInReply, buildPasswordChangedMail } from './sign-in-reply.ts';
-import { accountExistsError, checkDisplayText, operatorEmail, type UserAccounts } from './user-accounts.ts';
+import { checkDisplayText, operatorEmail, type UserAccounts } from './user-accounts.ts';
 import type { UserCall } from './user-operations.ts';
 
 export interface PasswordSignInOptions {
@@ -29,8 +28,7 @@ export interface PasswordSignInOptions {
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;
-  readonly invitations: Invitations;
-  readonly acceptInvitation: (user: User, invitation: InvitationClaims, address: string) => Promise<boolean>;
+  readonly invitedSignUp: InvitedSignUp;
   readonly deniedAccessLog: Pick<DeniedAccessLog, 'record'>;
   readonly mail: Mailer;
   readonly clock: Clock;
@@ -101,31 +99,20 @@ export class PasswordSignIn {
     client: ClientInfo,
     request: wire.PasswordJoinRequest,
   ): Promise<AccountResponse<wire.PasswordSignInResponse>> {
-    const { passwords, queue, userAccounts, sessions, invitations, acceptInvitation, home } = this.#options;
+    const { passwords, queue, invitedSignUp } = this.#options;
     const { invite_code: inviteCode, password, name } = request;
     this.#requireEnabled();
-    const claims = await invitations.verifyCode(inviteCode);
-    if (claims === null) throw invitationNotFoundError();
-    const { email, organizationId, invitationId } = claims;
-    const invitation = invitations.find(organizationId, email);
-    if (invitation?.invitationId !== invitationId) throw invitationNotFoundError();
-    if (userAccounts.findByEmail(email) !== undefined) throw accountExistsError(email);
+    const invitation = await invitedSignUp.openCode(inviteCode);
     if (name) checkDisplayText('name', name);
-    const { address } = client;
-    const clientKey = rateLimitAddress(address);
+    const clientKey = rateLimitAddress(client.address);
     this.#attemptsByClient.consume(clientKey);
-    const newSession = await queue.run(clientKey, async () => {
+    return queue.run(clientKey, async () => {
       await checkPasswordStrength(password);
       const record = await passwords.hash(password);
-      const profile = { email, name: name || null, isEmailVerified: invitation.isMailed === true };
-      return userAccounts.signUp(profile, { address }, ({ userId }) => {
-        const created = sessions.create(userId, client, this.#previousToken(client));
-        const operations = [...passwords.createOperations(userId, record), ...created.operations];
-        return { operations, result: created };
-      });
+      return invitedSignUp.signUp(client, { invitation, name: name || null }, ({ userId }) =>
+        passwords.createOperations(userId, record),
+      );
     });
-    await acceptInvitation(newSession.user, claims, address);
-    return buildJsonSignInReply(client, { user: newSession.user, ...newSession.result, redirect: home });
   }
 
   /**

@@ -24,6 +24,7 @@ import { parseLocalPath } from './local-path.ts';
 import { invalidLinkError, isSameBrowser, type MagicLink, type MagicLinks } from './magic-links.ts';
 import type { Mailer } from './mailer.ts';
 import type { Memberships } from './memberships.ts';
+import type { PasskeyJoin } from './passkey-join.ts';
 import type { PasskeySignIn } from './passkey-sign-in.ts';
 import type { PasswordQueue } from './password-queue.ts';
 import type { PasswordSignIn } from './password-sign-in.ts';
@@ -48,6 +49,7 @@ export interface SignInOperationsOptions {
   readonly secondFactorSignIn: SecondFactorSignIn;
   readonly passwordSignIn: PasswordSignIn;
   readonly passkeySignIn: PasskeySignIn;
+  readonly passkeyJoin: PasskeyJoin;
   readonly passwordQueue: PasswordQueue;
   readonly clock: Clock;
   readonly random: Random;
@@ -238,6 +240,11 @@ export class SignInOperations {
   /** See `PasskeySignIn`. */
   get passkey(): PasskeySignIn {
     return this.#options.passkeySignIn;
+  }
+
+  /** See `PasskeyJoin`. */
+  get passkeyJoin(): PasskeyJoin {
+    return this.#options.passkeyJoin;
   }
 
   /** See `AdministratorSignIn`. */

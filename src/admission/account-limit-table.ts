@@ -100,9 +100,9 @@ const signInRows: readonly LimitRow[] = [
   },
   rateRow('passkeyRequests', {
     limit: 'Sign-ins with a passkey',
-    bounds: 'Requests for a challenge, and sign-ins with its answer',
+    bounds: 'Requests for a challenge, and sign-ins and new accounts with its answer',
     share: 'per address',
-    file: 'accounts/passkey-sign-in.ts',
+    file: 'app/accounts.ts',
   }),
   rateRow('oneTimeCodes', {
     limit: 'One-time codes',

@@ -5,10 +5,12 @@ import {
   type ProviderSettings,
 } from '../accounts/identity-providers.ts';
 import { InvitationOperations } from '../accounts/invitation-operations.ts';
+import { InvitedSignUp } from '../accounts/invited-sign-up.ts';
 import { MemberOperations } from '../accounts/member-operations.ts';
 import { MembershipAuthorizer } from '../accounts/membership-authorizer.ts';
 import { OrganizationOperations } from '../accounts/organization-operations.ts';
 import { OrganizationRemoval } from '../accounts/organization-removal.ts';
+import { PasskeyJoin } from '../accounts/passkey-join.ts';
 import { PasskeyOperations } from '../accounts/passkey-operations.ts';
 import { PasskeySignIn } from '../accounts/passkey-sign-in.ts';
 import { PasswordQueue } from '../accounts/password-queue.ts';
@@ -79,11 +81,9 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     acceptInvitation,
   });
   const passwordQueue = new PasswordQueue();
-  const passwordSignIn = createPasswordSignIn(settings, components, {
-    secondFactorSignIn,
-    acceptInvitation,
-    passwordQueue,
-  });
+  const invitedSignUp = new InvitedSignUp({ ...components, home });
+  const passwordParts = { secondFactorSignIn, invitedSignUp, passwordQueue };
+  const passwordSignIn = createPasswordSignIn(settings, components, passwordParts);
   return {
     idempotency: components.idempotency,
     changeLimiter: new SlidingWindowLimiter('changes', rateLimits.changes, clock),
@@ -114,7 +114,7 @@ export function buildAccounts(settings: Settings, dependencies: AccountDependenc
     signIn: createSignInOperations(settings, dependencies, {
       secondFactorSignIn,
       passwordSignIn,
-      passkeySignIn: createPasskeySignIn(settings, components),
+      ...createPasskeyMethods(settings, components, invitedSignUp),
       passwordQueue,
     }),
   };
@@ -132,13 +132,17 @@ function createPasskeyOperations(
   return new PasskeyOperations({ passkeys, userAccounts, sessions, mail, random, sealer, relyingParty });
 }
 
-function createPasskeySignIn(
+function createPasskeyMethods(
   settings: Settings,
   { passkeys, userAccounts, sessions, deniedAccessLog, sealer }: AccountComponents,
-): PasskeySignIn {
-  const relyingParty = relyingPartyOptions(settings);
-  const components = { passkeys, userAccounts, sessions, deniedAccessLog, sealer };
-  return new PasskeySignIn({ ...components, clock, relyingParty, home });
+  invitedSignUp: InvitedSignUp,
+): Pick<SignInOperationsOptions, 'passkeySignIn' | 'passkeyJoin'> {
+  const limiter = new SlidingWindowLimiter('requests for passkeys', rateLimits.passkeyRequests, clock);
+  const common = { passkeys, sealer, relyingParty: relyingPartyOptions(settings), limiter };
+  return {
+    passkeySignIn: new PasskeySignIn({ ...common, userAccounts, sessions, deniedAccessLog, home }),
+    passkeyJoin: new PasskeyJoin({ ...common, invitedSignUp, random }),
+  };
 }
 
 function createPasswordSignIn(
@@ -146,22 +150,21 @@ function createPasswordSignIn(
   components: AccountComponents,
   {
     secondFactorSignIn,
-    acceptInvitation,
+    invitedSignUp,
     passwordQueue,
   }: {
     readonly secondFactorSignIn: SecondFactorSignIn;
-    readonly acceptInvitation: AcceptInvitation;
+    readonly invitedSignUp: InvitedSignUp;
     readonly passwordQueue: PasswordQueue;
   },
 ): PasswordSignIn {
-  const { userAccounts, sessions, secondFactors, invitations, deniedAccessLog, mail, passwords } = components;
+  const { userAccounts, sessions, secondFactors, deniedAccessLog, mail, passwords } = components;
   return new PasswordSignIn({
     userAccounts,
     sessions,
     secondFactors,
     secondFactorSignIn,
-    invitations,
-    acceptInvitation,
+    invitedSignUp,
     deniedAccessLog,
     mail,
     clock,
@@ -231,7 +234,7 @@ function createSignInOperations(
   { data, components, installation }: AccountDependencies,
   methods: Pick<
     SignInOperationsOptions,
-    'secondFactorSignIn' | 'passwordSignIn' | 'passkeySignIn' | 'passwordQueue'
+    'secondFactorSignIn' | 'passwordSignIn' | 'passkeySignIn' | 'passkeyJoin' | 'passwordQueue'
   >,
 ): SignInOperations {
   const { userAccounts, sessions, memberships, links, audit, deniedAccessLog, mail, secondFactors } =

@@ -25,7 +25,7 @@ export const rateLimits = {
   signInMails: [{ ms: hourMs, max: 20 }],
   providerSignIns: [{ ms: minuteMs, max: 30 }],
   passwordAttempts: [{ ms: hourMs, max: 120 }],
-  /** A sign-in sends two requests. */
+  /** A sign-in, and joining with a passkey, sends two requests. */
   passkeyRequests: [{ ms: hourMs, max: 240 }],
   oneTimeCodes: [{ ms: hourMs, max: 50 }],
   /** One sign-in ends after ten minutes at the latest. */

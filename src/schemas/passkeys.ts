@@ -210,6 +210,23 @@ export type PasskeySignInRequest = Static<typeof PasskeySignInRequest>;
 export const PasskeySignInResponse = Component('PasskeySignInResponse', 'Signed in.', signedInFields);
 export type PasskeySignInResponse = Static<typeof PasskeySignInResponse>;
 
+export const BeginPasskeyJoinRequest = Component(
+  'BeginPasskeyJoinRequest',
+  'A request for a passkey of an invited user.',
+  {
+    invite_code: Type.String({ description: 'Code of the invitation.', maxLength: 4_096 }),
+    name: optionalText('Name of the user, 1 to 255 characters.'),
+  },
+);
+export type BeginPasskeyJoinRequest = Static<typeof BeginPasskeyJoinRequest>;
+
+export const PasskeyJoinRequest = Component(
+  'PasskeyJoinRequest',
+  'A new account for an invited user, with a passkey.',
+  { passkey_token: sentToken, credential: NewPasskeyCredential },
+);
+export type PasskeyJoinRequest = Static<typeof PasskeyJoinRequest>;
+
 export const ListUserPasskeysResponse = Component('ListUserPasskeysResponse', 'Passkeys of a user.', {
   passkeys: Type.Array(PasskeyInfo, { description: 'Oldest first.' }),
 });

@@ -44,6 +44,45 @@ t.test('a rejected sign-in writes only an audit entry', async (t) => {
   t.same(writes, [`write put ${tables.auditEntries}`]);
 });
 
+t.test('joining with a passkey stores nothing before the reply, and all of it in one write', async (t) => {
+  const { signIn, store, memberships, invitations, userAccounts } = await buildSignIn();
+  const { user: owner } = await userAccounts.signIn({ email: 'ada@example.com' }, testActor, () => ({
+    operations: [],
+    result: null,
+  }));
+  const organizationId = '3f2b8a52-8f0e-4c1f-9d39-5b8f6c3c9a10';
+  await store.write(memberships.ownerOperations({ organizationId, userId: owner.userId }));
+  const invited = {
+    organizationId,
+    email: 'bob@example.com',
+    role: 'MEMBER',
+    invitedBy: owner.userId,
+  } as const;
+  const code = await invitations.signCode(await invitations.invite(invited, testActor));
+  const isWrite = (line: string) => line.startsWith('write');
+
+  store.trace = [];
+  const begun = await signIn.passkeyJoin.begin(client, { invite_code: code });
+  t.same(store.trace.filter(isWrite), []);
+  if (begun.kind !== 'json') throw new Error('the reply is JSON');
+  const { options, passkey_token } = begun.body;
+  const authenticator = new SoftwareAuthenticator('https://quarry.example.com');
+  const wrong = authenticator.create(options, { origin: 'https://evil.example' });
+  const request = { passkey_token, credential: { ...wrong, type: 'public-key' } } as const;
+  t.equal(await statusOf(signIn.passkeyJoin.finish(client, request)), 400);
+  t.same(store.trace.filter(isWrite), [], 'a rejected reply');
+
+  const credential = { ...authenticator.create(options), type: 'public-key' } as const;
+  await signIn.passkeyJoin.finish(client, { passkey_token, credential });
+  const writes = store.trace.filter(isWrite);
+  t.equal(writes.length, 1);
+  for (const table of ['users', 'passkeys', 'sessions', 'members'] as const)
+    t.match(writes[0], `put ${tables[table]}`, table);
+  t.match(writes[0], `delete ${tables.invitations}`);
+  const { userId } = userAccounts.findByEmail('bob@example.com')!;
+  t.equal(memberships.roleOf({ organizationId, userId }), 'MEMBER');
+});
+
 t.test('a deleted passkey is deleted again after a restore of an older backup', async (t) => {
   const { store, clock, random, audit, userAccounts } = await buildSignIn();
   const passkeys = new Passkeys({ store, clock, random, audit });

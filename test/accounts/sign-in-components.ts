@@ -1,7 +1,9 @@
 import type { AccountResponse, ClientInfo, CookieName } from '../../src/accounts/client-info.ts';
 import type { IdentityProvider, ProviderIdentity } from '../../src/accounts/identity-providers.ts';
+import { InvitedSignUp } from '../../src/accounts/invited-sign-up.ts';
 import { Mailer } from '../../src/accounts/mailer.ts';
-import { PasskeySignIn } from '../../src/accounts/passkey-sign-in.ts';
+import { PasskeyJoin, type PasskeyJoinOptions } from '../../src/accounts/passkey-join.ts';
+import { PasskeySignIn, type PasskeySignInOptions } from '../../src/accounts/passkey-sign-in.ts';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { PasswordQueue } from '../../src/accounts/password-queue.ts';
 import { PasswordSignIn } from '../../src/accounts/password-sign-in.ts';
@@ -9,9 +11,11 @@ import { ProviderOperations } from '../../src/accounts/provider-operations.ts';
 import { SecondFactorSignIn } from '../../src/accounts/second-factor-sign-in.ts';
 import { SignInOperations } from '../../src/accounts/sign-in-operations.ts';
 import type { SignInReply } from '../../src/accounts/sign-in-reply.ts';
+import { SlidingWindowLimiter } from '../../src/admission/sliding-window-limiter.ts';
 import { AppError } from '../../src/core/app-error.ts';
 import { limits } from '../../src/core/limits.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { rateLimits } from '../../src/core/rate-limits.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
 import type { RangeOptions, WriteOperation } from '../../src/storage/store.ts';
 import { FakeClock } from '../admission/fake-clock.ts';
@@ -60,6 +64,16 @@ class TracingStore extends MemoryStore {
 
 const accept = async () => false;
 
+function createPasskeyMethods(
+  parts: Omit<PasskeySignInOptions & PasskeyJoinOptions, 'limiter' | 'relyingParty'> & {
+    readonly clock: FakeClock;
+  },
+) {
+  const limiter = new SlidingWindowLimiter('requests for passkeys', rateLimits.passkeyRequests, parts.clock);
+  const options = { ...parts, limiter, relyingParty: { isEnabled: true, isOriginTrusted: true } };
+  return { passkeySignIn: new PasskeySignIn(options), passkeyJoin: new PasskeyJoin(options) };
+}
+
 export async function buildSignIn() {
   const store = new TracingStore();
   const clock = new FakeClock({ wall: Date.UTC(2026, 10, 21, 8) });
@@ -82,9 +96,10 @@ export async function buildSignIn() {
   const parts = { ...components, store, mail, publicUrl: () => 'http://127.0.0.1', home: '/docs' };
   const secondStep = new SecondFactorSignIn({ ...parts, acceptInvitation: accept });
   const passwordQueue = new PasswordQueue();
+  const invitedSignUp = new InvitedSignUp(parts);
   const passwordSignIn = new PasswordSignIn({
     ...parts,
-    acceptInvitation: accept,
+    invitedSignUp,
     secondFactorSignIn: secondStep,
     queue: passwordQueue,
     isEnabled: true,
@@ -93,7 +108,7 @@ export async function buildSignIn() {
     ...parts,
     secondFactorSignIn: secondStep,
     passwordSignIn,
-    passkeySignIn: new PasskeySignIn({ ...parts, relyingParty: { isEnabled: true, isOriginTrusted: true } }),
+    ...createPasskeyMethods({ ...parts, invitedSignUp }),
     passwordQueue,
     secrets: [new Uint8Array(32)],
     adminPasswordHash: await passwordHash,
@@ -117,18 +132,8 @@ export async function buildSignIn() {
   const setIdentity = (identity: ProviderIdentity) => {
     providerReply = identity;
   };
-  return {
-    ...components,
-    store,
-    clock,
-    mails,
-    mail,
-    signIn,
-    secondStep,
-    providers,
-    arrive,
-    setIdentity,
-  };
+  const parties = { mails, mail, signIn, secondStep, providers, arrive, setIdentity };
+  return { ...components, store, clock, ...parties };
 }
 
 export function userOf(outcome: AccountResponse<SignInReply>) {

@@ -51,11 +51,14 @@ export class SoftwareAuthenticator {
     this.#origin = origin;
   }
 
-  /** Creates a passkey: `navigator.credentials.create()`. */
-  create(options: CreationOptions, behavior: AuthenticatorBehavior = {}) {
+  /** Creates a passkey: `navigator.credentials.create()`. `id`: ID of the credential, in base64url. */
+  create(
+    options: CreationOptions,
+    behavior: AuthenticatorBehavior = {},
+    id = randomBytes(32).toString('base64url'),
+  ) {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const idBytes = randomBytes(32);
-    const id = idBytes.toString('base64url');
+    const idBytes = Buffer.from(id, 'base64url');
     this.credentials.push({ id, privateKey, userHandle: options.user.id });
     const { x, y } = publicKey.export({ format: 'jwk' });
     const coseKey = new Map<number, CborValue>([

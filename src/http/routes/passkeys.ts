@@ -5,6 +5,8 @@ import { type AccountRoute, mutationRoute, publicRoute, userRoute } from './acco
 import { newPasskeyExample, passkeyAssertionExample, passkeyExample } from './examples.ts';
 
 const notSupported = 'Passkeys are disabled on this server, or not supported at this host name.';
+const invitationNotFound = 'The invitation does not exist or was used.';
+const addressHasAccount = 'The address has an account: sign in to accept the invitation.';
 const passkeyNotFound = 'You have no such passkey.';
 
 export const passkeyRoutes: readonly AccountRoute[] = [
@@ -37,6 +39,42 @@ export const passkeyRoutes: readonly AccountRoute[] = [
       503: notSupported,
     },
     serve: (signIn, client, request) => signIn.passkey.finish(client, request),
+  }),
+  publicRoute({
+    operation: 'begin-passkey-join',
+    path: '/api/auth/passkey/begin-join',
+    summary: 'Get the options for the passkey of a new account',
+    description:
+      'Returns options for `navigator.credentials.create()` and a token, both valid for 5 minutes and bound to the invitation. Stores nothing.',
+    request: passkeys.BeginPasskeyJoinRequest,
+    reply: passkeys.BeginPasskeyResponse,
+    example: { invite_code: 'eyJ...', name: 'Ada Lovelace' },
+    errorResponses: {
+      400: 'The name is not valid.',
+      404: invitationNotFound,
+      409: addressHasAccount,
+      429: 'Too many requests from this client.',
+      503: notSupported,
+    },
+    serve: (signIn, client, request) => signIn.passkeyJoin.begin(client, request),
+  }),
+  publicRoute({
+    operation: 'passkey-join',
+    path: '/api/auth/passkey/join',
+    summary: 'Create an account with an invitation and a passkey',
+    description:
+      'Creates an account for the address of the invitation once the reply of the authenticator is verified, joins the organization and signs in. The passkey is named `Passkey`. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the passkeys, the password, the second factor and all sessions.',
+    request: passkeys.PasskeyJoinRequest,
+    reply: passkeys.PasskeySignInResponse,
+    example: { passkey_token: 'eyJ...', credential: newPasskeyExample },
+    errorResponses: {
+      400: 'The reply of the authenticator is not valid, or the challenge has expired.',
+      404: invitationNotFound,
+      409: 'The passkey was already added, or the address has an account.',
+      429: 'Too many requests from this client.',
+      503: notSupported,
+    },
+    serve: (signIn, client, request) => signIn.passkeyJoin.finish(client, request),
   }),
   userRoute({
     operation: 'list-passkeys',

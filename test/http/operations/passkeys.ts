@@ -9,6 +9,12 @@ export const passkeyTests = {
   'passkey-sign-in': {
     expected: sameOriginAccess(503),
   },
+  'begin-passkey-join': {
+    expected: sameOriginAccess(503),
+  },
+  'passkey-join': {
+    expected: sameOriginAccess(503),
+  },
   'list-passkeys': {
     expected: userAccess(200, 200, 200, 200),
   },
