@@ -38,11 +38,12 @@ export async function passkeyScenario(t: Test, browser: Browser): Promise<void> 
   await page.getByText('Test laptop').waitFor();
   await inspect(t, page, 'settings-passkey');
 
+  await authenticator.setUserPresent(false);
   await context.clearCookies();
   await page.goto(`${local}/app/keys`);
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
   await inspect(t, page, 'sign-in-passkey');
-  await signIn(page);
+  await signIn(page, authenticator);
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
 
   await page.goto(`${local}/app/settings`);
@@ -56,19 +57,22 @@ export async function passkeyScenario(t: Test, browser: Browser): Promise<void> 
   await server.syncClock();
   await page.reload();
   await page.getByRole('button', { name: 'Add passkey' }).click();
+  await authenticator.setUserPresent(false);
   await page.getByRole('dialog').getByRole('button', { name: 'Sign in again' }).click();
   await authenticator.setUserVerified(false);
-  await signIn(page);
+  await signIn(page, authenticator);
   await waitUntil('the browser gives up', () => signInButton(page).isEnabled());
   t.equal(await page.getByRole('heading', { name: 'Sign in to Quarry' }).count(), 1, 'an unverified user');
+  await authenticator.setUserPresent(false);
   await authenticator.setUserVerified(true);
-  await signIn(page);
+  await signIn(page, authenticator);
   await page.getByRole('heading', { level: 1, name: 'Your settings' }).waitFor();
 
   await deleteAsAdministrator(await openPage(t, browser), server);
+  await authenticator.setUserPresent(false);
   await context.clearCookies();
   await page.reload();
-  await signIn(page);
+  await signIn(page, authenticator);
   await page.getByText('This passkey is not accepted.').waitFor();
   await page.goto(`${server.url}/app/settings`);
   await page.getByRole('heading', { name: 'Sign in to Quarry' }).waitFor();
@@ -77,7 +81,8 @@ export async function passkeyScenario(t: Test, browser: Browser): Promise<void> 
   t.same(problems, []);
 }
 
-async function addAuthenticator(session: CDPSession) {
+/** Virtual authenticator with a screen lock. */
+export async function addAuthenticator(session: CDPSession) {
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {
@@ -93,8 +98,13 @@ async function addAuthenticator(session: CDPSession) {
     /** Whether the authenticator recognizes its user. */
     setUserVerified: (isUserVerified: boolean) =>
       session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    /** Whether the user confirms requests at once, or leaves them unanswered. */
+    setUserPresent: (enabled: boolean) =>
+      session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
   };
 }
+
+type VirtualAuthenticator = Awaited<ReturnType<typeof addAuthenticator>>;
 
 async function addPasskey(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Add passkey' }).click();
@@ -107,7 +117,10 @@ function signInButton(page: Page) {
   return page.getByRole('button', { name: 'Sign in with a passkey' });
 }
 
-async function signIn(page: Page): Promise<void> {
+/** Signs in with the button. The autofill of the page would do it without a click while a user is present. */
+async function signIn(page: Page, authenticator: VirtualAuthenticator): Promise<void> {
+  await signInButton(page).waitFor();
+  await authenticator.setUserPresent(true);
   await signInButton(page).click();
 }
 

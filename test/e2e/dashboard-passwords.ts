@@ -57,7 +57,7 @@ export async function passwordScenario(t: Test, browser: Browser): Promise<void>
 }
 
 /** Invites the guest and returns the link that the dialog shows. */
-async function createInvitation(page: Page): Promise<string> {
+export async function createInvitation(page: Page): Promise<string> {
   await page.getByRole('link', { name: 'Members' }).click();
   await page.getByRole('button', { name: 'Invite member' }).click();
   const dialog = page.getByRole('dialog');

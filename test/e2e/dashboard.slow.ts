@@ -16,6 +16,7 @@ import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
 import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
 import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
+import { passkeyJoinScenario } from './dashboard-passkey-join.ts';
 import { passkeyScenario } from './dashboard-passkeys.ts';
 import { passwordScenario } from './dashboard-passwords.ts';
 import { searchScenario } from './dashboard-search.ts';
@@ -40,6 +41,8 @@ const scenarios = {
   'the administrator signs in with the password, uses each section and signs out': administratorScenario,
   'an invited user joins with a password on a server without mail, changes and replaces it': passwordScenario,
   'a passkey is added, signs in without an address, and is deleted by the administrator': passkeyScenario,
+  'an invited user joins with a passkey, and the browser offers it in the email field at the next sign-in':
+    passkeyJoinScenario,
   'two-factor authentication is set up, required at the next sign-in, and turned off': secondFactorScenario,
   'a failed upload is retried, and an upload replaces an existing document': uploadScenario,
   'a dropped folder is uploaded, uploads are canceled, and too large files are not sent':

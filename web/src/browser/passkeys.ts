@@ -13,8 +13,12 @@ import type {
 /** Whether the browser has passkeys at the address of this page. */
 export const hasPasskeys = 'PublicKeyCredential' in window;
 
+/** Offer in the autofill; a browser runs one request for a passkey at a time, so others end it. */
+let autofill: AbortController | null = null;
+
 /** Returns null if the user cancels. Errors: `DOMException`. */
 export async function createPasskey(options: PasskeyCreationOptions): Promise<NewPasskeyCredential | null> {
+  autofill?.abort();
   const credential = await ignoreCancel(
     createCredential({
       publicKey: {
@@ -43,9 +47,55 @@ export async function createPasskey(options: PasskeyCreationOptions): Promise<Ne
 
 /** Returns null if the user cancels. Errors: `DOMException`. */
 export async function signWithPasskey(options: PasskeyRequestOptions): Promise<PasskeyAssertion | null> {
-  const credential = await ignoreCancel(
-    navigator.credentials.get({ publicKey: { ...options, challenge: toBytes(options.challenge) } }),
-  );
+  autofill?.abort();
+  return getAssertion(navigator.credentials.get({ publicKey: toPublicKey(options) }));
+}
+
+/** Whether the browser can offer passkeys in the autofill of fields with `autocomplete="webauthn"`. */
+export async function hasAutofill(): Promise<boolean> {
+  return hasPasskeys && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;
+}
+
+/**
+ * Offers passkeys in the autofill until the user chooses one. Returns null when `signal` or another request ends the offer,
+ * or after the time limit of the options. Errors: `DOMException`.
+ */
+export async function autofillPasskey(
+  options: PasskeyRequestOptions,
+  signal: AbortSignal,
+): Promise<PasskeyAssertion | null> {
+  if (signal.aborted) return null;
+  autofill?.abort();
+  const controller = new AbortController();
+  autofill = controller;
+  const end = () => controller.abort();
+  signal.addEventListener('abort', end);
+  // Browsers ignore the time limit of the options in the autofill.
+  const timer = setTimeout(end, options.timeout);
+  try {
+    return await getAssertion(
+      navigator.credentials.get({
+        publicKey: toPublicKey(options),
+        mediation: 'conditional',
+        signal: controller.signal,
+      }),
+    );
+  } catch (error) {
+    if (controller.signal.aborted) return null;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    if (autofill === controller) autofill = null;
+  }
+}
+
+function toPublicKey(options: PasskeyRequestOptions): PublicKeyCredentialRequestOptions {
+  return { ...options, challenge: toBytes(options.challenge) };
+}
+
+async function getAssertion(request: Promise<Credential | null>): Promise<PasskeyAssertion | null> {
+  const credential = await ignoreCancel(request);
   if (credential === null) return null;
   const response = credential.response as AuthenticatorAssertionResponse;
   return {

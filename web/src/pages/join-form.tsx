@@ -6,17 +6,32 @@ import { Field } from '../components/field.tsx';
 import { PasswordField } from '../components/password-field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { parseJson } from '../format/parse-json.ts';
+import { joinWithPasskey } from '../server/passkeys.ts';
 import { joinWithPassword } from '../server/passwords.ts';
 import { loadSession } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 
-/** Lets an invited user without an account choose a password and join. */
-export function JoinForm({ code }: { readonly code: string }) {
+/** Ways to sign in later that an invited user can choose; at least one. */
+export interface JoinMethods {
+  readonly passkey: boolean;
+  readonly password: boolean;
+}
+
+interface JoinFormProps extends JoinMethods {
+  /** Code of the invitation. */
+  readonly code: string;
+}
+
+/** Lets an invited user without an account create a passkey or choose a password, and join. */
+export function JoinForm({ code, passkey, password: mayUsePassword }: JoinFormProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
+  const [isPassword, setIsPassword] = useState(!passkey);
   const { route } = useLocation();
   const submission = useAsyncAction(async () => {
-    await joinWithPassword(code, { name: name.trim(), password });
+    const trimmed = name.trim();
+    if (isPassword) await joinWithPassword(code, { name: trimmed, password });
+    else if ((await joinWithPasskey(code, trimmed)) === null) return;
     route('/app/', true);
     await loadSession();
   });
@@ -33,11 +48,23 @@ export function JoinForm({ code }: { readonly code: string }) {
         {(control) => <input {...control} type="email" autoComplete="username" readOnly value={email} />}
       </Field>
       <TextField label="Name" autoComplete="name" maxLength={255} value={name} onChange={setName} />
-      <PasswordField label="Choose a password" kind="new" value={password} onChange={setPassword} />
+      {isPassword ? (
+        <PasswordField label="Choose a password" kind="new" value={password} onChange={setPassword} />
+      ) : (
+        <p class="hint">
+          A passkey replaces the password: you sign in with your fingerprint, face, device PIN or security
+          key.
+        </p>
+      )}
       <ErrorMessage error={submission.error} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>
-        Create account and join
+        {isPassword ? 'Create account and join' : 'Create a passkey and join'}
       </Button>
+      {passkey && mayUsePassword && (
+        <Button tone="ghost" class="wide" onClick={() => setIsPassword(!isPassword)}>
+          {isPassword ? 'Use a passkey instead' : 'Use a password instead'}
+        </Button>
+      )}
     </form>
   );
 }

@@ -35,7 +35,7 @@ export function PasswordSignIn({ redirect, email: initialEmail, isOverlay }: Pas
         label="Email"
         type="email"
         name="email"
-        autoComplete="username"
+        autoComplete="username webauthn"
         required
         placeholder="you@example.com"
         value={email}

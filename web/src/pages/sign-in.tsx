@@ -12,7 +12,7 @@ import { loadSession } from '../server/session.ts';
 import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { AdministratorForm } from './administrator-form.tsx';
-import { JoinForm } from './join-form.tsx';
+import { JoinForm, type JoinMethods } from './join-form.tsx';
 import { PasskeySignIn } from './passkey-sign-in.tsx';
 import { PasswordSignIn } from './password-sign-in.tsx';
 
@@ -58,16 +58,17 @@ function SignInContent() {
   const options = useLoad(getSignInOptions, []);
   if (code !== '' && options.isLoading && options.data === undefined)
     return <Skeleton lines={4} width="60%" />;
-  const { mail, google, github, password } = options.data ?? {};
-  const mayJoin = code !== '' && password === true;
+  const { mail, google, github, password = false, passkey = false } = options.data ?? {};
+  const methods: JoinMethods = { password, passkey: passkey && hasPasskeys };
+  const mayJoin = code !== '' && (methods.password || methods.passkey);
   if (!mayJoin || mail || google || github)
     return (
       <>
         <h1 tabIndex={-1}>Sign in to Quarry</h1>
         <SignInMethods />
         {mayJoin && (
-          <More summary="Create an account with a password">
-            <JoinForm code={code} />
+          <More summary={`Create an account with ${methodNames(methods)}`}>
+            <JoinForm code={code} {...methods} />
           </More>
         )}
       </>
@@ -75,12 +76,17 @@ function SignInContent() {
   return (
     <>
       <h1 tabIndex={-1}>Accept the invitation</h1>
-      <JoinForm code={code} />
+      <JoinForm code={code} {...methods} />
       <More summary="I already have an account">
         <SignInMethods />
       </More>
     </>
   );
+}
+
+function methodNames({ passkey, password }: JoinMethods): string {
+  if (!passkey) return 'a password';
+  return password ? 'a passkey or a password' : 'a passkey';
 }
 
 interface SignInMethodsProps {
@@ -196,7 +202,7 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
         label="Email"
         type="email"
         name="email"
-        autoComplete="email"
+        autoComplete="email webauthn"
         required
         placeholder="you@example.com"
         value={email}
