@@ -36,8 +36,8 @@ interface Lane {
   /** Approximate memory of the running jobs. */
   bytes: number;
   /**
-   * Job whose turn it is but that does not fit yet. No other job overtakes it, so the order of organizations
-   * is kept.
+   * Next job in turn, for which there is not enough memory yet. No other job overtakes it, so the order of
+   * organizations is kept.
    */
   blockedJob: Job | null;
   timer: NodeJS.Timeout | null;
@@ -288,7 +288,7 @@ export class Ingest {
     try {
       return this.#options.transitions.getCurrent(job);
     } catch {
-      // The version is abandoned or the store cannot be read: the first step finds out which.
+      // The version is abandoned or the store cannot be read: the first step determines which.
       return null;
     }
   }

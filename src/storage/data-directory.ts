@@ -207,7 +207,7 @@ function isIgnorableEntry(name: string): boolean {
   return name === 'models' || name === 'format.json.new' || name === 'lost+found' || name.startsWith('.');
 }
 
-/** The version tells an older build, which cannot open the directory, which one can. */
+/** `version` is for an older build, which cannot open the directory: its error names the version that can. */
 export function encodeFormat(format: number): string {
   return `${JSON.stringify({ format, version })}\n`;
 }
