@@ -96,7 +96,11 @@ await t.test('weights select the searches and their influence', async (t) => {
       const ask = (weights: object | null) =>
         api.call(operation, { collection_name, query, k: 20, weights, explain: true });
       const byDefault = await ask(null);
-      t.same((await ask({ lexical: 1, vector: 0.6 })).results, byDefault.results, 'these are the default weights');
+      t.same(
+        (await ask({ lexical: 1, vector: 0.6 })).results,
+        byDefault.results,
+        'these are the default weights',
+      );
       t.same((await ask({ lexical: 5, vector: 3 })).results, byDefault.results, 'only their ratio matters');
       const words = await ask(wordsOnly);
       t.ok(words.results.length > 0 && words.results.length < 20, 'only results with a word of the query');
