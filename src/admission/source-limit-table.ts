@@ -142,6 +142,24 @@ export const sourceEffectRows: readonly EffectRow[] = [
     enforcedIn: 'sources/webdav/webdav-client.ts davListingBytesMax',
   },
   {
+    limit: 'Mailboxes',
+    bounds: 'Mailboxes of an IMAP source',
+    value: formatNumber(sourceLimits.imapMailboxesMax),
+    effect: 'the run fails and deletes nothing',
+    enforcedIn: 'sources/imap/imap-source.ts imapMailboxesMax',
+  },
+  {
+    limit: 'IMAP replies',
+    bounds: 'Bytes of a message, bytes of other replies, and time without data',
+    value: [
+      formatNumber(sourceLimits.imapMessageBytesMax),
+      formatNumber(sourceLimits.imapReplyBytesMax),
+      formatSeconds(sourceLimits.imapMsMax),
+    ].join(', '),
+    effect: 'the message fails; the mailbox is not read, and its documents stay',
+    enforcedIn: 'sources/imap/imap-connection.ts imapMessageBytesMax',
+  },
+  {
     limit: 'Waiting item',
     bounds:
       'Attempts to add an item while a queue is full or an allowance is used up, and the wait between them',

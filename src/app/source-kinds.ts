@@ -15,6 +15,7 @@ import { WebsiteSource } from '../sources/web/website-source.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { deriveSecrets } from '../storage/installation-secrets.ts';
 import { createGitOpener } from './git-opener.ts';
+import { createImapOpener } from './imap-opener.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import { clock, random } from './runtime.ts';
 import { createWebDavOpener } from './webdav-opener.ts';
@@ -42,6 +43,7 @@ export function createSourceKinds(
     rss: createFeedOpener(connections),
     git: createGitOpener({ connections, cacheFolder: cachePath, bytesFree }),
     webdav: createWebDavOpener(connections),
+    imap: createImapOpener(connections),
   };
   return new SourceKinds(openers, new Sealer(deriveSecrets(secrets, 'sources'), random));
 }

@@ -52,7 +52,7 @@ export const sourceCommands: readonly CommandSpec[] = [
     usage: 'sources add <source> <kind> <settings>',
     settings: 'client',
     summary:
-      'create a source of the kind directory, s3, website, rss, git or webdav; the settings are JSON, or for a directory its path',
+      'create a source of the kind directory, s3, website, rss, git, webdav or imap; the settings are JSON, or for a directory its path',
     options: [
       collectionOption,
       { flags: '--prefix <text>', meaning: 'prefix of every document path, for example handbook/' },
@@ -64,6 +64,7 @@ export const sourceCommands: readonly CommandSpec[] = [
       'quarry sources add reports s3 \'{"bucket": "reports"}\' -c reports --schedule 6h',
       'quarry sources add guides git \'{"url": "https://example.com/guides.git", "folder": "docs"}\'',
       'quarry sources add cloud webdav \'{"url": "https://cloud.example.com/remote.php/dav/files/ada/"}\' --credentials-file cloud.json',
+      'quarry sources add mail imap \'{"host": "mail.example.com"}\' --credentials-file mail.json',
     ],
     run: add,
   },

@@ -51,6 +51,11 @@ export const sourceLimits = {
   davListingMsMax: 300_000,
   /** Time of the download of a file. */
   davFileMsMax: 3_600_000,
+  /** Mailboxes of an account, bytes of a message and of other replies, and time without data. */
+  imapMailboxesMax: 1_000,
+  imapMessageBytesMax: 52_428_800,
+  imapReplyBytesMax: 4_194_304,
+  imapMsMax: 60_000,
   /** Known pages of a website as JSON; with more, every run reads all pages. */
   cursorUnitsMax: 8_000_000,
 } as const;

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -30,6 +31,14 @@ interface GetOptions {
   readonly signal: AbortSignal;
 }
 
+interface SocketOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Ports that `*` allows. */
+  readonly defaultPorts: readonly number[];
+  readonly isSecure: boolean;
+}
+
 interface PostOptions extends GetOptions {
   readonly body: Uint8Array;
 }
@@ -44,6 +53,7 @@ type PinnedRequest = RequestOptions & { readonly signal: AbortSignal; readonly b
 /** The server closed an idle connection before it replied to a request on it. */
 class ClosedConnectionError extends AppError {}
 
+const httpPorts = [443, 80];
 const connectMsMax = 20_000;
 const idleMsMax = 60_000;
 
@@ -74,14 +84,34 @@ export class PinnedConnections {
       throw new AppError('bad_request', `The URL ${text} must start with https:// or http://.`);
     if (url.username !== '' || url.password !== '')
       throw new AppError('bad_request', 'The URL must not contain a user name or a password.');
-    this.#checkHost(url.hostname, portOf(url));
+    this.checkHost(url.hostname, portOf(url));
     return url;
   }
 
-  /** Returns a checked address of a host. Errors: `forbidden`, `bad_gateway`. */
-  async resolve(host: string, port: number): Promise<string> {
+  /** `defaultPorts`: those that `*` allows. Errors: `forbidden` for a host that is not allowed. */
+  checkHost(host: string, port: number, defaultPorts: readonly number[] = httpPorts): void {
     const name = normalizeHost(host);
-    this.#checkHost(name, port);
+    const { mode, hosts, settingNames } = this.#options;
+    if (mode === 'none')
+      throw new AppError(
+        'forbidden',
+        `The server may not connect to ${name}: QUARRY_EGRESS is "none". Ask its operator.`,
+      );
+    const isAllowed =
+      includesHost(hosts, name, port) ||
+      this.allowsPrivate(name, port) ||
+      (hosts.includes('*') && defaultPorts.includes(port));
+    if (!isAllowed)
+      throw new AppError(
+        'forbidden',
+        `The host ${name}:${port} is not in ${settingNames.hosts}. Ask the operator of this server to allow it.`,
+      );
+  }
+
+  /** Returns a checked address of a host. Errors: `forbidden`, `bad_gateway`. */
+  async resolve(host: string, port: number, defaultPorts?: readonly number[]): Promise<string> {
+    const name = normalizeHost(host);
+    this.checkHost(name, port, defaultPorts);
     let addresses: readonly string[];
     try {
       addresses =
@@ -166,27 +196,28 @@ export class PinnedConnections {
     this.#agents.httpsAgent.destroy();
   }
 
-  #checkHost(host: string, port: number): void {
-    const name = normalizeHost(host);
-    const { mode, hosts, settingNames } = this.#options;
-    if (mode === 'none')
-      throw new AppError(
-        'forbidden',
-        `The server may not connect to ${name}: QUARRY_EGRESS is "none". Ask its operator.`,
-      );
-    const isAllowed =
-      includesHost(hosts, name, port) ||
-      this.allowsPrivate(name, port) ||
-      (hosts.includes('*') && (port === 443 || port === 80));
-    if (!isAllowed)
-      throw new AppError(
-        'forbidden',
-        `The host ${name}:${port} is not in ${settingNames.hosts}. Ask the operator of this server to allow it.`,
-      );
+  /**
+   * Opens a connection for a protocol other than HTTP; with TLS, the certificate of the host is checked. Errors:
+   * `forbidden`, `bad_gateway`.
+   */
+  async openSocket({ host, port, defaultPorts, isSecure }: SocketOptions): Promise<Socket> {
+    try {
+      const socket = await this.#open(host, port, defaultPorts);
+      if (!isSecure) return socket;
+      const name = normalizeHost(host);
+      const secure = connectTls({ socket, host: name, ...(isIP(name) === 0 ? { servername: name } : {}) });
+      const timer = setTimeout(() => secure.destroy(new Error('no TLS handshake')), connectMsMax);
+      await once(secure, 'secureConnect').finally(() => clearTimeout(timer));
+      return secure;
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const { message } = cause as Error;
+      throw new AppError('bad_gateway', `The connection to ${host}:${port} failed: ${message}.`, { cause });
+    }
   }
 
-  async #open(host: string, port: number): Promise<Socket> {
-    const address = await this.resolve(host, port);
+  async #open(host: string, port: number, defaultPorts?: readonly number[]): Promise<Socket> {
+    const address = await this.resolve(host, port, defaultPorts);
     return await new Promise((resolve, reject) => {
       const socket = new Socket();
       permitConnection(socket);

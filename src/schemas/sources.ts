@@ -119,7 +119,27 @@ const WebDavSettings = Component('WebDavSettings', 'Files of a folder of a WebDA
 });
 export type WebDavSettings = Static<typeof WebDavSettings>;
 
-export const sourceKinds = ['directory', 's3', 'website', 'rss', 'git', 'webdav'] as const;
+const ImapSettings = Component('ImapSettings', 'Messages of a mail account.', {
+  host: text('Host of the IMAP server.', ['mail.example.com']),
+  port: Type.Optional(Nullable(Type.Integer(), { description: 'Port; default 993, or 143 without TLS.' })),
+  tls: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the connection is encrypted; default true. False only for hosts of `QUARRY_SOURCE_PRIVATE_HOSTS`.',
+    }),
+  ),
+  mailbox: Type.Optional(
+    Nullable(
+      text(
+        'Mailbox that is read with those below it; default: all without drafts, junk, trash and mailboxes that repeat messages of others.',
+        ['INBOX'],
+      ),
+    ),
+  ),
+});
+export type ImapSettings = Static<typeof ImapSettings>;
+
+export const sourceKinds = ['directory', 's3', 'website', 'rss', 'git', 'webdav', 'imap'] as const;
 export type SourceKind = (typeof sourceKinds)[number];
 
 /** Settings by kind; a request has exactly one of them. */
@@ -130,6 +150,7 @@ const kindFields = {
   rss: Type.Optional(FeedSettings),
   git: Type.Optional(GitSettings),
   webdav: Type.Optional(WebDavSettings),
+  imap: Type.Optional(ImapSettings),
 } as const;
 
 const optionFields = {

@@ -102,7 +102,7 @@ async function addSource(t: Test, page: Page, { folder }: IntegrationOrigins): P
   const dialog = dialogOf(page);
   await dialog.waitFor();
   await page.keyboard.type('files');
-  for (const kind of ['s3', 'website', 'rss', 'git', 'webdav', 'directory'])
+  for (const kind of ['s3', 'website', 'rss', 'git', 'webdav', 'imap', 'directory'])
     await dialog.getByLabel('Kind').selectOption(kind);
   await dialog.getByLabel('Path', { exact: true }).fill('/not/allowed');
   await dialog.getByRole('button', { name: 'Add source' }).click();

@@ -4,6 +4,7 @@ import { checkEqualToOrigins } from './source-rounds.ts';
 import {
   followBucket,
   followFolder,
+  followMail,
   followWebDav,
   followWebsite,
   joinSourceServer,
@@ -29,6 +30,10 @@ await t.test('a bucket equals its collection after random changes', async (t) =>
 
 await t.test('a WebDAV folder equals its collection after random changes', async (t) => {
   await checkEqualToOrigins(t, [await followWebDav(joined, 'webdav')], options);
+});
+
+await t.test('a mail account equals its collection after random changes', async (t) => {
+  await checkEqualToOrigins(t, [await followMail(joined, 'mail')], options);
 });
 
 await t.test('a website equals its collection after random changes', async (t) => {

@@ -5,6 +5,7 @@ import { S3Emulator } from '../support/s3-emulator.ts';
 import { rootTest } from '../support/tap.ts';
 import { createCollection } from './documents-fixture.ts';
 import { GitOrigin, gitSkipReason } from './git-origin.ts';
+import { ImapOrigin } from './imap-origin.ts';
 import { TestServer } from './server.ts';
 import { hashesOf, sha256, type TestOrigin } from './source-fixture.ts';
 import type { FollowedOrigin } from './source-rounds.ts';
@@ -23,6 +24,7 @@ export interface SourceServer {
   readonly feed: WebOrigin;
   readonly s3: S3Emulator;
   readonly webdav: WebDavOrigin;
+  readonly imap: ImapOrigin;
   /** null if there is no Git on this machine. */
   readonly git: GitOrigin | null;
   readonly webhooks: WebhookReceiver;
@@ -47,21 +49,21 @@ async function startSourceServer(): Promise<SourceServer> {
   const folder = mkdtempSync(join(tmpdir(), 'quarry-source-'));
   const [web, feed] = [await WebOrigin.start(), await WebOrigin.start()];
   const s3 = await S3Emulator.start();
-  const webdav = await WebDavOrigin.start();
+  const [webdav, imap] = [await WebDavOrigin.start(), await ImapOrigin.start()];
   const git = gitSkipReason === false ? await GitOrigin.start() : null;
   rootTest.teardown(() => {
     rmSync(folder, { recursive: true, force: true });
-    for (const origin of [web, feed, s3, webdav, git]) origin?.close();
+    for (const origin of [web, feed, s3, webdav, imap, git]) origin?.close();
   });
-  const httpHosts = [web.host, feed.host, webdav.host, new URL(s3.url).host];
-  const hosts = [...httpHosts, ...(git === null ? [] : [git.host])];
+  const always = [web.host, feed.host, webdav.host, imap.host, new URL(s3.url).host];
+  const hosts = [...always, ...(git === null ? [] : [git.host])];
   const webhooks = await WebhookReceiver.start(rootTest);
   const server = await TestServer.start(rootTest, {
     SOURCE_FOLDERS: folder,
     SOURCE_PRIVATE_HOSTS: hosts.join(),
     WEBHOOK_PRIVATE_HOSTS: `127.0.0.1:${refusedPort},127.0.0.1:${webhooks.port}`,
   });
-  return { server, folder, web, feed, s3, webdav, git, webhooks };
+  return { server, folder, web, feed, s3, webdav, imap, git, webhooks };
 }
 
 /** Adds a collection and a source of the same name, which runs on request only. `settings`: of its kind, and others. */
@@ -133,6 +135,30 @@ export async function followWebDav(joined: Joined, name: string): Promise<Follow
   const { webdav } = joined;
   await addSource(joined, name, { webdav: { url: webdav.url } });
   return { name, origin: webdav };
+}
+
+/** Adds a source for all messages of the mail account. Their keys are their IDs. */
+export async function followMail(joined: Joined, name: string): Promise<FollowedOrigin> {
+  const { imap, api } = joined;
+  await addSource(joined, name, {
+    imap: { host: '127.0.0.1', port: imap.port, tls: false },
+    credentials: { username: imap.username, password: imap.password },
+  });
+  return {
+    name,
+    origin: imap,
+    listActual: async () => {
+      const { documents } = await api.call('documents/get-document-info-list', { collection_name: name });
+      return new Map(
+        documents.map((document) => {
+          const { metadata, sha256: hash } = document as typeof document & { sha256?: string };
+          return [String(metadata.source_message_id), hash ?? ''];
+        }),
+      );
+    },
+    listExpected: (model) =>
+      new Map([...model].map(([key, content]) => [key, sha256(ImapOrigin.render(key, content))])),
+  };
 }
 
 /** Adds a source for the repository. */

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { PinnedConnections } from '../../src/egress/pinned-connections.ts';
 import { isPrivateAddress } from '../../src/egress/private-addresses.ts';
+import { firstCertificate } from '../http/certificate-pairs.ts';
 import t from '../support/tap.ts';
 
 const { signal } = new AbortController();
@@ -82,4 +84,37 @@ t.test('a safe request is repeated when the server closed its idle connection', 
   }
   const propfind = 'PROPFIND query';
   t.strictSame(requests, [propfind, propfind, propfind, 'GET ', 'GET ']);
+});
+
+t.test('a connection of another protocol has the same rules, and its certificate is checked', async (t) => {
+  const plain = createTcpServer((socket) => socket.on('error', () => {}).end('hello'));
+  const { certificate: cert, key } = firstCertificate;
+  const secure = createTlsServer({ cert, key }, (socket) => socket.end('hello')).on(
+    'tlsClientError',
+    () => {},
+  );
+  const ports: number[] = [];
+  for (const server of [plain, secure]) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => server.close());
+    ports.push((server.address() as AddressInfo).port);
+  }
+  const open = (hosts: string[], privateHosts: string[] = []) =>
+    new PinnedConnections({ mode: 'configured', hosts, privateHosts, settingNames });
+  const [port = 0, securePort = 0] = ports;
+  const host = '127.0.0.1';
+  const options = { host, port, defaultPorts: [993], isSecure: false };
+  await t.rejects(open([`${host}:${port}`]).openSocket(options), { code: 'forbidden', message: /private/ });
+  await t.rejects(open(['*']).openSocket(options), { code: 'forbidden', message: /is not in/ });
+  t.throws(() => open(['*']).checkHost('mail.example.com', 993), { code: 'forbidden' });
+  open(['*']).checkHost('mail.example.com', 993, [993, 143]);
+  const socket = await open([], [host]).openSocket(options);
+  let text = '';
+  for await (const part of socket) text += String(part);
+  t.equal(text, 'hello');
+  const message = /The connection to 127.0.0.1:\d+ failed: self-signed certificate/;
+  await t.rejects(open([], [host]).openSocket({ ...options, port: securePort, isSecure: true }), {
+    code: 'bad_gateway',
+    message,
+  });
 });

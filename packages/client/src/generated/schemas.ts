@@ -249,6 +249,7 @@ export interface AddSourceRequest {
   readonly rss?: FeedSettings | undefined;
   readonly git?: GitSettings | undefined;
   readonly webdav?: WebDavSettings | undefined;
+  readonly imap?: ImapSettings | undefined;
   /** Prefix of the paths of its documents, such as `handbook/`. */
   readonly prefix?: string | null | undefined;
   /** Schedule of the runs; default `1h`. */
@@ -1636,6 +1637,19 @@ export interface HealthComponent {
 
 export type HealthState = 'ok' | 'warning' | 'failed';
 
+/** Messages of a mail account. */
+export interface ImapSettings {
+  /** Host of the IMAP server. */
+  host: string;
+  /** Port; default 993, or 143 without TLS. */
+  port?: number | null | undefined;
+  /**
+   * Whether the connection is encrypted; default true. False only for hosts of `QUARRY_SOURCE_PRIVATE_HOSTS`.
+   */
+  tls?: boolean | undefined;
+  mailbox?: string | null | undefined;
+}
+
 /** The organization to search for. */
 export interface InspectOrganizationRequest {
   /** ID of the organization. */
@@ -2446,13 +2460,14 @@ export interface SourceInfo {
   source_name: string;
   /** Null if the collection was deleted. */
   collection_name: string | null;
-  kind: 'directory' | 's3' | 'website' | 'rss' | 'git' | 'webdav';
+  kind: 'directory' | 's3' | 'website' | 'rss' | 'git' | 'webdav' | 'imap';
   directory?: DirectorySettings | undefined;
   s3?: S3Settings | undefined;
   website?: WebsiteSettings | undefined;
   rss?: FeedSettings | undefined;
   git?: GitSettings | undefined;
   webdav?: WebDavSettings | undefined;
+  imap?: ImapSettings | undefined;
   prefix: string;
   schedule: string;
   time_zone: string;
@@ -3221,6 +3236,7 @@ export interface UpdateSourceRequest {
   readonly rss?: FeedSettings | undefined;
   readonly git?: GitSettings | undefined;
   readonly webdav?: WebDavSettings | undefined;
+  readonly imap?: ImapSettings | undefined;
   /** Schedule of the runs; default `1h`. */
   readonly schedule?: string | null | undefined;
   /** Time zone of times of day and cron expressions; default `UTC`. */

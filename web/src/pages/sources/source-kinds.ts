@@ -157,6 +157,25 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     credentials: [username, password],
     canWatch: false,
   },
+  imap: {
+    name: 'Mail account (IMAP)',
+    fields: [
+      { name: 'host', label: 'Host', type: 'text', placeholder: 'mail.example.com', isRequired: true },
+      {
+        name: 'mailbox',
+        label: 'Mailbox',
+        type: 'text',
+        hint: 'It is read with those below it. Empty: all without drafts, junk and trash.',
+        placeholder: 'INBOX',
+      },
+    ],
+    moreFields: [
+      { name: 'port', label: 'Port', type: 'number', placeholder: '993' },
+      { name: 'tls', label: 'Encrypt the connection (TLS)', type: 'switch', isOnByDefault: true },
+    ],
+    credentials: [username, password],
+    canWatch: false,
+  },
 };
 
 type SettingValue = string | number | boolean | null | undefined;

@@ -48,7 +48,7 @@ export function SourcesPage() {
   return (
     <Page
       title="Sources"
-      subtitle="A source makes a collection follow a folder, a bucket, a website, a feed, a Git repository or a WebDAV server."
+      subtitle="A source makes a collection follow a folder, a bucket, a website, a feed, a Git repository, a WebDAV server or a mail account."
       actions={add}
     >
       {list.data === undefined || names === undefined ? (
