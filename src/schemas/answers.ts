@@ -31,6 +31,7 @@ export const AnswerRequest = Component(
     latency_mode: retrieval.latency_mode,
     min_score: retrieval.min_score,
     max_per_document: retrieval.max_per_document,
+    include_rectangles: retrieval.include_rectangles,
     max_tokens: Type.Optional(
       Type.Integer({
         default: answerLimits.tokensDefault,
@@ -57,6 +58,7 @@ export const AnswerCitation = Component('AnswerCitation', 'A snippet that a sent
   end_index: snippet.end_index,
   content: snippet.content,
   score: snippet.score,
+  page_rectangles: snippet.page_rectangles,
 });
 export type AnswerCitation = Static<typeof AnswerCitation>;
 

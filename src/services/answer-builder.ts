@@ -58,7 +58,8 @@ export class AnswerBuilder {
   #citationsOf(number: number): AnswerCitation[] {
     const snippet = this.#snippets[number - 1];
     if (snippet === undefined) return [];
-    const { path, page_span, start_index, end_index, content, score } = snippet;
-    return [{ number, path, page_span, start_index, end_index, content, score }];
+    const { path, page_span, start_index, end_index, content, score, page_rectangles } = snippet;
+    const citation = { number, path, page_span, start_index, end_index, content, score };
+    return [page_rectangles === undefined ? citation : { ...citation, page_rectangles }];
   }
 }

@@ -1,3 +1,4 @@
+import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import { FakeChatService } from '../support/fake-chat-service.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
@@ -60,6 +61,22 @@ await t.test('each sentence names its snippets, with their exact position', asyn
     t.equal(service.lastRequest.snippets[number - 1], content);
   }
   t.equal(reply.usage?.prompt_tokens, service.lastRequest.user.length);
+});
+
+await t.test('citations have the places of their lines on request', async (t) => {
+  const base64_data = Buffer.from(buildPdf(['Herring is sold at the harbor.'])).toString('base64');
+  const metadata = { team: 'harbor' };
+  await tenant.api.add('handbook', 'herring.pdf', { type: 'auto', base64_data }, { metadata });
+  const citationOf = async (more: object) =>
+    (await ask({ question: 'Where is herring sold?', filter: metadata, ...more })).sentences[0]?.citations[0];
+  t.match(await citationOf({ include_rectangles: true }), {
+    path: 'herring.pdf',
+    page_rectangles: [
+      { page: 0, rectangles: [{ left: Number, top: Number, width: Number, height: Number }] },
+    ],
+  });
+  t.notOk('page_rectangles' in ((await citationOf({})) ?? {}), 'not by default');
+  await tenant.api.call('documents/delete-document', { collection_name: 'handbook', path: 'herring.pdf' });
 });
 
 await t.test('the prompt has the snippets in order, then the question, and no more', async (t) => {

@@ -308,6 +308,11 @@ export interface AnswerCitation {
   content: string;
   /** Relevance within this query, 0 to 1; higher is better. */
   score: number;
+  /**
+   * Places of the lines of the text on the images of its pages, one rectangle per line or table cell; pages
+   * without known lines are absent. The first 500 lines. Only with `include_rectangles`.
+   */
+  page_rectangles?: PageRectangles[] | undefined;
 }
 
 /** A question that a chat model answers from snippets. */
@@ -343,6 +348,11 @@ export interface AnswerRequest {
   readonly min_score?: number | null | undefined;
   /** Maximum results per document, at least 1. The search continues until there are `k` results. */
   readonly max_per_document?: number | null | undefined;
+  /**
+   * Include the places of the lines of each snippet on the images of its pages. Empty for documents without
+   * known lines, such as text files and files that an earlier version parsed. Default: `false`.
+   */
+  readonly include_rectangles?: boolean | undefined;
   /** Maximum length of the answer in tokens of the model, 16 to 4,096. Default: `1024`. */
   readonly max_tokens?: number | undefined;
   /**
