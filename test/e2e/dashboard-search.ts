@@ -50,6 +50,7 @@ async function buildFilter(t: Test, page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   t.same((await request).postDataJSON().filter, filter);
   await page.getByText('1 result', { exact: true }).waitFor();
+  t.equal(await page.getByRole('region', { name: 'Answer' }).count(), 0, 'no chat model is configured');
   await inspectInAllThemes(t, page, 'search-filter');
   await page.getByText('Any condition', { exact: true }).click();
   await page.getByRole('button', { name: 'Search', exact: true }).click();

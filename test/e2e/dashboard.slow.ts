@@ -1,5 +1,6 @@
 import t from '../support/tap.ts';
 import { browserSkipReason, openBrowser } from './browser.ts';
+import { answerScenario } from './dashboard-answers.ts';
 import { billingScenario } from './dashboard-billing.ts';
 import { curationsScenario } from './dashboard-curations.ts';
 import { passageScenario, viewerScenario } from './dashboard-documents.ts';
@@ -55,6 +56,7 @@ const scenarios = {
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
   'all actions work with the keyboard only': keyboardScenario,
   'a search is filtered by conditions, compared, measured and repeated from the history': searchScenario,
+  'a question is answered with citations that open their places in the documents': answerScenario,
   'rules that pin and hide documents are added, tried, edited and removed': curationsScenario,
   'the type of file filters the documents, and the type of result changes the search': typesScenario,
   'keys open the search, the list of shortcuts and the command palette': shortcutsScenario,

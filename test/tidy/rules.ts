@@ -74,6 +74,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     'core/excerpt',
     'core/file-types',
     'core/good-match',
+    'core/server-sent-events',
     'core/text-blocks',
     'search/filter',
   ],

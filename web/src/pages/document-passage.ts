@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TextRange } from '../../../src/core/text-blocks.ts';
 import type { PageResponse } from '../../../src/schemas/documents.ts';
+import type { LineRectangle } from '../../../src/schemas/query-fields.ts';
 import { locatePassage, parsePassageFragment } from './passage.ts';
 
 /** A snippet may start on an earlier page than its passage; this many pages are opened to find it. */
@@ -11,6 +12,8 @@ export interface MarkedPassage {
   readonly range: TextRange | null;
   /** Page of the passage, from 0; null until it is found. */
   readonly page: number | null;
+  /** Places of its lines on the image of the shown page. */
+  readonly rectangles: readonly LineRectangle[];
   /** Keeps the page that the user opened. */
   readonly stopSearch: () => void;
 }
@@ -46,5 +49,6 @@ export function useMarkedPassage(
   const stopSearch = () => {
     searchedPages.current = searchedPagesMax;
   };
-  return { range, page: foundPage.current, stopSearch };
+  const rectangles = passage?.rectangles?.find(({ page }) => page === index)?.rectangles ?? [];
+  return { range, page: foundPage.current, rectangles, stopSearch };
 }

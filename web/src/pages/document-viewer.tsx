@@ -186,7 +186,13 @@ function PageView({ path, page, view, zoom, passage, onGoToPage }: PageViewProps
   return (
     <div class={`page-content ${page.isLoading ? 'stale' : ''}`}>
       {image !== null && view !== 'text' && (
-        <PageImage address={image} index={index} zoom={zoom} share={imageShare(view)} />
+        <PageImage
+          address={image}
+          index={index}
+          zoom={zoom}
+          share={imageShare(view)}
+          marks={passage.rectangles}
+        />
       )}
       {(image === null || view !== 'image') && (
         <TextPane path={path} page={page.data} passage={passage} onGoToPage={onGoToPage} />

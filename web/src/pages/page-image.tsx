@@ -1,3 +1,5 @@
+import { useRef } from 'preact/hooks';
+import type { LineRectangle } from '../../../src/schemas/query-fields.ts';
 import { Button } from '../components/button.tsx';
 import { formatPercent } from '../format/numbers.ts';
 import { toLocalUrl } from '../server/retrieval.ts';
@@ -24,23 +26,47 @@ interface PageImageProps {
   readonly zoom: number;
   /** Share of the window that the pane takes at zoom 1. */
   readonly share: number;
+  /** Places to mark. The text beside the image has the same marks for screen readers. */
+  readonly marks: readonly LineRectangle[];
 }
 
-/** Image of a page in a pane that scrolls when the image is larger. */
-export function PageImage({ address, index, zoom, share }: PageImageProps) {
+/** Image of a page in a pane that scrolls when the image is larger. Shows the first mark once the image has its size. */
+export function PageImage({ address, index, zoom, share, marks }: PageImageProps) {
   const url = toLocalUrl(address);
+  const pane = useRef<HTMLElement>(null);
   return (
-    <section class="page-image" tabIndex={0} aria-label={`Image of page ${index + 1}`}>
-      <img
-        key={url}
-        src={`${url}&width=1024`}
-        srcset={imageWidths.map((width) => `${url}&width=${width} ${width}w`).join(', ')}
-        sizes={`${Math.round(share * zoom * 100)}vw`}
-        alt={`Rendered page ${index + 1}`}
-        style={{ width: `${zoom * 100}%` }}
-      />
+    <section ref={pane} class="page-image" tabIndex={0} aria-label={`Image of page ${index + 1}`}>
+      <div class="page-frame" style={{ width: `${zoom * 100}%` }}>
+        <img
+          key={url}
+          src={`${url}&width=1024`}
+          srcset={imageWidths.map((width) => `${url}&width=${width} ${width}w`).join(', ')}
+          sizes={`${Math.round(share * zoom * 100)}vw`}
+          alt={`Rendered page ${index + 1}`}
+          onLoad={() => scrollToMark(pane.current)}
+        />
+        {marks.map(({ left, top, width, height }, i) => (
+          <span
+            key={i}
+            class="page-mark"
+            aria-hidden="true"
+            style={{ left: percent(left), top: percent(top), width: percent(width), height: percent(height) }}
+          />
+        ))}
+      </div>
     </section>
   );
+}
+
+function percent(fraction: number): string {
+  return `${fraction * 100}%`;
+}
+
+function scrollToMark(pane: HTMLElement | null): void {
+  const mark = pane?.querySelector<HTMLElement>('.page-mark') ?? null;
+  if (pane === null || mark === null) return;
+  const distance = mark.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+  pane.scrollTop += distance - pane.clientHeight / 3;
 }
 
 interface ZoomControlsProps {

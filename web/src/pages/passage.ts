@@ -1,4 +1,5 @@
 import type { PageResponse } from '../../../src/schemas/documents.ts';
+import type { LineRectangle, PageRectangles } from '../../../src/schemas/query-fields.ts';
 
 /** A passage of a document in the fragment of its URL, which the document page shows and marks. */
 
@@ -8,10 +9,23 @@ export interface Passage {
   /** Half-open range in code points, as the API reports it. */
   readonly start: number;
   readonly end: number;
+  /** Places of its lines on the page images. */
+  readonly rectangles?: readonly PageRectangles[];
 }
 
-export function toPassageFragment({ page, start, end }: Passage): string {
-  const parameters = { ...(page === null ? {} : { page: page + 1 }), start, end };
+/** Lines of a passage in a URL; the page image does not mark the others. */
+const rectanglesMax = 200;
+/** Edges in a URL are integers in this fraction of the image. */
+const edgeScale = 10_000;
+
+export function toPassageFragment({ page, start, end, rectangles = [] }: Passage): string {
+  const boxes = toBoxes(rectangles);
+  const parameters = {
+    ...(page === null ? {} : { page: page + 1 }),
+    start,
+    end,
+    ...(boxes === '' ? {} : { boxes }),
+  };
   return `#${Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
     .join('&')}`;
@@ -26,7 +40,43 @@ export function parsePassageFragment(fragment: string): Passage | null {
   };
   const [page, start, end] = [read('page'), read('start'), read('end')];
   if (start === null || end === null || end <= start || page === 0) return null;
-  return { page: page === null ? null : page - 1, start, end };
+  const rectangles = parseBoxes(parameters.get('boxes') ?? '');
+  return {
+    page: page === null ? null : page - 1,
+    start,
+    end,
+    ...(rectangles.length === 0 ? {} : { rectangles }),
+  };
+}
+
+/** Writes the first rectangles: for each page its number from 1, a colon, and the edges of its lines. */
+function toBoxes(pages: readonly PageRectangles[]): string {
+  let left = rectanglesMax;
+  return pages
+    .map(({ page, rectangles }) => {
+      const shown = rectangles.slice(0, left);
+      left -= shown.length;
+      const edges = shown.flatMap(({ left: x, top, width, height }) => [x, top, width, height]);
+      return { page, edges: edges.map((edge) => Math.round(edge * edgeScale)) };
+    })
+    .filter(({ edges }) => edges.length > 0)
+    .map(({ page, edges }) => `${page + 1}:${edges.join()}`)
+    .join(';');
+}
+
+/** Reads what `toBoxes` writes; empty for any other text. */
+function parseBoxes(text: string): PageRectangles[] {
+  if (!/^[1-9]\d{0,8}:\d{1,5}(,\d{1,5})*(;[1-9]\d{0,8}:\d{1,5}(,\d{1,5})*)*$/.test(text)) return [];
+  return text.split(';').map((part) => {
+    const [page = '', numbers = ''] = part.split(':');
+    const edges = numbers.split(',').map((edge) => Math.min(1, Number(edge) / edgeScale));
+    const rectangles: LineRectangle[] = [];
+    for (let i = 0; i + 3 < edges.length && rectangles.length < rectanglesMax; i += 4) {
+      const [left = 0, top = 0, width = 0, height = 0] = edges.slice(i, i + 4);
+      rectangles.push({ left, top, width, height });
+    }
+    return { page: Number(page) - 1, rectangles };
+  });
 }
 
 /** Range in the text of a page, in UTF-16 units. */

@@ -12,6 +12,14 @@ import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
+import {
+  chatModel,
+  isAnswerable,
+  isAutomatic,
+  loadChatModel,
+  startAnswer,
+  stopAnswer,
+} from './answers/answer-state.ts';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { CurationsOverlay } from './curations-overlay.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
@@ -35,6 +43,9 @@ const CodeDialog = lazyPart<{ readonly collection: string; readonly onClose: () 
   import('./code-dialog.tsx').then((module) => module.CodeDialog),
 );
 
+const loadAnswerPanel = () => import('./answers/answer-panel.tsx').then((module) => module.AnswerPanel);
+const AnswerPanel = lazyPart(loadAnswerPanel);
+
 /** The first results load this code together with the reply. */
 const loadResults = () => import('./search-results.tsx').then((module) => module.SearchResults);
 const SearchResults = lazyPart(loadResults);
@@ -45,16 +56,7 @@ export function SearchPage() {
   const { names: collections, selected } = useCollection();
   const [isCode, setCode] = useState(false);
   const resultsSection = useRef<HTMLElement>(null);
-  const submission = useAsyncAction(async () => {
-    if (selected === null) return;
-    const fragment = toFragment(searchQuery.peek());
-    // `SearchResults` reports a failure.
-    loadResults().catch(() => undefined);
-    await runQuery(selected);
-    recordQuery({ collection: selected, fragment });
-    // On narrow screens the results are below the form and would go unnoticed.
-    if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
-  });
+  const submission = useSearch(selected, resultsSection);
   const runFragment = useQueryInUrl(selected, submission);
   const found = repliesFor(selected);
   const inProgress = useIndexingCount(selected);
@@ -110,15 +112,59 @@ export function SearchPage() {
   );
 }
 
+/** Runs the query, and lets the chat model answer it. */
+function useSearch(selected: string | null, resultsSection: RefObject<HTMLElement | null>): AsyncAction {
+  useEffect(() => {
+    void prepareAnswers();
+  }, []);
+  return useAsyncAction(async () => {
+    if (selected === null) return;
+    const fragment = toFragment(searchQuery.peek());
+    // `SearchResults` reports a failure.
+    loadResults().catch(() => undefined);
+    stopAnswer();
+    // The panel appears together with the results, and does not move them.
+    await prepareAnswers();
+    await runQuery(selected);
+    recordQuery({ collection: selected, fragment });
+    answerLastQuery(selected);
+    // On narrow screens the results are below the form and would go unnoticed.
+    if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
+  });
+}
+
+/** Loads the name of the chat model, and the code of the panel if there is a model. */
+async function prepareAnswers(): Promise<void> {
+  await loadChatModel();
+  // `AnswerPanel` reports a failure.
+  if (chatModel.peek() !== null) await loadAnswerPanel().catch(() => undefined);
+}
+
+/** The answer starts after the search, whose times it would change. */
+function answerLastQuery(collection: string): void {
+  const found = repliesFor(collection);
+  const isWanted = chatModel.peek() !== null && isAutomatic();
+  if (found !== null && isWanted && isAnswerable(found)) void startAnswer(found.first);
+}
+
 interface ResultsPaneProps {
   readonly found: SearchReplies | null;
   readonly submission: AsyncAction;
 }
 
 function ResultsPane({ found, submission }: ResultsPaneProps) {
+  const { isBusy } = submission;
+  const model = chatModel.value;
   if (found !== null)
-    return <SearchResults found={found} isStale={submission.isBusy} onFilter={submission.start} />;
-  if (submission.isBusy) return <SkeletonRows rows={4} />;
+    return (
+      <>
+        {model !== null && isAnswerable(found) && (
+          <AnswerPanel found={found.first} model={model} isStale={isBusy} />
+        )}
+        <SearchResults found={found} isStale={isBusy} onFilter={submission.start} />
+      </>
+    );
+  if (isBusy) return <SkeletonRows rows={4} />;
   return (
     <EmptyState title="Search your documents">
       Enter a question or keywords. Each result opens at its best sentence, with page and score.

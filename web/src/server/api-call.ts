@@ -63,14 +63,33 @@ export interface ApiCallOptions {
 }
 
 /** Sends a request and returns the reply. Errors: `ApiError`; `AbortError` of the given signal. */
-export async function callApi<Reply>(
+export function callApi<Reply>(
   path: string,
   request: unknown = {},
   options: ApiCallOptions = {},
 ): Promise<Reply> {
+  return repeatAfterSignIn(() => callOnce<Reply>(path, request, options), options);
+}
+
+/** Sends a request and returns the body of the reply, while it arrives. Errors: as `callApi`. */
+export function openStream(
+  path: string,
+  request: unknown,
+  options: ApiCallOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const open = async () => {
+    const response = await mapNetworkErrors(send(path, JSON.stringify(request), options));
+    if (response.ok && response.body !== null) return response.body;
+    const text = await mapNetworkErrors(response.text());
+    throw toApiError(response.status, text, (name) => response.headers.get(name));
+  };
+  return repeatAfterSignIn(open, options);
+}
+
+async function repeatAfterSignIn<Reply>(call: () => Promise<Reply>, options: ApiCallOptions): Promise<Reply> {
   for (;;) {
     try {
-      return await callOnce<Reply>(path, request, options);
+      return await call();
     } catch (error) {
       const isSessionExpired = error instanceof ApiError && error.status === 401 && options.as !== 'public';
       if (!isSessionExpired) throw error;
@@ -112,22 +131,28 @@ export interface JsonReply {
 export function sendJson(
   path: string,
   body: string | null,
-  { signal: abort, organizationId }: Omit<ApiCallOptions, 'as'> = {},
+  options: Omit<ApiCallOptions, 'as'> = {},
 ): Promise<JsonReply> {
-  return receive(
-    fetch(path, {
-      method: body === null ? 'GET' : 'POST',
-      credentials: 'same-origin',
-      headers: {
-        // Also without a body: the server accepts the cookie with this type only, which no form of another site can send.
-        'content-type': 'application/json',
-        accept: 'application/json',
-        ...(organizationId === undefined ? {} : { 'x-quarry-organization': organizationId }),
-      },
-      body,
-      ...(abort === undefined ? {} : { signal: abort }),
-    }),
-  );
+  return receive(send(path, body, options));
+}
+
+function send(
+  path: string,
+  body: string | null,
+  { signal: abort, organizationId }: Omit<ApiCallOptions, 'as'>,
+): Promise<Response> {
+  return fetch(path, {
+    method: body === null ? 'GET' : 'POST',
+    credentials: 'same-origin',
+    headers: {
+      // Also without a body: the server accepts the cookie with this type only, which no form of another site can send.
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(organizationId === undefined ? {} : { 'x-quarry-organization': organizationId }),
+    },
+    body,
+    ...(abort === undefined ? {} : { signal: abort }),
+  });
 }
 
 async function receive(request: Promise<Response>): Promise<JsonReply> {

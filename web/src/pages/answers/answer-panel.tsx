@@ -1,0 +1,187 @@
+import type { AnswerCitation, AnswerResponse, AnswerSentence } from '../../../../src/schemas/answers.ts';
+import { Button } from '../../components/button.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { formatCount, formatCounted } from '../../format/numbers.ts';
+import { documentUrl } from '../../page-urls.ts';
+import type { SearchReplyBody } from '../search-query.ts';
+import { type Answer, answerTo, isAutomatic, setAutomatic, startAnswer, stopAnswer } from './answer-state.ts';
+
+interface AnswerPanelProps {
+  readonly found: SearchReplyBody;
+  /** Name of the chat model. */
+  readonly model: string;
+  /** Whether another query is running. */
+  readonly isStale: boolean;
+}
+
+/** Answer of the chat model to the query, sentence by sentence as they arrive, with numbered sources. */
+export function AnswerPanel({ found, model, isStale }: AnswerPanelProps) {
+  const answer = answerTo(found);
+  const isWriting = answer?.state === 'writing';
+  const sources = numberSources(answer?.sentences ?? []);
+  const toggle = () => {
+    if (isWriting) stopAnswer();
+    else void startAnswer(found);
+  };
+  return (
+    <section class={`card answer ${isStale ? 'stale' : ''}`} aria-label="Answer" aria-busy={isWriting}>
+      <header>
+        <h2>Answer</h2>
+        <span class="muted cut" title={model}>
+          {model}
+        </span>
+        <Button tone="ghost" class="small" onClick={toggle}>
+          {actionName(answer)}
+        </Button>
+      </header>
+      {answer !== null && (
+        <>
+          <AnswerText answer={answer} sources={sources} collection={found.collection} />
+          <AnswerEnd answer={answer} />
+          <SourceList sources={sources} collection={found.collection} />
+        </>
+      )}
+      <Checkbox label="Answer each search" checked={isAutomatic()} onChange={setAutomatic} />
+    </section>
+  );
+}
+
+function actionName(answer: Answer | null): string {
+  switch (answer?.state) {
+    case undefined:
+      return 'Answer this question';
+    case 'writing':
+      return 'Stop';
+    case 'failed':
+      return 'Try again';
+    case 'stopped':
+    case 'complete':
+      return 'Answer again';
+  }
+}
+
+/** Cited snippets by their key, numbered from 1 in the order of their first citation. */
+type Sources = ReadonlyMap<string, { readonly number: number; readonly citation: AnswerCitation }>;
+
+function numberSources(sentences: readonly AnswerSentence[]): Sources {
+  const citations = new Map(
+    sentences.flatMap((sentence) => sentence.citations.map((each) => [keyOf(each), each] as const)),
+  );
+  return new Map([...citations].map(([key, citation], i) => [key, { number: i + 1, citation }]));
+}
+
+function keyOf({ path, start_index: start, end_index: end }: AnswerCitation): string {
+  return `${path}\n${start}\n${end}`;
+}
+
+interface SourcesProps {
+  readonly sources: Sources;
+  readonly collection: string;
+}
+
+function AnswerText({ answer, sources, collection }: SourcesProps & { readonly answer: Answer }) {
+  const { state, sentences } = answer;
+  if (state === 'writing' && sentences.length === 0)
+    return (
+      <div role="status" aria-label="The model is reading the documents">
+        <Skeleton lines={2} width="80%" />
+      </div>
+    );
+  return (
+    <p class="answer-text" aria-live="polite">
+      {sentences.map(({ text, citations }, i) => (
+        <span key={i}>
+          {text}
+          {citations.map((citation) => {
+            const number = sources.get(keyOf(citation))?.number ?? 0;
+            return (
+              <a
+                key={number}
+                class="citation number"
+                href={urlOf(collection, citation)}
+                aria-label={`Source ${number}: ${nameOf(citation)}`}
+              >
+                {number}
+              </a>
+            );
+          })}{' '}
+        </span>
+      ))}
+      {state === 'writing' && <span class="muted">…</span>}
+    </p>
+  );
+}
+
+const reasons: Readonly<Record<NonNullable<AnswerResponse['reason']>, string>> = {
+  no_snippets: 'No text of the collection matches the question.',
+  no_answer: 'The model found none in the texts that match the question best.',
+  no_citations: 'The model wrote text, but named no source for it.',
+};
+
+/** The end of an answer: no support, an error, or what is missing. */
+function AnswerEnd({ answer: { state, reply, error } }: { readonly answer: Answer }) {
+  if (state === 'failed') return <ErrorMessage error={error} />;
+  if (state === 'stopped')
+    return (
+      <p class="note" role="status">
+        Stopped before the answer was complete.
+      </p>
+    );
+  if (reply === null) return null;
+  const { reason, num_uncited_sentences: uncited, is_truncated: isTruncated, warnings = [] } = reply;
+  return (
+    <>
+      {reason !== null && (
+        <p class="note" role="status">
+          <strong>No answer is supported by the documents.</strong> {reasons[reason]}
+        </p>
+      )}
+      {isTruncated && <p class="note">The answer has reached its maximum length.</p>}
+      {reason === null && uncited > 0 && (
+        <p class="hint">{formatCounted(uncited, 'sentence')} without a source left out.</p>
+      )}
+      {warnings.map((warning) => (
+        <p key={warning} class="note">
+          {warning}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function SourceList({ sources, collection }: SourcesProps) {
+  if (sources.size === 0) return null;
+  return (
+    <ol class="answer-sources" aria-label="Sources">
+      {[...sources].map(([key, { citation }]) => (
+        <li key={key}>
+          <a class="cut" href={urlOf(collection, citation)}>
+            {citation.path}
+          </a>
+          <span class="muted number">{pagesOf(citation)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The document at the snippet, which is marked in the text and on the page image. */
+function urlOf(
+  collection: string,
+  { path, page_span: [page = 0], start_index: start, end_index: end, page_rectangles }: AnswerCitation,
+): string {
+  const rectangles = page_rectangles === undefined ? {} : { rectangles: page_rectangles };
+  return documentUrl(collection, path, page, { page: null, start, end, ...rectangles });
+}
+
+function nameOf(citation: AnswerCitation): string {
+  return `${citation.path}, ${pagesOf(citation)}`;
+}
+
+function pagesOf({ page_span: [first = 0, end = first + 1] }: AnswerCitation): string {
+  return end - first > 1
+    ? `pages ${formatCount(first + 1)}–${formatCount(end)}`
+    : `page ${formatCount(first + 1)}`;
+}
