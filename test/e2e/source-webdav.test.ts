@@ -12,6 +12,7 @@ const { api, webdav: origin } = joined;
 const credentials = { username: 'ada', password: 'sécret' };
 
 await t.test('documents equal the files below a folder, without hidden ones', async (t) => {
+  origin.files.clear();
   origin.authorization = `Basic ${Buffer.from('ada:sécret').toString('base64')}`;
   const files = new Map([
     ['readme.txt', 'granite'],
