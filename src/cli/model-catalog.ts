@@ -1,7 +1,7 @@
 import type { CommandContext, CommandOptions, CommandSpec, OptionSpec } from './command.ts';
 import { jsonOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
-import { type CatalogModel, catalog, readCatalog, searchCatalog } from './hub/catalog.ts';
+import type { CatalogModel } from './hub/catalog.ts';
 import { printTable } from './terminal.ts';
 import { formatBytes, toPrintable } from './text-layout.ts';
 
@@ -21,6 +21,7 @@ export const searchModelsCommand: CommandSpec = {
 
 /** Returns the models of the file of the user, then those of Quarry. */
 export async function loadCatalog({ catalog: file }: CommandOptions): Promise<readonly CatalogModel[]> {
+  const { catalog, readCatalog } = await import('./hub/catalog.ts');
   return [...(file === undefined ? [] : await readCatalog(String(file))), ...catalog];
 }
 
@@ -29,6 +30,7 @@ async function search(
   words: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
+  const { searchCatalog } = await import('./hub/catalog.ts');
   const models = searchCatalog(await loadCatalog(options), words);
   if (options.json === true) {
     terminal.out(JSON.stringify({ models }));

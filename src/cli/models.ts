@@ -1,19 +1,21 @@
-import { basename, resolve } from 'node:path';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import type { Settings } from '../config/schema.ts';
+import type { LocalModel } from '../models/local-model.ts';
 import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { searchModelsCommand } from './model-catalog.ts';
-import { integerOption } from './option-values.ts';
+import { describeAddedModel, modelOptions, readModelOptions, reloadNote } from './model-options.ts';
+import { pullModelCommand } from './model-pull.ts';
 import { printTable } from './terminal.ts';
 import { toPrintable } from './text-layout.ts';
 
 /** Commands for added models in the data directory. They need no server; a running server reloads the models. */
 
-const reloadNote = 'A running server reloads its models within a second.';
-
 export const modelCommands: readonly CommandSpec[] = [
   searchModelsCommand,
+  pullModelCommand,
   {
     usage: 'models list',
     settings: 'server',
@@ -25,33 +27,20 @@ export const modelCommands: readonly CommandSpec[] = [
   {
     usage: 'models add <folder>',
     settings: 'server',
-    summary: 'test an ONNX model from a Hugging Face folder and add it to the data directory',
+    summary:
+      'test an ONNX model from a Hugging Face folder, or from a bundle of `quarry models pull --to`, and add it to the data directory',
     options: [
-      { flags: '--name <name>', meaning: 'name of the model; default: the name of the folder' },
       {
-        flags: '--kind <kind>',
-        meaning: 'kind of the model, if it cannot be detected from the folder',
-        choices: ['embedding', 'reranker'],
+        flags: '--name <name>',
+        meaning: 'name of the model; default: the name of the folder, or that in the bundle',
       },
-      { flags: '--graph <file>', meaning: 'file of the graph, for example onnx/model_int8.onnx' },
-      {
-        flags: '--pooling <method>',
-        meaning: 'pooling of the token vectors',
-        choices: ['mean', 'cls', 'last', 'max', 'mean-sqrt-length', 'weighted-mean'],
-      },
-      { flags: '--dimensions <count>', meaning: 'truncate the vectors to this length (Matryoshka models)' },
-      { flags: '--tokens <count>', meaning: 'maximum input in tokens; longer texts are truncated' },
-      { flags: '--query-prompt <text>', meaning: 'prefix of queries' },
-      { flags: '--document-prompt <text>', meaning: 'prefix of document texts' },
-      {
-        flags: '--template <text>',
-        meaning: 'prompt of yes/no rerankers, with {query} and {document}',
-      },
+      ...modelOptions,
       jsonOption,
     ],
     examples: [
       'quarry models add ~/models/bge-small-en-v1.5',
       'quarry models add ~/models/nomic --graph onnx/model_int8.onnx --dimensions 256',
+      'quarry models add small-english.tar',
     ],
     run: add,
   },
@@ -116,36 +105,35 @@ async function add(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<number> {
-  const { addModel } = await import('../models/added-models.ts');
-  const folder = resolve(args[0]!);
-  const text = (name: string) => options[name] as string | undefined;
-  const number = (name: string, maximum: number) =>
-    options[name] === undefined ? undefined : integerOption(options, name, { minimum: 1, maximum });
-  const model = await addModel(context.loaded.settings.data, folder, {
-    id: text('name') ?? basename(folder),
-    kind: text('kind') as 'embedding' | 'reranker' | undefined,
-    graph: text('graph'),
-    pooling: text('pooling') as Parameters<typeof addModel>[2]['pooling'],
-    dimensions: number('dimensions', 8_192),
-    tokensMax: number('tokens', 131_072),
-    queryPrompt: text('queryPrompt'),
-    documentPrompt: text('documentPrompt'),
-    template: text('template'),
-  });
-  if (options.json === true) {
-    context.terminal.out(JSON.stringify(model));
-    return exitCodes.done;
-  }
-  const description =
-    model.kind === 'embedding'
-      ? `${model.dimensions} dimensions, pooling ${model.pooling}`
-      : `scores by ${model.head}`;
-  const settingName = model.kind === 'embedding' ? 'QUARRY_EMBEDDING_MODEL' : 'QUARRY_RERANKER';
-  context.terminal.out(
-    `Added the ${model.kind} model ${toPrintable(model.id)}: ${description}, ${model.tokensMax} tokens.`,
-  );
-  context.terminal.out(`${reloadNote} ${settingName}=${toPrintable(model.id)} makes it the default.`);
+  const path = resolve(args[0]!);
+  const { data } = context.loaded.settings;
+  const isBundle = (await stat(path).catch(() => null))?.isFile() === true;
+  const model = await (isBundle ? addBundle(data, path, options) : addFolder(data, path, options));
+  if (options.json === true) context.terminal.out(JSON.stringify(model));
+  else for (const line of describeAddedModel(model)) context.terminal.out(line);
   return exitCodes.done;
+}
+
+async function addFolder(data: string, folder: string, options: CommandOptions): Promise<LocalModel> {
+  const { addModel } = await import('../models/added-models.ts');
+  return addModel(data, folder, readModelOptions(options, { name: basename(folder) }));
+}
+
+/** Extracts the bundle beside the models, because the temporary folder may be small. */
+async function addBundle(data: string, path: string, options: CommandOptions): Promise<LocalModel> {
+  const [{ addModel }, { extractBundle }] = await Promise.all([
+    import('../models/added-models.ts'),
+    import('./hub/bundle.ts'),
+  ]);
+  const models = join(data, 'models');
+  await mkdir(models, { recursive: true });
+  const folder = await mkdtemp(join(models, '.bundle-'));
+  try {
+    const { name, graph, source } = await extractBundle(path, folder);
+    return await addModel(data, folder, readModelOptions(options, { name, graph, source }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function remove(

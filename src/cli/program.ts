@@ -91,7 +91,7 @@ export const commandGroups: Readonly<Record<string, string>> = {
   audit: 'export the audit log',
   backup: 'create, list, verify, restore and prune backups',
   billing: 'set up or check a Stripe account for payments',
-  models: 'search, list, add, remove and test models',
+  models: 'search, download, list, add, remove and test models',
 };
 
 const clientSettings: readonly SettingName[] = ['url', 'apiKey', 'adminKey', 'organization'];

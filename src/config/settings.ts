@@ -75,6 +75,29 @@ export function readColorVariables(): { NO_COLOR?: string; FORCE_COLOR?: string;
   };
 }
 
+/** Variables of the Hugging Face hub and of proxies; not settings of Quarry, because other programs share them. */
+export interface HubVariables {
+  /** Base URL of the hub. */
+  readonly endpoint: string;
+  readonly token: string | null;
+  /** URL of the proxy for each scheme; empty: none. */
+  readonly httpProxy: string;
+  readonly httpsProxy: string;
+  /** Hosts that are reached directly, separated by commas. */
+  readonly noProxy: string;
+}
+
+export function readHubVariables(): HubVariables {
+  const { env } = process;
+  return {
+    endpoint: (env.HF_ENDPOINT || 'https://huggingface.co').replace(/\/+$/, ''),
+    token: env.HF_TOKEN || null,
+    httpProxy: env.http_proxy || env.HTTP_PROXY || '',
+    httpsProxy: env.https_proxy || env.HTTPS_PROXY || '',
+    noProxy: env.no_proxy || env.NO_PROXY || '',
+  };
+}
+
 /** Whether `npm start` runs this process, which must then end with npm; other scripts may start a daemon. */
 export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event === 'start';

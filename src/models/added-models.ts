@@ -30,16 +30,8 @@ export async function listAddedModels(dataFolder: string): Promise<LocalModel[]>
   return Promise.all(names.map((name) => readManifest(dataFolder, name)));
 }
 
-/**
- * Inspects a model folder and copies the files that the model needs. Errors: AppError that describes the
- * problem of an unusable folder or name.
- */
-export async function addModel(
-  dataFolder: string,
-  folder: string,
-  overrides: ModelOverrides,
-): Promise<LocalModel> {
-  const { id } = overrides;
+/** Checks the name of a new model. Errors: AppError if it is invalid, reserved or taken. */
+export async function checkNewModelName(dataFolder: string, id: string): Promise<void> {
   if (!namePattern.test(id))
     throw new AppError(
       'bad_request',
@@ -61,6 +53,19 @@ export async function addModel(
       'conflict',
       `A model named ${id} already exists. Remove it first: \`quarry models remove ${id}\`.`,
     );
+}
+
+/**
+ * Inspects a model folder and copies the files that the model needs. Errors: AppError that describes the
+ * problem of an unusable folder or name.
+ */
+export async function addModel(
+  dataFolder: string,
+  folder: string,
+  overrides: ModelOverrides,
+): Promise<LocalModel> {
+  const { id } = overrides;
+  await checkNewModelName(dataFolder, id);
   const model = await inspectModelFolder(folder, overrides);
   await checkModelFiles(folder, model);
   await mkdir(modelsFolder(dataFolder), { recursive: true });

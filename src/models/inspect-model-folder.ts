@@ -24,6 +24,8 @@ export interface ModelOverrides {
   readonly queryPrompt: string | undefined;
   readonly documentPrompt: string | undefined;
   readonly template: string | undefined;
+  /** Origin of the files, for display; absent: the folder. */
+  readonly source?: string;
 }
 
 /**
@@ -61,7 +63,14 @@ export async function inspectModelFolder(folder: string, overrides: ModelOverrid
   } finally {
     await tokenGraph.close();
   }
-  const base = { format: 1, id: overrides.id, graph, tokensMax, source: folder, version: '' } as const;
+  const base = {
+    format: 1,
+    id: overrides.id,
+    graph,
+    tokensMax,
+    source: overrides.source ?? folder,
+    version: '',
+  } as const;
   const kind = overrides.kind ?? (outputs.includes('logits') ? 'reranker' : 'embedding');
   const model =
     kind === 'embedding'

@@ -62,7 +62,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     // Checks of the machine and the data directory.
     'app/diagnostics/diagnose',
     'app/diagnostics/check-upgrade',
-    ...['models/added-models', 'accounts/password', 'accounts/password-strength'],
+    ...['models/added-models', 'type:models', 'accounts/password', 'accounts/password-strength'],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
   // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.
@@ -146,14 +146,15 @@ export const reservedWords: readonly {
 ];
 
 /**
- * Interfaces that open outgoing connections. Servers only listen, the command line connects to its configured server, and
- * the watchdog of a parser reads an inherited pipe.
+ * Interfaces that open outgoing connections. Servers only listen, the command line connects to its configured server or to
+ * the hub of models, and the watchdog of a parser reads an inherited pipe.
  */
 export const outgoingApis = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dns\/promises|dgram)$|^undici(\/|$)/,
   /** Names of these modules that open no connection. */
   harmless: new Set(['createServer', 'Server', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES']),
-  where: /^src\/(egress\/|cli\/(api-client|transfer\/service-client)\.ts$|parsing\/process\/watchdog\.ts$)/,
+  where:
+    /^src\/(egress\/|cli\/(api-client|transfer\/service-client|hub\/hub-client)\.ts$|parsing\/process\/watchdog\.ts$)/,
   rule: 'only src/egress opens outgoing connections',
 };
 
