@@ -33,7 +33,7 @@ export async function answerScenario(t: Test, browser: Browser): Promise<void> {
   const { page, problems } = await openPage(t, browser);
   await signInAsOperator(page, server);
   await streamAnswer(t, page, { server, service });
-  await openCitation(t, page, api);
+  await openCitation(t, page, { api, service });
   await leaveUnanswered(t, page, service);
   await stopAnswer(t, page, service);
   await answerOnRequest(t, page, service);
@@ -82,8 +82,21 @@ async function streamAnswer(
   await inspectInAllThemes(t, page, 'answer');
 }
 
+/** Places of the marks as fractions of the image: left, top, width, height. */
+const markPlacesScript = `(() => {
+  const image = document.querySelector('.page-frame img').getBoundingClientRect();
+  return [...document.querySelectorAll('.page-mark')].map((mark) => {
+    const { left, top, width, height } = mark.getBoundingClientRect();
+    return [(left - image.left) / image.width, (top - image.top) / image.height, width / image.width, height / image.height];
+  });
+})()`;
+
 /** Opens the document of a citation, whose lines are marked on the page image, and returns to the answer. */
-async function openCitation(t: Test, page: Page, api: CheckedApiClient): Promise<void> {
+async function openCitation(
+  t: Test,
+  page: Page,
+  { api, service }: { readonly api: CheckedApiClient; readonly service: FakeChatService },
+): Promise<void> {
   const query = { collection_name, query: question, k: 8, include_rectangles: true };
   const { results } = await api.call('queries/top-snippets', query);
   const cited = (results as unknown as readonly PlacedSnippet[]).find(({ content }) =>
@@ -97,22 +110,20 @@ async function openCitation(t: Test, page: Page, api: CheckedApiClient): Promise
   await page.locator('mark.passage').first().waitFor();
   const marks = page.locator('.page-mark');
   await waitUntil('the lines are marked', async () => (await marks.count()) === expected.length);
-  const image = page.getByAltText(`Rendered page ${first + 1}`);
-  await image.evaluate('(element) => element.decode()');
-  const frame = (await image.boundingBox())!;
-  for (const [i, mark] of (await marks.all()).entries()) {
-    const box = (await mark.boundingBox())!;
-    const { left, top, width, height } = expected[i]!;
-    const place = [box.x - frame.x, box.y - frame.y, box.width, box.height];
-    const wanted = [left * frame.width, top * frame.height, width * frame.width, height * frame.height];
+  const places = await page.evaluate<readonly (readonly number[])[]>(markPlacesScript);
+  for (const [i, { left, top, width, height }] of expected.entries()) {
+    const wanted = [left, top, width, height];
     t.ok(
-      place.every((edge, at) => Math.abs(edge - wanted[at]!) < 1),
-      `line ${i} at ${place}, expected at ${wanted}`,
+      wanted.every((edge, at) => Math.abs(edge - places[i]![at]!) < 0.002),
+      `line ${i} at ${places[i]}, expected at ${wanted}`,
     );
   }
   await inspectInAllThemes(t, page, 'answer-citation');
+  const requests = service.requests.length;
   await page.goBack();
   await answerOf(page).getByText('They count from the day on which the parcel comes back.').waitFor();
+  await page.getByRole('region', { name: 'Results' }).getByText('policy.pdf').first().waitFor();
+  t.equal(service.requests.length, requests, 'the model is not asked again');
 }
 
 /** No support, and an error of the model that a second attempt repairs. */

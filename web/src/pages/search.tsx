@@ -12,14 +12,7 @@ import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
-import {
-  chatModel,
-  isAnswerable,
-  isAutomatic,
-  loadChatModel,
-  startAnswer,
-  stopAnswer,
-} from './answers/answer-state.ts';
+import { answerSearch, chatModel, isAnswerable, loadChatModel } from './answers/answer-state.ts';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { CurationsOverlay } from './curations-overlay.tsx';
 import { IndexingNotice, useIndexingCount } from './indexing-progress.tsx';
@@ -122,12 +115,13 @@ function useSearch(selected: string | null, resultsSection: RefObject<HTMLElemen
     const fragment = toFragment(searchQuery.peek());
     // `SearchResults` reports a failure.
     loadResults().catch(() => undefined);
-    stopAnswer();
     // The panel appears together with the results, and does not move them.
     await prepareAnswers();
     await runQuery(selected);
     recordQuery({ collection: selected, fragment });
-    answerLastQuery(selected);
+    // After the search, whose times it would change.
+    const replies = repliesFor(selected);
+    if (replies !== null) answerSearch(replies);
     // On narrow screens the results are below the form and would go unnoticed.
     if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
   });
@@ -138,13 +132,6 @@ async function prepareAnswers(): Promise<void> {
   await loadChatModel();
   // `AnswerPanel` reports a failure.
   if (chatModel.peek() !== null) await loadAnswerPanel().catch(() => undefined);
-}
-
-/** The answer starts after the search, whose times it would change. */
-function answerLastQuery(collection: string): void {
-  const found = repliesFor(collection);
-  const isWanted = chatModel.peek() !== null && isAutomatic();
-  if (found !== null && isWanted && isAnswerable(found)) void startAnswer(found.first);
 }
 
 interface ResultsPaneProps {

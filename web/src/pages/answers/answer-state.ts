@@ -24,8 +24,8 @@ const setting = persistedSignal('answers');
 const onRequest = 'on-request';
 
 let modelRequest: Promise<void> | null = null;
-/** The answer, and the number of the search reply that it belongs to. */
-const lastAnswer = signal<(Answer & { readonly number: number }) | null>(null);
+/** The answer, and the question with its settings. */
+const lastAnswer = signal<(Answer & { readonly key: string }) | null>(null);
 let running: AbortController | null = null;
 
 /** Loads the name of the chat model once. */
@@ -56,11 +56,27 @@ export function isAnswerable({ first: { request }, second }: SearchReplies): boo
 }
 
 export function answerTo(found: SearchReplyBody): Answer | null {
-  return lastAnswer.value?.number === found.number ? lastAnswer.value : null;
+  return lastAnswer.value?.key === keyOf(found) ? lastAnswer.value : null;
+}
+
+function keyOf({ organizationId, request }: SearchReplyBody): string {
+  return JSON.stringify([organizationId, toAnswerRequest(request)]);
+}
+
+/**
+ * Lets the model answer a search. The same search repeated, such as on the way back from a document, keeps its answer; an
+ * answer to another one ends.
+ */
+export function answerSearch(replies: SearchReplies): void {
+  const known = answerTo(replies.first);
+  const isKept = known?.reply === null ? known.state !== 'failed' : known?.reply.reason === null;
+  if (isKept) return;
+  stopAnswer();
+  if (chatModel.peek() !== null && isAutomatic() && isAnswerable(replies)) void startAnswer(replies.first);
 }
 
 /** Asks the model with the filter and the settings of the search. A running answer ends. */
-export async function startAnswer({ request, number }: SearchReplyBody): Promise<void> {
+export async function startAnswer(found: SearchReplyBody): Promise<void> {
   stopAnswer();
   const controller = new AbortController();
   running = controller;
@@ -68,9 +84,9 @@ export async function startAnswer({ request, number }: SearchReplyBody): Promise
   const update = (changes: Partial<Answer>) => {
     if (lastAnswer.value !== null && !abort.aborted) lastAnswer.value = { ...lastAnswer.value, ...changes };
   };
-  lastAnswer.value = { number, state: 'writing', sentences: [], reply: null, error: null };
+  lastAnswer.value = { key: keyOf(found), state: 'writing', sentences: [], reply: null, error: null };
   try {
-    const reply = await streamAnswer(toAnswerRequest(request), {
+    const reply = await streamAnswer(toAnswerRequest(found.request), {
       signal: abort,
       onSentence: (sentence) => update({ sentences: [...(lastAnswer.peek()?.sentences ?? []), sentence] }),
     });
