@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { buildPdf } from '../parsing/pdf-fixtures.ts';
 import type { Test } from '../support/tap.ts';
@@ -50,6 +51,11 @@ export async function passageScenario(t: Test, browser: Browser): Promise<void> 
 }
 
 async function openPassage(t: Test, page: Page, searchUrl: string): Promise<void> {
+  // While the code of the next page loads, the search page stays, and must not change the URL.
+  await page.route(/\/document-[\w-]{8}\.js$/, async (route) => {
+    await wait(1_000);
+    await route.continue();
+  });
   await page.goto(searchUrl);
   await resultLink(page).click();
   await page.waitForURL(/#start=\d+&end=\d+$/);

@@ -12,6 +12,8 @@ const writeDelayMs = 300;
  * runs the query of a fragment.
  */
 export function useQueryInUrl(selected: string | null, submission: AsyncAction): (fragment: string) => void {
+  // This page stays while the code of the next one loads, whose URL is the current one already.
+  const [ownPath] = useState(() => window.location.pathname);
   const [toRun, setToRun] = useState(readFragment);
   useEffect(() => {
     const apply = () => setToRun(readFragment());
@@ -33,10 +35,9 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
 
   const fragment = toFragment(searchQuery.value);
   useEffect(() => {
-    const { pathname, search, hash } = window.location;
     const write = () => {
-      // This page stays while the code of the next one loads, which has its own URL already.
-      if (window.location.pathname === pathname && hash !== fragment)
+      const { pathname, search, hash } = window.location;
+      if (pathname === ownPath && hash !== fragment)
         window.history.replaceState(window.history.state, '', pathname + search + fragment);
     };
     const timer = setTimeout(write, writeDelayMs);
@@ -50,8 +51,8 @@ export function useQueryInUrl(selected: string | null, submission: AsyncAction):
 
   /** Takes the query from the URL; returns its fragment if the query must run. */
   function readFragment(): string | null {
-    const { hash } = window.location;
-    if (hash === '') return null;
+    const { pathname, hash } = window.location;
+    if (pathname !== ownPath || hash === '') return null;
     const query = fromFragment(hash);
     const hasChanged = toFragment(query) !== toFragment(searchQuery.peek());
     if (hasChanged) searchQuery.value = query;
