@@ -27,7 +27,7 @@ export type PageStream =
 interface FormatOf<Container extends string, Probe, Content = Probe> {
   /** Name of the format in replies. */
   readonly kind: string;
-  /** Lower-case extensions. A file is recognized by its extension only with `isDecidedByExtension`. */
+  /** Lower-case extensions. They decide the format of a text with `isDecidedByExtension`; `detect` receives `isNamed`. */
   readonly extensions: readonly string[];
   readonly mediaType: string;
   /** Container of the files; detection opens it before it calls `detect`. */
