@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from './tap.ts';
@@ -177,9 +178,10 @@ function toEvent(data: object): string {
 
 /** Writes 64 MB, or until the client leaves. */
 async function writeMuch(reply: ServerResponse, piece: string): Promise<void> {
+  const closed = once(reply, 'close');
   for (let bytes = 0; bytes < 64_000_000 && !reply.destroyed; bytes += piece.length) {
     if (!reply.write(piece))
-      await new Promise((resolve) => reply.once('drain', resolve).once('close', resolve));
+      await Promise.race([new Promise((resolve) => reply.once('drain', resolve)), closed]);
   }
   reply.end();
 }
