@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../core/app-error.ts';
+import { chooseGraph } from './choose-graph.ts';
 import { DenseLayer } from './dense-layer.ts';
 import { readJsonFile } from './json-file.ts';
 import type { InferenceOptions, LocalModel, Pooling, RerankHead } from './local-model.ts';
@@ -35,7 +36,6 @@ export interface ModelOverrides {
 const tokensDefault = 512;
 const tokensLimit = 8_192;
 const graphFolders = ['', 'onnx'] as const;
-const defaultGraphs = ['model.onnx', 'onnx/model.onnx'] as const;
 const templateDefault =
   'Query: {query}\nDocument: {document}\nIs the document relevant to the query (yes or no)? Answer:';
 /** Options of the trial runs while a model is added: one thread, small batches. */
@@ -231,11 +231,8 @@ async function findGraph(folder: string, requested: string | undefined): Promise
     .flat()
     .filter((name) => name.endsWith('.onnx'))
     .sort();
-  const graph =
-    requested ??
-    defaultGraphs.find((name) => graphs.includes(name)) ??
-    (graphs.length === 1 ? graphs[0] : undefined);
-  if (graph !== undefined && graphs.includes(graph)) return graph;
+  const graph = chooseGraph(graphs, requested ?? null);
+  if (graph !== undefined) return graph;
   if (graphs.length === 0)
     throw new AppError(
       'not_found',

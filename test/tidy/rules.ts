@@ -62,7 +62,13 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     // Checks of the machine and the data directory.
     'app/diagnostics/diagnose',
     'app/diagnostics/check-upgrade',
-    ...['models/added-models', 'type:models', 'accounts/password', 'accounts/password-strength'],
+    ...[
+      'models/added-models',
+      'models/choose-graph',
+      'type:models',
+      'accounts/password',
+      'accounts/password-strength',
+    ],
     ...['billing/stripe-setup', 'billing/plans', 'billing/stripe'],
   ],
   // The dashboard checks a filter by the rules of the server while it is typed, and shortens results like the CLI.

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/app-error.ts';
+import { chooseGraph } from '../../models/choose-graph.ts';
 import type { CatalogModel } from './catalog.ts';
 import { isSafePath } from './file-names.ts';
 import type { HubFile, HubRepository } from './hub-repository.ts';
@@ -27,7 +28,6 @@ const configuration =
   /^(config|tokenizer|tokenizer_config|modules|sentence_bert_config|config_sentence_transformers)\.json$/;
 const moduleFiles = /^\d+_[A-Za-z]+\/(config\.json|model\.safetensors)$/;
 const legalFiles = /^(LICENSE|NOTICE)(\.(txt|md))?$/;
-const defaultGraphs = ['model.onnx', 'onnx/model.onnx'];
 
 interface Request {
   readonly repository: string;
@@ -45,7 +45,7 @@ export function planDownload(
   { repository, graph: requested, pins }: Request,
 ): DownloadPlan {
   const paths = files.map(({ path }) => path);
-  const graph = chooseGraph(paths, repository, requested ?? pins?.graph ?? null);
+  const graph = findGraph(paths, repository, requested ?? pins?.graph ?? null);
   for (const required of ['config.json', 'tokenizer.json'])
     if (!paths.includes(required))
       throw new AppError('not_found', `${repository} has no ${required}, which Quarry needs.`);
@@ -60,13 +60,10 @@ export function planDownload(
   return pins === null || pins.files.length === 0 ? plan : { ...plan, files: applyPins(plan, pins) };
 }
 
-function chooseGraph(paths: readonly string[], repository: string, requested: string | null): string {
+function findGraph(paths: readonly string[], repository: string, requested: string | null): string {
   const graphs = paths.filter((path) => /^(onnx\/)?[^/]+\.onnx$/.test(path)).sort();
-  const graph =
-    requested ??
-    defaultGraphs.find((name) => graphs.includes(name)) ??
-    (graphs.length === 1 ? graphs[0] : undefined);
-  if (graph !== undefined && graphs.includes(graph)) return graph;
+  const graph = chooseGraph(graphs, requested);
+  if (graph !== undefined) return graph;
   if (graphs.length === 0)
     throw new AppError(
       'not_found',
