@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBackup } from '../../src/backup/create-backup.ts';
@@ -20,6 +20,7 @@ import {
   type DataDirectoryOptions,
   openDataDirectory,
 } from '../../src/storage/data-directory.ts';
+import { deleteFolder } from '../support/delete-folder.ts';
 import type { Test } from '../support/tap.ts';
 
 /** A data directory with rows and blobs, a backup target, and restores of it. */
@@ -34,8 +35,7 @@ export class BackupFixture {
   constructor(t: Test) {
     this.folder = mkdtempSync(join(tmpdir(), 'quarry-backup-'));
     this.target = new DirectoryTarget(join(this.folder, 'target'), systemRandom);
-    // A tool that a killed command started may still write to its folder.
-    t.teardown(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 }));
+    t.teardown(() => deleteFolder(this.folder));
   }
 
   /** `journalClock`: clock of a journal of commits. */

@@ -5,6 +5,7 @@ import { listBackupIds, readManifests } from '../../src/backup/manifest.ts';
 import { verifyBackups } from '../../src/backup/verify-backup.ts';
 import { quarryCommand } from '../e2e/backup-commands.ts';
 import { createTestRandom } from '../storage/test-random.ts';
+import { deleteFolder } from '../support/delete-folder.ts';
 import type { Test } from '../support/tap.ts';
 import { addBlob, BackupFixture, checkRows, dump, writeRows } from './backup-fixture.ts';
 
@@ -122,8 +123,7 @@ export async function checkKilledRestores(t: Test, rounds: number): Promise<void
       const names = readdirSync(path).filter((each) => each !== 'restore-incomplete.json.new');
       if (names.length > 0) await t.rejects(fixture.open(name), { code: 'unavailable' }, `round ${round}`);
     }
-    // A tool that the killed restore started may still write to its folder.
-    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
+    await deleteFolder(path);
   }
   t.comment(`${commands.killed} of ${rounds} restores were killed`);
   t.ok(commands.killed > 0, 'some restores were killed');

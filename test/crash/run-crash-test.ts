@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestRandom } from '../storage/test-random.ts';
+import { deleteFolder } from '../support/delete-folder.ts';
 import type { Test } from '../support/tap.ts';
 import { CrashRounds } from './rounds.ts';
 
@@ -18,8 +19,7 @@ export async function runCrashTest(
   const crashes = new CrashRounds({ reporter: t, random, data: join(folder, 'data') });
   t.teardown(async () => {
     await crashes.close();
-    // A tool that the killed server started may still write to its folder.
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
+    await deleteFolder(folder);
   });
   await crashes.run(rounds);
   t.ok(crashes.model.acknowledged > 0);

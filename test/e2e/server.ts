@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { deleteFolder } from '../support/delete-folder.ts';
 import { serverNode } from '../support/server-node.ts';
 import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
@@ -55,8 +56,7 @@ export class TestServer {
     t.teardown(async () => {
       await server.stop();
       if (!t.passing()) t.comment(`log of the server:\n${server.log}`);
-      // A tool that a killed server started may still write to its folder.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
+      await deleteFolder(folder);
     });
     await server.#run();
     return server;

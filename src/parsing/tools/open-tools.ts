@@ -17,7 +17,7 @@ import {
 } from './optional-tools.ts';
 import type { Sandbox } from './sandbox.ts';
 import { detectIsolation, type Isolation, type IsolationMode } from './sandbox-probe.ts';
-import { ToolRunner } from './tool-runner.ts';
+import { prepareToolFolder, ToolRunner } from './tool-runner.ts';
 import { type ConvertedFileStore, ToolServer } from './tool-server.ts';
 
 export interface OpenToolsOptions {
@@ -79,6 +79,7 @@ export async function openToolEnvironment(options: OpenToolsOptions): Promise<To
   const { createUniqueName: freshName, converted, office, runningMax } = options;
   const { sandbox } = isolation;
   const folder = openToolFolder(sandbox, options);
+  await prepareToolFolder(folder);
   const runner = new ToolRunner({ tools, sandbox, folder, createUniqueName: freshName, getFreeBytes });
   const ocrEngine = chooseOcrEngine({
     engine: options.ocrEngine,

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { killProcessesIn, killProcessGroup } from '../process/process-groups.ts';
@@ -13,7 +12,7 @@ export interface ToolRunnerOptions {
   readonly tools: OptionalTools;
   /** Isolates tools from the server's data and the network. */
   readonly sandbox: Sandbox;
-  /** Parent of the tools' temporary folders; working directory of parser processes. Existing contents are deleted. */
+  /** Parent of the tools' temporary folders; working directory of parser processes. Must exist and be empty. */
   readonly folder: string;
   /** Returns a name that was never used before. */
   readonly createUniqueName: () => string;
@@ -56,6 +55,19 @@ const stderrUnitsMax = 2_000;
 const niceness = '10';
 
 /**
+ * Creates the folder of a `ToolRunner`, or kills the processes and deletes the files that a killed server left in
+ * it.
+ */
+export async function prepareToolFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  killProcessesIn(folder);
+  // A killed process ends its last system call, which may create a file. `rmSync` would not delete that file: its
+  // retries only repeat the deletion of the folder.
+  for (const name of await readdir(folder))
+    await rm(join(folder, name), { recursive: true, force: true, maxRetries: 10 });
+}
+
+/**
  * Runs the optional programs, each with bounds on time, memory and output, in its own sandbox, process group
  * and folder. Lives in the main thread, which therefore owns all these processes.
  */
@@ -63,15 +75,8 @@ export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #processGroups = new Set<number>();
 
-  /** Also kills processes and deletes files that a killed server left in the same folder. */
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
-    const { folder } = options;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    killProcessesIn(folder);
-    // A killed process ends its last system call, which may create a file.
-    for (const name of readdirSync(folder))
-      rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 3 });
   }
 
   get folder(): string {

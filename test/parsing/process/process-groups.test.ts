@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemRandom } from '../../../src/core/ids.ts';
 import { ParserChild } from '../../../src/parsing/process/parser-child.ts';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { noSandbox, type Sandbox, wrapCommand } from '../../../src/parsing/tools/sandbox.ts';
-import { ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
+import { prepareToolFolder } from '../../../src/parsing/tools/tool-runner.ts';
 import t from '../../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../../timeouts.ts';
 
@@ -62,13 +61,7 @@ t.test(
       await exited;
     }
     t.comment(`${findProcesses(left).length} processes after ${launcherRounds} killed launchers`);
-    new ToolRunner({
-      tools,
-      sandbox,
-      folder,
-      createUniqueName: () => systemRandom.uuid(),
-      getFreeBytes: async () => 0,
-    });
+    await prepareToolFolder(folder);
     await waitUntil('the end of all processes', () => findProcesses(left).length === 0);
   },
 );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemRandom } from '../../../src/core/ids.ts';
 import { findOptionalTools } from '../../../src/parsing/tools/optional-tools.ts';
 import { noSandbox } from '../../../src/parsing/tools/sandbox.ts';
-import { type ToolRun, ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
+import { prepareToolFolder, type ToolRun, ToolRunner } from '../../../src/parsing/tools/tool-runner.ts';
 import t from '../../support/tap.ts';
 import { testEventMsMax, waitUntil } from '../../timeouts.ts';
 
@@ -115,7 +115,7 @@ t.test('processes and files of a killed server are removed at the next start', a
   writeFileSync(join(left, 'half.pdf'), 'half');
   const orphan = spawn('/bin/sleep', ['600'], { cwd: left, stdio: 'ignore' });
   const ended = new Promise((resolve) => orphan.once('exit', resolve));
-  shellRunner(folder);
+  await prepareToolFolder(folder);
   t.same(readdirSync(folder), []);
   if (existsSync('/proc/self/cwd')) await ended;
   else orphan.kill();
