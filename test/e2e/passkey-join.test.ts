@@ -3,9 +3,9 @@ import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { publicBase } from './account-server.ts';
 import { freePort } from './free-port.ts';
+import { InvitationServer } from './invitation-server.ts';
 import { createAuthenticator } from './passkey-fixture.ts';
 import { createMailFolder, sendRequest, TestUser } from './people.ts';
-import { adminKey, TestServer } from './server.ts';
 
 /** Accounts of invited users with a passkey and without a password, on a server without mail and identity providers. */
 
@@ -14,34 +14,14 @@ t.setTimeout(testFileMsMax);
 const minuteMs = 60_000;
 let aheadMs = 0;
 const settings = { TRUST_PROXY: 'true', BASE_URL: publicBase, PORT: String(await freePort()) };
-const server = await TestServer.start(t, settings, { clockOffsetMs: () => aheadMs });
-let hostCount = 0;
-const fromNewHost = () => {
-  hostCount += 1;
-  return { 'x-forwarded-for': `10.3.${hostCount >> 8}.${hostCount & 255}` };
-};
-const post = (path: string, body: unknown, headers: Record<string, string> = fromNewHost()) =>
-  sendRequest(`${server.url}/api/${path}`, { body, headers });
-const withToken = (token: string) => ({ authorization: `Bearer ${token}` });
-const call = (token: string, path: string, body: unknown = {}) => post(path, body, withToken(token));
-const administer = (operation: string, body: unknown) =>
-  sendRequest(`${server.url}/v1/admin/${operation}`, { body, headers: withToken(adminKey) });
-
-/** Session of the operator, who owns the first organization. */
-const operatorLink = (/\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '').replace(
-  publicBase,
-  server.url,
-);
-const opened = await sendRequest(operatorLink, { method: 'GET', headers: { accept: 'application/json' } });
-const operator: string = opened.body.access_token;
-const { organization_id } = (await call(operator, 'users/get-user')).body.organizations[0];
-
+const host = await InvitationServer.start(t, settings, { clockOffsetMs: () => aheadMs });
+const { server, operator, organizationId: organization_id } = host;
+const fromNewHost = () => host.fromNewHost();
+const post = (path: string, body: unknown, headers = fromNewHost()) => host.post(path, body, headers);
+const call = (token: string, path: string, body: unknown = {}) => host.call(token, path, body);
+const administer = (operation: string, body: unknown) => host.administer(operation, body);
 const emailOf = (name: string) => `${name}@example.com`;
-async function invite(name: string): Promise<string> {
-  const request = { organization_id, email: emailOf(name) };
-  const invited = await call(operator, 'organizations/users/invite-user', request);
-  return invited.body.invite_code;
-}
+const invite = (name: string) => host.invite(emailOf(name));
 const usersOf = async (name: string): Promise<unknown[]> =>
   (await administer('list-users', { email: emailOf(name) })).body.users;
 const isAbsent = async (t: Test, name: string, reason: string) => t.same(await usersOf(name), [], reason);

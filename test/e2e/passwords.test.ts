@@ -4,9 +4,9 @@ import { SoftwareAuthenticator } from '../support/software-authenticator.ts';
 import t from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { publicBase } from './account-server.ts';
+import { InvitationServer, withToken } from './invitation-server.ts';
 import { oneTimeCode } from './one-time-code.ts';
 import { createMailFolder, type HttpReply, sendRequest, TestUser } from './people.ts';
-import { adminKey, TestServer } from './server.ts';
 
 /** Accounts on a server without mail and identity providers: joining, signing in, changing and losing a password. */
 
@@ -15,35 +15,17 @@ t.setTimeout(testFileMsMax);
 const strong = 'seven quiet lamps under rain';
 const other = 'a kettle sings for nine owls';
 const { url: mailUrl, mails } = createMailFolder(t);
-const server = await TestServer.start(t, { TRUST_PROXY: 'true' });
-let hostCount = 0;
-const fromNewHost = () => {
-  hostCount += 1;
-  return { 'x-forwarded-for': `10.0.${hostCount >> 8}.${hostCount & 255}` };
-};
-
-const post = (path: string, body: unknown, headers: Record<string, string> = fromNewHost()) =>
-  sendRequest(`${server.url}/api/${path}`, { body, headers });
-const withToken = (token: string) => ({ authorization: `Bearer ${token}` });
-const call = (token: string, path: string, body: unknown = {}) => post(path, body, withToken(token));
-const administer = (operation: string, body: unknown) =>
-  sendRequest(`${server.url}/v1/admin/${operation}`, { body, headers: withToken(adminKey) });
+const host = await InvitationServer.start(t);
+const { server, operator, organizationId: organization_id } = host;
+const fromNewHost = () => host.fromNewHost();
+const post = (path: string, body: unknown, headers = fromNewHost()) => host.post(path, body, headers);
+const call = (token: string, path: string, body: unknown = {}) => host.call(token, path, body);
+const administer = (operation: string, body: unknown) => host.administer(operation, body);
 const signIn = (email: string, password: string, headers?: Record<string, string>) =>
   post('auth/password/sign-in', { email, password }, headers);
 const getUser = async (token: string): Promise<HttpReply> => call(token, 'users/get-user');
-
-/** Session of the operator, who owns the first organization. */
-const operatorLink = /\S+verify\?token=\S+/.exec(server.printedText)?.[0] ?? '';
-const opened = await sendRequest(operatorLink, { method: 'GET', headers: { accept: 'application/json' } });
-const operator: string = opened.body.access_token;
-const { organizations } = (await getUser(operator)).body;
-const { organization_id } = organizations[0];
-
-async function invite(email: string, from = operator, organization: string = organization_id) {
-  const request = { organization_id: organization, email };
-  const invited = await call(from, 'organizations/users/invite-user', request);
-  return invited.body.invite_code as string;
-}
+const invite = (email: string, from?: string, organization?: string) =>
+  host.invite(email, from, organization);
 
 async function joined(name: string): Promise<{ email: string; token: string; userId: string }> {
   const email = `${name}@example.com`;
