@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
-import { spreadOf } from '../harness/statistics.ts';
+import { spreadColumns, spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { BenchFindings, Figure } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
@@ -99,15 +99,7 @@ function findingsOf(
       },
       {
         title: 'CPU per call',
-        columns: [
-          { key: 'name', heading: 'call', unit: null, digits: 0 },
-          ...(['median', 'least', 'most'] as const).map((key) => ({
-            key,
-            heading: key,
-            unit: 'us',
-            digits: 2,
-          })),
-        ],
+        columns: [{ key: 'name', heading: 'call', unit: null, digits: 0 }, ...spreadColumns('us', 2)],
         rows: costs.map(({ name, values }) => ({ name, ...spreadOf(values) })),
       },
     ],

@@ -1,5 +1,5 @@
 import type { BenchCase } from '../harness/bench-case.ts';
-import { spreadOf } from '../harness/statistics.ts';
+import { spreadColumns, spreadOf } from '../harness/statistics.ts';
 import { runTask } from '../harness/task-process.ts';
 import type { Figure } from '../report/findings.ts';
 import {
@@ -48,15 +48,7 @@ export const boundaryCase: BenchCase = {
         ),
         {
           title: 'CPU per call',
-          columns: [
-            { key: 'name', heading: 'call', unit: null, digits: 0 },
-            ...(['median', 'least', 'most'] as const).map((key) => ({
-              key,
-              heading: key,
-              unit: 'us',
-              digits: 2,
-            })),
-          ],
+          columns: [{ key: 'name', heading: 'call', unit: null, digits: 0 }, ...spreadColumns('us', 2)],
           rows: ways.map(({ name, cpuUs }) => ({ name, ...spreadOf(cpuUs) })),
         },
       ],

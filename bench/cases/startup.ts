@@ -10,7 +10,7 @@ import { addPortion, type CollectionPlan, fillCollections } from '../harness/col
 import { Corpus } from '../harness/corpus.ts';
 import { type QuarryServer, randomKey, startQuarryServer } from '../harness/quarry-server.ts';
 import { queryBody, snippetsCall } from '../harness/query-calls.ts';
-import { spreadOf } from '../harness/statistics.ts';
+import { spreadColumns, spreadOf } from '../harness/statistics.ts';
 import type { BenchFindings, Figure, ReportTable } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
 import {
@@ -239,12 +239,7 @@ function indexTable({ vectors, dimensions, readyMs }: IndexStartTimes): ReportTa
     columns: [
       { key: 'vectors', heading: 'vectors', unit: null, digits: 0 },
       { key: 'dimensions', heading: 'dimensions', unit: null, digits: 0 },
-      ...(['median', 'least', 'most'] as const).map((key) => ({
-        key,
-        heading: `first reply, ${key}`,
-        unit: 'ms',
-        digits: 0,
-      })),
+      ...spreadColumns('ms', 0, 'first reply, '),
     ],
     rows: [{ vectors, dimensions, ...spreadOf(readyMs) }],
   };

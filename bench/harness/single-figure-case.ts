@@ -1,7 +1,7 @@
 import type { Figure } from '../report/findings.ts';
 import type { BenchCase } from './bench-case.ts';
 import type { BenchOptions } from './options.ts';
-import { spreadOf } from './statistics.ts';
+import { spreadColumns, spreadOf } from './statistics.ts';
 
 /** A case that measures a single figure repeatedly. */
 export interface SingleFigureCase extends Pick<BenchCase, 'name' | 'summary'> {
@@ -33,16 +33,10 @@ export function singleFigureCase({
         progress.update('measuring', round, options.rounds, `round ${round + 1} of ${options.rounds}`);
         values.push(await measure(options));
       }
-      const columns = (['median', 'least', 'most'] as const).map((key) => ({
-        key,
-        heading: key,
-        unit,
-        digits: 2,
-      }));
       return {
         title: `${named.name}: ${named.summary}`,
         method: [method, `Rounds: ${options.rounds}.`],
-        tables: [{ title: metric, columns, rows: [{ ...spreadOf(values) }] }],
+        tables: [{ title: metric, columns: spreadColumns(unit, 2), rows: [{ ...spreadOf(values) }] }],
         charts: [],
         notes: [caveats],
         figures: [{ name: `${named.name}: ${metric}`, unit, better, values }],

@@ -1,10 +1,21 @@
 import { assert } from '../../src/core/assert.ts';
+import type { ReportColumn } from '../report/findings.ts';
 
 /** Statistics of repeated measurements. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
   readonly most: number;
+}
+
+/** Columns of a table whose rows contain a spread. */
+export function spreadColumns(unit: string, digits: number, headingPrefix = ''): ReportColumn[] {
+  return (['median', 'least', 'most'] as const).map((key) => ({
+    key,
+    heading: headingPrefix + key,
+    unit,
+    digits,
+  }));
 }
 
 /**
