@@ -123,12 +123,13 @@ t.jobs = Number(values.jobs);
 for (const processFiles of processes) {
   const [first = '', ...others] = processFiles;
   // `env` replaces itself with Node.js; tap adds its coverage recorder to NODE_OPTIONS of the processes that it starts.
+  const seconds = timeoutSeconds * processFiles.length;
   const settings = [
     ...['-u', 'NODE_OPTIONS', ...(first.endsWith(defaultSuffix) ? offlineSettings : [])],
-    ...[`TAP_TIMEOUT=${timeoutSeconds}`, 'TAP_TYPE_STRIP_ONLY=1'],
+    ...[`TAP_TIMEOUT=${seconds}`, 'TAP_TYPE_STRIP_ONLY=1'],
   ];
   const node = [process.execPath, '--enable-source-maps'];
-  const timeout = timeoutSeconds * processFiles.length * 1_000;
+  const timeout = seconds * 1_000;
   const options = { cwd: projectRoot, buffered: true, timeout, at: null, stack: '' };
   if (others.length === 0) void t.spawn('env', [...settings, ...node, first], options, first);
   else {
