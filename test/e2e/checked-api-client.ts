@@ -30,6 +30,14 @@ export type DocumentMetadata = Readonly<
   >
 >;
 
+type DocumentStatus = Pick<ReplyOf<'documents/add-document'>, 'index_status' | 'error' | 'error_code'>;
+
+const finalStatuses: ReadonlySet<string | undefined> = new Set([
+  'indexed',
+  'parsing_failed',
+  'indexing_failed',
+]);
+
 /** Checks the headers required on every reply. */
 function checkHeaders(what: string, { status, headers }: ApiReply): void {
   const need = (name: string, value: RegExp) => {
@@ -105,19 +113,33 @@ export class CheckedApiClient {
     return (await this.request(path, body)).status;
   }
 
-  /** Adds a document and waits until it is indexed or has failed. */
+  /** Adds a document and waits until it is indexed or has failed; with `wait: false` only until it is stored. */
   async add(
     collection: string,
     path: string,
     content: string | DocumentContentInput,
     extra: { metadata?: DocumentMetadata; overwrite?: boolean; wait?: boolean } = {},
   ): Promise<ReplyOf<'documents/add-document'>> {
-    return this.call('documents/add-document', {
+    const added = await this.call('documents/add-document', {
       collection_name: collection,
       path,
       content: typeof content === 'string' ? { type: 'text', text: content } : content,
       wait: true,
       ...extra,
+    });
+    if (extra.wait === false) return added;
+    return { ...added, ...(await this.#finalStatus(collection, path, added)) };
+  }
+
+  /**
+   * Returns the status of an added document when it is indexed or has failed. A reply with `wait` comes after 50 s at the
+   * latest, in which a loaded machine may not parse a document.
+   */
+  async #finalStatus(collection: string, path: string, added: DocumentStatus): Promise<DocumentStatus> {
+    if (finalStatuses.has(added.index_status)) return added;
+    return waitFor(`a final status of ${path}`, async () => {
+      const { index_status, error, error_code } = await this.info(collection, path);
+      return finalStatuses.has(index_status) ? { index_status, error, error_code } : null;
     });
   }
 
@@ -132,8 +154,11 @@ export class CheckedApiClient {
         documents: documents.slice(i, i + 256),
         wait: true,
       });
-      const bad = results.find((result) => result.status !== 201 || result.index_status !== 'indexed');
-      if (bad !== undefined) throw new Error(`add-documents: ${JSON.stringify(bad)}`);
+      for (const result of results) {
+        const { index_status } =
+          result.status === 201 ? await this.#finalStatus(collection, result.path ?? '', result) : result;
+        if (index_status !== 'indexed') throw new Error(`add-documents: ${JSON.stringify(result)}`);
+      }
     }
   }
 

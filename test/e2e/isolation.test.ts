@@ -25,8 +25,8 @@ await t.test('documents with links to secrets.json and to an address import neit
     ['links.docx', buildDocxWithLinks(targets)],
   ] as const;
   for (const [path, bytes] of files) {
-    const content = { type: 'auto', base64_data: Buffer.from(bytes).toString('base64') };
-    const added = await api.call('documents/add-document', { collection_name, path, content, wait: true });
+    const base64_data = Buffer.from(bytes).toString('base64');
+    const added = await api.add(collection_name, path, { type: 'auto', base64_data });
     t.match(added, { index_status: 'indexed' }, path);
     const { document } = await api.call('documents/get-document-info', {
       collection_name,

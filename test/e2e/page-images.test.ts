@@ -21,8 +21,7 @@ const office = !components['tool soffice']?.detail.includes('not installed');
 
 async function imagesOf(path: string, bytes: Uint8Array): Promise<(string | null)[]> {
   const base64_data = Buffer.from(bytes).toString('base64');
-  const content = { type: 'auto', base64_data };
-  const added = await api.call('documents/add-document', { collection_name, path, content, wait: true });
+  const added = await api.add(collection_name, path, { type: 'auto', base64_data });
   t.match(added, { index_status: 'indexed' }, path);
   const { num_pages } = await api.info(collection_name, path);
   const urls: (string | null)[] = [];

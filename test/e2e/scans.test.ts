@@ -82,12 +82,7 @@ await t.test('a scanned PDF and a skewed page are searchable with the embedded e
     t.notOk('progress' in scan, 'no progress after completion');
   });
   const photo = Buffer.from(buildBmp(await rotatedScan(await renderText(receipt), 6))).toString('base64');
-  const added = await api.call('documents/add-document', {
-    collection_name,
-    path: 'photo.bmp',
-    content: { type: 'auto', base64_data: photo },
-    wait: true,
-  });
+  const added = await api.add(collection_name, 'photo.bmp', { type: 'auto', base64_data: photo });
   t.match(added, { index_status: 'indexed', error: null });
   const found = await api.call('queries/top-pages', {
     collection_name,
@@ -113,12 +108,7 @@ await t.test(
     const collection_name = 'scans';
     await api.call('collections/add-collection', { collection_name });
     const base64_data = Buffer.from(scans).toString('base64');
-    const added = await api.call('documents/add-document', {
-      collection_name,
-      path: 'scan.pdf',
-      content: { type: 'auto', base64_data },
-      wait: true,
-    });
+    const added = await api.add(collection_name, 'scan.pdf', { type: 'auto', base64_data });
     t.match(added, { index_status: 'indexed', error: null });
     await t.rejects(server.restart({ OCR_ENGINE: 'embedded', OCR_LANGUAGES: 'eng+none' }));
     t.match(
