@@ -176,6 +176,18 @@ export const fieldRows: readonly LimitRow[] = [
     value: limits.ttlSecondsMax,
     enforcedIn: 'schemas/checks.ts checkTtl',
   }),
+  fieldRow('Kept versions', {
+    bounds: 'Days of `history_days`',
+    value: queryLimits.historyDaysMax,
+    enforcedIn: 'schemas/checks.ts checkHistoryDays',
+  }),
+  fieldRow('Changes since `as_of`', {
+    bounds: 'Changes of documents, chunks of replaced and deleted documents, and MiB of their vectors',
+    value: [queryLimits.pastChangesMax, queryLimits.pastRowsMax, queryLimits.pastVectorBytesMax / 2 ** 20]
+      .map(formatNumber)
+      .join(', '),
+    enforcedIn: 'search/past-index.ts pastRowsMax',
+  }),
   {
     ...fieldRow('Numbers of an embed reply', {
       bounds: 'Texts times dimensions',

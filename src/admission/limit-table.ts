@@ -11,7 +11,7 @@ import {
   type LimitRow,
   perRequest,
 } from './limit-row.ts';
-import { answerRows, suggestionRows } from './query-limit-table.ts';
+import { answerRows, searchRows } from './query-limit-table.ts';
 import { sourceRows } from './source-limit-table.ts';
 import { webhookRows } from './webhook-limit-table.ts';
 
@@ -318,13 +318,13 @@ const queryRows: readonly LimitRow[] = [
     limit: 'Queries waiting',
     bounds: 'Queued queries of an organization',
     value: formatNumber(limits.queriesWaitingMax),
-    enforcedIn: 'app/services.ts queriesWaitingMax',
+    enforcedIn: 'app/query-semaphores.ts queriesWaitingMax',
     status: 429,
     header: 'waiting-queries',
     share:
       'own queue; round robin between organizations, those without a backlog first; under sustained overload only the newest query is queued',
   },
-  ...suggestionRows,
+  ...searchRows,
   ...answerRows,
   ...(['embed', 'rerank'] as const).flatMap((kind) =>
     (['fast', 'slow'] as const).map(

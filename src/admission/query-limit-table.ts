@@ -3,7 +3,7 @@ import { queryLimits } from '../core/query-limits.ts';
 import { type EffectRow, formatNumber, type LimitRow, perRequest, renderEffectTable } from './limit-row.ts';
 
 /** Limits of suggestions that reject a request. */
-export const suggestionRows: readonly LimitRow[] = [
+const suggestionRows: readonly LimitRow[] = [
   {
     limit: 'Suggestions',
     bounds: 'Characters of `query`, and `limit` of suggest',
@@ -23,6 +23,31 @@ export const suggestionRows: readonly LimitRow[] = [
     share: 'own queue; round robin between organizations',
   },
 ];
+
+/** Limits of queries with `as_of`. */
+const pastQueryRows: readonly LimitRow[] = [
+  {
+    limit: 'Queries with `as_of`',
+    bounds: 'Running at once, and waiting for one organization',
+    value: `1, ${formatNumber(queryLimits.pastQueriesWaitingMax)}`,
+    enforcedIn: 'app/history.ts pastQueriesWaitingMax',
+    status: 429,
+    header: 'waiting-past-queries',
+    share: 'own queue; round robin between organizations',
+  },
+  {
+    limit: 'Repetitions of a query with `as_of`',
+    bounds: 'Searches while documents of the result are replaced',
+    value: formatNumber(queryLimits.pastAttemptsMax),
+    enforcedIn: 'search/past-search.ts pastAttemptsMax',
+    status: 503,
+    header: null,
+    share: perRequest,
+  },
+];
+
+/** Limits of suggestions and queries that reject a request. */
+export const searchRows: readonly LimitRow[] = [...suggestionRows, ...pastQueryRows];
 
 /** Limits of answers. */
 export const answerRows: readonly LimitRow[] = [

@@ -20,6 +20,7 @@ import { type Backups, openBackups } from './backups.ts';
 import { buildBilling, createEffectiveTiers, mergePlanLimits } from './billing.ts';
 import { openCertificates } from './certificates.ts';
 import { createChangeTrimTask } from './changes.ts';
+import { createHistoryTask } from './history.ts';
 import { Installation } from './installation.ts';
 import { openIntegrations } from './integrations.ts';
 import { checkInheritedSocket, openListeners } from './listeners.ts';
@@ -321,6 +322,7 @@ async function startBackgroundWork(
     ...accountMaintenanceTasks(settings, components, erasure),
     createExpirationTask({ ...storage, writer: pipeline.writer, now: () => erasure.now(), logger }),
     createChangeTrimTask(storage.feeds),
+    createHistoryTask(storage, erasure),
     createToolVersionsTask(tools, logger),
     ...payments.maintenanceTasks,
     ...marketplaceComponents.maintenanceTasks,

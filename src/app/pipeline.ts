@@ -196,8 +196,17 @@ interface DirectIndexing extends Pick<DirectIndexerOptions, 'steps' | 'logger' |
 /** Components that change records of documents. They share one publisher and one lock per path. */
 function createDocumentChanges(storage: Storage) {
   const { store, sequence, changes, live, indexes, meter } = storage;
-  const { documents, collections, versions, contents, counts, feeds } = storage;
-  const versionPublisher = new VersionPublisher({ store, sequence, changes, live, indexes });
+  const { documents, collections, versions, contents, counts, feeds, history } = storage;
+  const versionPublisher = new VersionPublisher({
+    store,
+    sequence,
+    changes,
+    live,
+    indexes,
+    collections,
+    history,
+    clock,
+  });
   const locks = new KeyedMutex();
   const count = (event: DocumentEvent) => meter.documentOperations(toDocumentUsageEvent(event));
   const transitions = new DocumentTransitions({
@@ -224,6 +233,7 @@ function createDocumentChanges(storage: Storage) {
       counts,
       sequence,
       versionPublisher,
+      history,
       locks,
       clock,
       random,
@@ -276,9 +286,10 @@ function createModelChanges(
   { vectors, chunkEmbedderOf }: VectorComponents,
   checkCapacity: () => void,
 ): ModelChanges {
-  const { store, collections, versions, contents, counts, live, indexes } = storage;
+  const { store, collections, versions, contents, counts, live, indexes, history } = storage;
   return new ModelChanges({
     store,
+    history,
     collections,
     versions,
     contents,

@@ -21,7 +21,7 @@ export function createStorageUsageReader(quotas: Quotas, { ingest }: Pick<Pipeli
 
 /** Constructs the quotas; their buckets are restored after a restart. */
 export function buildQuotas(
-  { store, collections, counts }: Storage,
+  { store, collections, counts, history }: Storage,
   { ingest }: Pick<Pipeline, 'ingest'>,
   { organizations, logger }: { readonly organizations: OrganizationDirectory; readonly logger: Logger },
 ) {
@@ -36,7 +36,10 @@ export function buildQuotas(
       (await collections.list(organizationId)).map(({ collectionId }) => collectionId),
     storageUsageIn: (collectionId) => {
       const { documents, storedBytes } = counts.get(collectionId);
-      return { documents: Object.values(documents).reduce((sum, each) => sum + each, 0), bytes: storedBytes };
+      return {
+        documents: Object.values(documents).reduce((sum, each) => sum + each, 0),
+        bytes: storedBytes + history.countBytes(collectionId),
+      };
     },
     ingestingDocuments: (organizationId) => ingest.countPendingOf(organizationId),
   });

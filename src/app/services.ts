@@ -5,7 +5,6 @@ import { administratorId, type SecondFactors } from '../accounts/second-factors.
 import type { UserDirectory } from '../accounts/user-directory.ts';
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import { createOrganizationSemaphore } from '../admission/organization-semaphore.ts';
-import { OverloadDetector } from '../admission/overload-detector.ts';
 import type { Quotas } from '../admission/quotas.ts';
 import { WaitLimiter } from '../admission/wait-limiter.ts';
 import type { Actor, AuditLog } from '../audit/audit-log.ts';
@@ -48,9 +47,11 @@ import type { WebhookServices } from '../webhooks/webhook-services.ts';
 import { createAnswerServices } from './answers.ts';
 import { type Backups, createBackupService } from './backups.ts';
 import { createChangeServices } from './changes.ts';
+import { createPastSearch } from './history.ts';
 import { createInstallationService, type Installation } from './installation.ts';
 import { createModelService } from './model-service.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
+import { createQuerySemaphores } from './query-semaphores.ts';
 import { createStorageUsageReader } from './quotas.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import type { Pools, Storage } from './storage.ts';
@@ -91,7 +92,7 @@ export function createCollectionServices({
   audit,
   vocabularies,
 }: Pick<ServiceDependencies, 'storage' | 'pipeline' | 'audit' | 'vocabularies'>): CollectionServices {
-  const { store, collections, nameLocks, indexes, feeds } = storage;
+  const { store, collections, nameLocks, indexes, feeds, history } = storage;
   const { catalog, ingest, modelChanges } = pipeline;
   return new CollectionServices({
     store,
@@ -99,6 +100,7 @@ export function createCollectionServices({
     nameLocks,
     audit,
     feeds,
+    history,
     clock,
     random,
     model: catalog.defaultEmbedding,
@@ -158,7 +160,7 @@ export function createDataRemoval({
 
 export function buildServices(dependencies: ServiceDependencies): Services {
   const { settings, data, storage, pipeline, modelAdmission, images } = dependencies;
-  const { store, collections, documents, versions, contents, blobs, counts, meter } = storage;
+  const { store, collections, documents, versions, contents, blobs, meter } = storage;
   const documentUrls = new DocumentUrls(data.secrets[0]!);
   const findWaitReason = (collectionId: string) =>
     pipeline.memory.shortage ?? describeModelOutage(storage, pipeline.catalog, collectionId);
@@ -202,17 +204,7 @@ export function buildServices(dependencies: ServiceDependencies): Services {
       images,
       secrets: data.secrets,
     }),
-    status: new StatusServices({
-      collections,
-      documents,
-      counts,
-      clock,
-      findWaitReason,
-      modelDefault: defaultEmbeddingModel,
-      parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
-      modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
-      describeIndex: (collectionId) => storage.indexes.describe(collectionId),
-    }),
+    status: createStatusServices(dependencies, findWaitReason),
     parsers: createParserServices(dependencies),
     models,
     openAi: new OpenAiServices({ models, queries }),
@@ -292,6 +284,24 @@ function createAdminService(dependencies: ServiceDependencies): AdminService {
   return new AdminService({ organizations, tiers, keys, audit, deleteOrganization, storageOf });
 }
 
+function createStatusServices(
+  { storage: { collections, documents, counts, history, indexes }, pipeline }: ServiceDependencies,
+  findWaitReason: (collectionId: string) => string | null,
+): StatusServices {
+  return new StatusServices({
+    collections,
+    documents,
+    counts,
+    history,
+    clock,
+    findWaitReason,
+    modelDefault: defaultEmbeddingModel,
+    parsingDocumentsIn: (collectionId) => pipeline.ingest.listParsing(collectionId),
+    modelChangeOf: (collection) => pipeline.modelChanges.getProgress(collection),
+    describeIndex: (collectionId) => indexes.describe(collectionId),
+  });
+}
+
 function createUserService({ directory, secondFactors, publicUrl }: ServiceDependencies): UserService {
   const administrator = {
     status: () => secondFactors.status(administratorId),
@@ -303,7 +313,7 @@ function createUserService({ directory, secondFactors, publicUrl }: ServiceDepen
 }
 
 function createQueryServices(
-  { settings, storage, pipeline, slowQueries, quotas }: ServiceDependencies,
+  { settings, data, storage, pipeline, slowQueries, quotas }: ServiceDependencies,
   documentUrls: DocumentUrls,
 ): QueryServices {
   return new QueryServices({
@@ -313,6 +323,7 @@ function createQueryServices(
     counts: storage.counts,
     meter: storage.meter,
     search: buildSearch(settings, storage, pipeline),
+    past: createPastSearch(data, storage),
     replyParts: storage.replyParts,
     documentUrls,
     clock,
@@ -360,35 +371,6 @@ function createInspection({
     indexFolder: data.indexPath,
     derivedFilesFolder: derivedFiles.folder,
   });
-}
-
-function createQuerySemaphores(
-  { queriesRunningMax, rerankedQueriesRunningMax, rerankThreads }: Settings,
-  { catalog }: Pipeline,
-): (reranker: string | null) => FairSemaphore {
-  const createSemaphore = (permits: number, permitsInOverload = permits) =>
-    createOrganizationSemaphore({
-      permits,
-      permitsInOverload,
-      waitingMax: limits.queriesWaitingMax,
-      noun: 'queries',
-      overload: new OverloadDetector(clock),
-    });
-  const plain = createSemaphore(queriesRunningMax);
-  // More queries than threads increase the throughput, but each then takes longer. In an overload, the latency of those that
-  // are accepted matters more.
-  const reranked = createSemaphore(
-    rerankedQueriesRunningMax,
-    Math.min(rerankedQueriesRunningMax, rerankThreads),
-  );
-  const serviceReranked = createSemaphore(
-    Math.max(limits.serviceRerankedQueriesMax, rerankedQueriesRunningMax),
-  );
-  return (reranker) => {
-    if (reranker === null) return plain;
-    const { backend: runs } = catalog.getReranker(reranker);
-    return runs !== 'built-in' && 'provider' in runs ? serviceReranked : reranked;
-  };
 }
 
 /** As many permits as ingestion has parse threads, so that each of the two gets half of the parsers. */

@@ -18,6 +18,7 @@ import { Counts } from '../storage/counts.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import { Documents } from '../storage/documents.ts';
 import { Sequence } from '../storage/sequence.ts';
+import { VersionHistory } from '../storage/version-history.ts';
 import { VersionReader } from '../storage/version-reader.ts';
 import { Versions } from '../storage/versions.ts';
 import type { Language } from '../text/languages.ts';
@@ -82,6 +83,7 @@ export async function buildStorage(
     retireMs: limits.garbageDelayMs,
     logger,
   });
+  const documents = new Documents(store);
   return {
     store,
     blobs,
@@ -96,7 +98,8 @@ export async function buildStorage(
     live,
     collections,
     nameLocks: new KeyedMutex(),
-    documents: new Documents(store),
+    documents,
+    history: new VersionHistory({ store, documents, reader, sequence, now: () => clock.now() }),
     counts: new Counts(store),
     feeds: new ChangeFeeds(store, random),
     meter,

@@ -68,6 +68,10 @@ export const searchCommand: CommandSpec = {
       flags: '--similar-to <path>',
       meaning: 'find content that is similar to this document; a question is not needed',
     },
+    {
+      flags: '--as-of <moment>',
+      meaning: 'results of an earlier time or sequence, in a collection with --history-days',
+    },
     { flags: '--diversity <share>', meaning: 'prefer results that differ from each other, 0 to 1' },
     ...controlOptions,
     ...orderOptions,
@@ -208,9 +212,11 @@ function collectionFields(options: CommandOptions): Record<string, unknown> {
 /** Fields for other queries, similar content, and how the results are chosen and shown. */
 function combinationFields(options: CommandOptions): Record<string, unknown> {
   const diversity = numberOption(options, 'diversity', { minimum: 0, maximum: 1 });
+  const asOf = options.asOf === undefined ? null : String(options.asOf);
   return {
     ...(options.also === undefined ? {} : { queries: options.also }),
     ...(options.similarTo === undefined ? {} : { similar_to: { path: String(options.similarTo) } }),
+    ...(asOf === null ? {} : { as_of: /^\d+$/.test(asOf) ? Number(asOf) : asOf }),
     ...(diversity === null ? {} : { diversity }),
     ...(options.highlights === true ? { highlights: true } : {}),
   };

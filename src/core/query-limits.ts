@@ -37,4 +37,10 @@ export const queryLimits = {
   vocabulariesWaitingMax: 8,
   vocabularyRefreshMsMin: 2_000,
   vocabularyRefreshFactor: 20,
+  historyDaysMax: 3_650,
+  pastChangesMax: 50_000,
+  pastRowsMax: 10_000,
+  pastVectorBytesMax: 67_108_864,
+  pastQueriesWaitingMax: 8,
+  pastAttemptsMax: 4,
 } as const;

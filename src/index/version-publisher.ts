@@ -1,7 +1,11 @@
 import { waitForAll } from '../core/async/wait-for-all.ts';
+import type { Clock } from '../core/clock.ts';
 import type { ChangeLog, LiveVersions } from '../storage/changes.ts';
+import type { Collections } from '../storage/collections.ts';
+import { putGarbage } from '../storage/garbage.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { Store, WriteOperation, WriteOptions } from '../storage/store.ts';
+import type { RetiredVersion, VersionHistory } from '../storage/version-history.ts';
 import type { Indexes } from './indexes.ts';
 
 /** One atomic change of the searchable versions: a version is added, removed or replaces another. */
@@ -11,6 +15,10 @@ export interface VersionChange {
   readonly add: { readonly version: number; readonly documentId: string } | null;
   /** Version that search returned until now. */
   readonly remove: number | null;
+  /** Details of `remove`; absent or null if its data is deleted in another way. */
+  readonly retired?: RetiredVersion | null;
+  /** Whether the removed version is not kept, even in a collection with a history; absent: no. */
+  readonly isErased?: boolean;
 }
 
 export interface VersionPublisherOptions {
@@ -19,6 +27,9 @@ export interface VersionPublisherOptions {
   readonly changes: ChangeLog;
   readonly live: LiveVersions;
   readonly indexes: Pick<Indexes, 'changes'>;
+  readonly collections: Pick<Collections, 'findById'>;
+  readonly history: Pick<VersionHistory, 'record'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /**
@@ -88,7 +99,8 @@ export class VersionPublisher {
   }
 
   /** Commits the change to the shards and returns the operations that record it in the store. */
-  #commitIndex({ collectionId, shard, add, remove }: VersionChange): WriteOperation[] {
+  #commitIndex(versionChange: VersionChange): WriteOperation[] {
+    const { collectionId, shard, add, remove } = versionChange;
     const { sequence, changes, live, indexes } = this.#options;
     const change = {
       sequence: sequence.next(),
@@ -100,6 +112,24 @@ export class VersionPublisher {
     const operations = [changes.put(collectionId, change)];
     if (add !== null) operations.push(live.put(collectionId, { shard, ...add }));
     if (remove !== null) operations.push(live.delete(collectionId, { shard, version: remove }));
+    operations.push(...this.#retire(versionChange, change.sequence));
     return operations;
+  }
+
+  /** Keeps the removed version, or schedules its deletion: running queries may still read it for a while. */
+  #retire(
+    { collectionId, add, retired = null, isErased = false }: VersionChange,
+    sequence: number,
+  ): WriteOperation[] {
+    const { collections, history, clock } = this.#options;
+    const at = clock.now();
+    // Read here, in the same turn as the write: every write after that of the setting is recorded.
+    if (!isErased && collections.findById(collectionId)?.historyDays !== undefined)
+      return history.record(collectionId, { sequence, at, add: add?.version ?? null, retired });
+    if (retired === null) return [];
+    const { version, record, hasOwnContent } = retired;
+    const hasContent = record !== undefined && hasOwnContent;
+    const content = hasContent ? { documentId: record.documentId, rawHash: record.rawHash } : null;
+    return [putGarbage({ collectionId, version, content }, at)];
   }
 }

@@ -16,8 +16,9 @@ import {
   createParsedHead,
   DocumentWriteOperations,
   type DocumentWriteOperationsOptions,
+  findReplaced,
   type NewDocument,
-  retireLive,
+  releaseLiveId,
 } from './document-write-operations.ts';
 import { describeBatch } from './ingest-spans.ts';
 import type { IngestSteps } from './ingest-steps.ts';
@@ -221,7 +222,7 @@ export class DirectIndexer {
     prepared: readonly PreparedDocument[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<PendingDocument, DocumentRecord>> {
-    const { steps, store, versionPublisher, backgroundScheduler } = this.#options;
+    const { steps, store, versions, versionPublisher, backgroundScheduler } = this.#options;
     const published = new Map<PendingDocument, DocumentRecord>();
     if (prepared.length === 0) return published;
     const { collection } = prepared[0]!.document;
@@ -241,7 +242,7 @@ export class DirectIndexer {
       );
       await versionPublisher.publishAll(
         collection.collectionId,
-        indexed.map(({ change }) => change),
+        indexed.map(({ change }, i) => ({ ...change, retired: findReplaced(prepared[i]!.record, versions) })),
         [...this.#sharedOperations(collection, prepared), ...operations],
         { mayExceedQueue: true },
       );
@@ -307,7 +308,7 @@ export class DirectIndexer {
       ...guard.complete,
       ...(existing === undefined ? [] : this.#operations.discardPending(existing)),
       ...this.#operations.putRecord(collection, indexed, existing),
-      ...retireLive(record, this.#options),
+      ...releaseLiveId(record, this.#options.documents),
       this.#operations.appendAddition(collection, indexed, existing),
       appendDocumentChange(this.#options.feeds, 'document.indexed', {
         collection,

@@ -22,7 +22,7 @@ import {
 } from './content-operations.ts';
 import { appendDocumentChange } from './document-change.ts';
 import type { DocumentEvent } from './document-event.ts';
-import { retireLive } from './document-write-operations.ts';
+import { findReplaced, releaseLiveId } from './document-write-operations.ts';
 import { pathKey } from './document-writer.ts';
 
 /**
@@ -185,7 +185,7 @@ export class DocumentTransitions {
   publishIndexed(
     documents: readonly { readonly job: Job; readonly content: ChunkedContent | null }[],
   ): Promise<ReadonlySet<number>> {
-    const { locks, documents: records, counts, versionPublisher, feeds, clock } = this.#options;
+    const { locks, documents: records, versions, counts, versionPublisher, feeds, clock } = this.#options;
     const { job: first } = assertDefined(documents[0], 'at least one document is published');
     const { collectionId } = first;
     const paths = documents.map(({ job }) => job.path);
@@ -201,7 +201,7 @@ export class DocumentTransitions {
       const operations = this.#expectations(current.map(({ job }) => job));
       for (const { job, content, record } of current) {
         const indexed = toIndexed(record, collection);
-        changes.push(indexed.change);
+        changes.push({ ...indexed.change, retired: findReplaced(record, versions) });
         operations.push(
           ...records.update(indexed.record, record),
           counts.change(collectionId, {
@@ -211,7 +211,7 @@ export class DocumentTransitions {
           }),
           indexed.operation,
           ...(content === null ? [] : this.content.deleteParsed(job, content)),
-          ...retireLive(record, this.#options),
+          ...releaseLiveId(record, records),
           appendDocumentChange(feeds, 'document.indexed', {
             collection,
             record: indexed.record,
@@ -239,7 +239,7 @@ export class DocumentTransitions {
    * deletes the job.
    */
   markFailed(job: Job, status: 'parsing_failed' | 'indexing_failed', error: DocumentError): Promise<void> {
-    const { versions, feeds, clock } = this.#options;
+    const { versions, documents, feeds, clock } = this.#options;
     return this.#advance(job, (previous) => {
       const { live } = previous;
       const shard = live === null ? 0 : (versions.get(job.collectionId, live)?.shard ?? 0);
@@ -249,10 +249,16 @@ export class DocumentTransitions {
       const collection = this.#requireCollection(job);
       return {
         record,
-        change: { collectionId: job.collectionId, shard, add: null, remove: live },
+        change: {
+          collectionId: job.collectionId,
+          shard,
+          add: null,
+          remove: live,
+          retired: findReplaced(previous, versions),
+        },
         operations: [
           deleteJob(job.version),
-          ...retireLive(previous, this.#options),
+          ...releaseLiveId(previous, documents),
           appendDocumentChange(feeds, 'document.failed', { collection, record, at: clock.now() }),
         ],
       };

@@ -15,6 +15,7 @@ import type { Metadata } from '../storage/metadata-codec.ts';
 import type { ParsedHead } from '../storage/parsed-pages.ts';
 import type { Sequence } from '../storage/sequence.ts';
 import type { WriteOperation } from '../storage/store.ts';
+import type { RetiredVersion } from '../storage/version-history.ts';
 import type { Versions } from '../storage/versions.ts';
 import { appendDocumentChange } from './document-change.ts';
 import type { DocumentEvent } from './document-event.ts';
@@ -194,6 +195,7 @@ export class DocumentWriteOperations {
       rawHash,
       hasImages,
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(collection.historyDays === undefined ? {} : { size: record.size }),
     });
   }
 
@@ -208,15 +210,6 @@ export class DocumentWriteOperations {
       ...(isShared ? [] : [documents.deleteId(documentId)]),
       putGarbage({ collectionId, version, content: isShared ? null : { documentId, rawHash } }, clock.now()),
     ];
-  }
-
-  /** Discards the live version; running queries may still read it for a while. */
-  discardLive(record: DocumentRecord): WriteOperation[] {
-    const { clock, versions } = this.#options;
-    const live = versions.get(record.collectionId, record.live!);
-    if (live === undefined) return [];
-    const { collectionId, version, documentId, rawHash } = live;
-    return [putGarbage({ collectionId, version, content: { documentId, rawHash } }, clock.now())];
   }
 
   /** Records that a document was added or overwritten. */
@@ -242,26 +235,37 @@ export class DocumentWriteOperations {
   }
 }
 
-/** Retires the live version of a document whose new version replaces it; running queries may still read it. */
-export function retireLive(
-  { collectionId, version, live, liveDocumentId, documentId }: DocumentRecord,
-  { versions, documents, clock }: Pick<DocumentWriteOperationsOptions, 'versions' | 'documents' | 'clock'>,
+/** Makes the id of a document that a new version replaces unknown. */
+export function releaseLiveId(
+  { version, live, liveDocumentId, documentId }: DocumentRecord,
+  documents: Pick<Documents, 'deleteId'>,
 ): WriteOperation[] {
-  if (live === null || live === version) return [];
-  const old = versions.get(collectionId, live);
-  const isReplaced = liveDocumentId !== null && liveDocumentId !== documentId;
-  return [
-    ...(isReplaced ? [documents.deleteId(liveDocumentId)] : []),
-    putGarbage(
-      {
-        collectionId,
-        version: live,
-        content:
-          isReplaced && old !== undefined ? { documentId: liveDocumentId, rawHash: old.rawHash } : null,
-      },
-      clock.now(),
-    ),
-  ];
+  const isReplaced = live !== null && live !== version && liveDocumentId !== null;
+  return isReplaced && liveDocumentId !== documentId ? [documents.deleteId(liveDocumentId)] : [];
+}
+
+/** Returns the live version of a document whose new version replaces it; null for none. */
+export function findReplaced(record: DocumentRecord, versions: Pick<Versions, 'get'>): RetiredVersion | null {
+  const { version, live, liveDocumentId, documentId } = record;
+  if (live === null || live === version) return null;
+  const hasOwnContent = liveDocumentId !== null && liveDocumentId !== documentId;
+  return describeLive(record, live, { versions, hasOwnContent });
+}
+
+/** Returns the live version of a document that is deleted; null for none. */
+export function findDeleted(record: DocumentRecord, versions: Pick<Versions, 'get'>): RetiredVersion | null {
+  const { live } = record;
+  return live === null ? null : describeLive(record, live, { versions, hasOwnContent: true });
+}
+
+function describeLive(
+  { collectionId, indexedBytes }: DocumentRecord,
+  live: number,
+  { versions, hasOwnContent }: { readonly versions: Pick<Versions, 'get'>; readonly hasOwnContent: boolean },
+): RetiredVersion {
+  const record = versions.get(collectionId, live);
+  // A version from before its collection kept versions has no size.
+  return { version: live, record, hasOwnContent, bytes: record?.size ?? indexedBytes };
 }
 
 /** Returns the result of the parse step for a document whose pages are supplied. */

@@ -10,17 +10,20 @@ import { isExpired } from '../storage/expirations.ts';
 import { type Job, putJob } from '../storage/jobs.ts';
 import type { Metadata } from '../storage/metadata-codec.ts';
 import { ExpectationFailedError, type WriteOperation } from '../storage/store.ts';
+import type { VersionHistory } from '../storage/version-history.ts';
 import type { DirectIndexer } from './direct-indexer.ts';
 import { appendDocumentChange } from './document-change.ts';
 import {
   createJob,
   DocumentWriteOperations,
   type DocumentWriteOperationsOptions,
+  findDeleted,
   type NewDocument,
 } from './document-write-operations.ts';
 
 export interface DocumentWriterOptions extends DocumentWriteOperationsOptions {
   readonly versionPublisher: VersionPublisher;
+  readonly history: Pick<VersionHistory, 'erase'>;
   /** All changes of one path run under the lock `pathKey`. */
   readonly locks: KeyedMutex;
   /** Indexes small texts without the queue; absent: all documents are queued. */
@@ -41,12 +44,14 @@ export interface DocumentDeleteOptions {
   readonly isVisible?: VisibilityCheck;
   /** Operations included in the write of each deletion. */
   readonly extraOperations?: readonly WriteOperation[];
+  /** Whether kept versions are deleted, too, those of a deleted document included; absent: no. */
+  readonly erasesHistory?: boolean;
 }
 
 /** Storage that a write adds. */
 export interface StorageGrowth {
   readonly documents: number;
-  /** Raw bytes of the document minus those of the document that it replaces. */
+  /** Raw bytes of the document minus those of the document that it replaces, unless its version is kept. */
   readonly bytes: number;
   /** Raw bytes of the document, and those of a text supplied with a file. */
   readonly received: number;
@@ -113,7 +118,7 @@ export class DocumentWriter {
       // Reserved under the path lock: the document to be replaced cannot change meanwhile.
       const reservation = await reserveCapacity({
         documents: existing === undefined ? 1 : 0,
-        bytes: size - (existing?.size ?? 0),
+        bytes: size - (collection.historyDays === undefined ? (existing?.size ?? 0) : 0),
         received: size + (input.parsed?.textBytes ?? 0),
       });
       let isWritten = false;
@@ -275,18 +280,22 @@ export class DocumentWriter {
   #remove(
     collection: Collection,
     path: string,
-    { isVisible = allVisible, extraOperations = [] }: DocumentDeleteOptions,
+    { isVisible = allVisible, extraOperations = [], erasesHistory = false }: DocumentDeleteOptions,
   ): Promise<boolean> {
     return this.#withPathLock(collection, path, async (existing) => {
-      if (existing === undefined || !isVisible(existing)) return false;
-      const { documents, counts, versionPublisher } = this.#options;
+      const { documents, versions, history, counts, versionPublisher } = this.#options;
+      if (existing !== undefined && !isVisible(existing)) return false;
+      // First, so that the document still exists after an interruption, and a repeated call continues.
+      const isErased = erasesHistory && (await history.erase(collection.collectionId, path, extraOperations));
+      if (existing === undefined) return isErased;
       const { collectionId, live } = existing;
+      const shard = shardOf(path, collection.shards);
+      const retired = findDeleted(existing, versions);
       await versionPublisher.publish(
-        { collectionId, shard: shardOf(path, collection.shards), add: null, remove: live },
+        { collectionId, shard, add: null, remove: live, retired, isErased: erasesHistory },
         [
           ...this.#operations.expectUnchanged(collection, path, existing),
           ...this.#operations.discardPending(existing),
-          ...(live === null ? [] : this.#operations.discardLive(existing)),
           ...documents.delete(existing),
           counts.change(collectionId, {
             from: existing.status,

@@ -55,7 +55,7 @@ async function deleteOf(
   if (collection === undefined) return 0;
   const isVisible = ({ expiresAt }: { readonly expiresAt?: number }) =>
     expiresAt !== undefined && expiresAt <= now;
-  return (await writer.remove(collection, paths, { isVisible })).length;
+  return (await writer.remove(collection, paths, { isVisible, erasesHistory: true })).length;
 }
 
 /** Whether no document has this expiry time: its collection was deleted. */

@@ -22,6 +22,7 @@ import {
 import type { Contents } from '../storage/content.ts';
 import type { Counts } from '../storage/counts.ts';
 import { ExpectationFailedError, type Store } from '../storage/store.ts';
+import type { VersionHistory } from '../storage/version-history.ts';
 import type { Versions } from '../storage/versions.ts';
 import { type ModelChangeProgress, ModelChangeRun } from './model-change-run.ts';
 
@@ -31,6 +32,7 @@ export interface ModelChangesOptions {
   readonly versions: Versions;
   readonly contents: Contents;
   readonly counts: Counts;
+  readonly history: Pick<VersionHistory, 'start'>;
   readonly live: LiveVersions;
   readonly indexes: Pick<Indexes, 'replacements'>;
   readonly vectors: StoredVectors;
@@ -179,7 +181,7 @@ export class ModelChanges {
     state: VectorState,
     next: ModelVectorSet,
   ): Promise<void> {
-    const { store, collections, live, logger } = this.#options;
+    const { store, collections, live, history, logger } = this.#options;
     const { replacements } = this.#options.indexes;
     const { collectionId } = collection;
     const { signal } = run.passController;
@@ -200,7 +202,11 @@ export class ModelChanges {
       );
       const after = completeVectorChange(state, next);
       const swap = collections.putVectors(collectionId, state, after);
-      const write = () => store.write(swap, { mayUseReserve: true });
+      // Kept versions have no vectors of the new model.
+      const write = () => {
+        const restarted = history.start(collections.findById(collectionId) ?? collection);
+        return store.write([...swap, ...restarted], { mayUseReserve: true });
+      };
       await this.#runQuiesced(replacement, catchUp, signal, (quiesce) =>
         replacements.promote(replacement, quiesce, write),
       );

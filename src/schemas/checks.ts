@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import { changeLimits } from '../core/change-limits.ts';
 import { countCodePoints } from '../core/code-points.ts';
 import { limits, shardCounts } from '../core/limits.ts';
+import { queryLimits } from '../core/query-limits.ts';
 import type { GetChangesRequest } from './changes.ts';
 import type { APIParsedDocument } from './document-content.ts';
 import { listPrefix, type MetadataSchema } from './metadata-schema.ts';
@@ -153,6 +154,11 @@ function checkListOrder(request: Parameters<typeof checkListFilters>[0]): void {
 /** 1 second to 100 years. */
 export function checkTtl(seconds: number): void {
   checkInteger('default_ttl_seconds', seconds, 1, limits.ttlSecondsMax);
+}
+
+/** 1 day to 10 years. */
+export function checkHistoryDays(days: number): void {
+  checkInteger('history_days', days, 1, queryLimits.historyDaysMax);
 }
 
 /** 1 to 64 changes of different aliases. */

@@ -45,6 +45,13 @@ export const AddCollectionRequest = Component('AddCollectionRequest', 'A collect
   synonyms: Type.Optional(Synonyms),
   stop_words: Type.Optional(StopWords),
   curations: Type.Optional(Curations),
+  history_days: Type.Optional(
+    Type.Integer({
+      description:
+        'Keeps replaced and deleted versions of documents for 1 to 3,650 days, so that queries with `as_of` return the results of an earlier moment. Kept versions count as stored bytes. Expired documents are not kept.',
+      examples: [365],
+    }),
+  ),
 });
 export type AddCollectionRequest = Static<typeof AddCollectionRequest>;
 
@@ -109,6 +116,12 @@ export const UpdateCollectionRequest = Component('UpdateCollectionRequest', 'Cha
         'Replaces all curations of the collection, for queries that start afterwards; null for none.',
     }),
   ),
+  history_days: Type.Optional(
+    Nullable(Type.Integer(), {
+      description:
+        'Days for which replaced and deleted versions are kept, 1 to 3,650. The history begins when it is first set; null deletes it.',
+    }),
+  ),
 });
 export type UpdateCollectionRequest = Static<typeof UpdateCollectionRequest>;
 
@@ -161,6 +174,11 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
     Type.Array(Curation, {
       description:
         'Rules that pin and hide documents in the results of certain queries. Not shown to keys that may not read all documents.',
+    }),
+  ),
+  history_days: Type.Optional(
+    Type.Integer({
+      description: 'Days for which replaced and deleted versions are kept; absent if they are not.',
     }),
   ),
 });

@@ -203,6 +203,13 @@ export const DeleteDocumentRequest = Component(
       description: 'One path, or 1 to 64 of them.',
       examples: [['guides/old.pdf', 'guides/older.pdf']],
     }),
+    erase_history: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'In a collection with `history_days`: also delete all kept versions of these documents, even if the documents are deleted already. Requires a key without a document filter.',
+      }),
+    ),
   },
 );
 export type DeleteDocumentRequest = Static<typeof DeleteDocumentRequest>;
@@ -211,7 +218,9 @@ export const DeleteDocumentResponse = Component(
   'DeleteDocumentResponse',
   'The documents that were deleted.',
   {
-    deleted_paths: Type.Array(Type.String(), { description: 'Paths of the request that existed.' }),
+    deleted_paths: Type.Array(Type.String(), {
+      description: 'Paths of the request that existed, or whose kept versions were deleted.',
+    }),
     message: Type.Optional(Type.String({ description: 'Message for display, as in other replies.' })),
   },
 );

@@ -1,5 +1,6 @@
 import { facetResponses, queryFacets as facets } from './facets.ts';
 import {
+  asOf,
   collectionNames,
   diversity,
   highlightRanges,
@@ -9,6 +10,9 @@ import {
   queries,
   resultCollection,
   resultRectangles,
+  resultVersion,
+  searchedPast,
+  searchedSequence,
   similarTo,
 } from './query-fields.ts';
 import {
@@ -122,6 +126,7 @@ export const TopDocumentsRequest = Component('TopDocumentsRequest', 'A query for
   boost: queryBoost,
   group_by: queryGroups,
   ...pageFields,
+  as_of: asOf,
   include_metadata: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the metadata of the documents.' }),
   ),
@@ -147,6 +152,7 @@ export const TopPagesRequest = Component('TopPagesRequest', 'A query for pages.'
   boost: queryBoost,
   group_by: queryGroups,
   ...pageFields,
+  as_of: asOf,
   include_content: Type.Optional(
     Type.Boolean({ default: false, description: 'Include the text of the pages.' }),
   ),
@@ -179,6 +185,7 @@ export const TopSnippetsRequest = Component('TopSnippetsRequest', 'A query for s
   boost: queryBoost,
   group_by: queryGroups,
   ...pageFields,
+  as_of: asOf,
   precise_responses: Type.Optional(
     Type.Boolean({ default: false, description: 'Snippets of about 200 characters instead of about 2,000.' }),
   ),
@@ -226,6 +233,7 @@ export const ResultExplanation = Component('ResultExplanation', 'Explanation of 
   pinned: Type.Optional(
     Type.Boolean({ description: 'True for a result that `curations` of the collection pinned.' }),
   ),
+  version: resultVersion,
 });
 export type ResultExplanation = Static<typeof ResultExplanation>;
 
@@ -289,6 +297,8 @@ export const QueryExplanation = Component('QueryExplanation', 'Explanation of a 
     },
     { description: 'Options and operators that applied to the query.' },
   ),
+  sequence: searchedSequence,
+  past: searchedPast,
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;
 

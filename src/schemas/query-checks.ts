@@ -90,6 +90,18 @@ export function checkSimilarTo({
     reject('similar_to with weights requires a query: without one, only vectors are compared.');
 }
 
+/** A moment concerns the documents of one collection. The service parses it. */
+export function checkAsOf({
+  as_of: asOf = null,
+  collection_names: names = null,
+  similar_to: source = null,
+}: Pick<TopDocumentsRequest, 'as_of' | 'collection_names' | 'similar_to'>): void {
+  if (asOf === null) return;
+  if (names !== null && names.length > 0) reject('as_of cannot be combined with collection_names.');
+  if (source !== null) reject('as_of cannot be combined with similar_to.');
+  if (typeof asOf === 'number') checkInteger('as_of', asOf, 0, Number.MAX_SAFE_INTEGER);
+}
+
 /** 0 to 1; the results are compared with each other, so their number is limited. */
 export function checkDiversity({
   query,

@@ -88,6 +88,53 @@ export const similarTo = Type.Optional(
   ),
 );
 
+export const asOf = Type.Optional(
+  Nullable(Type.Union([Type.String(), Type.Integer()]), {
+    description:
+      'Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or `similar_to`; `curations` do not apply.',
+    examples: ['2026-03-31T09:00:00Z'],
+  }),
+);
+
+export const resultVersion = Type.Optional(
+  Type.Object(
+    {
+      document_id: Type.String({
+        format: 'uuid',
+        description: 'Id of the document at that moment; an overwritten document had another one.',
+      }),
+      replaced_at: Nullable(Type.String({ format: 'date-time' }), {
+        description: 'Time when this version was replaced or deleted; null for one that search still finds.',
+      }),
+      replaced_sequence: Nullable(Type.Integer(), {
+        description: 'Number of that change; null without one.',
+      }),
+    },
+    { description: 'Only with `as_of`: the version of the document.' },
+  ),
+);
+
+export const searchedSequence = Type.Optional(
+  Nullable(Type.Integer(), {
+    description:
+      'Only in collections with `history_days`: number of the last change of the documents. As `as_of`, it repeats this answer later; changes while the query runs may be in the answer. Null for keys with a document filter.',
+  }),
+);
+
+export const searchedPast = Type.Optional(
+  Nullable(
+    Type.Object({
+      num_restored_versions: Type.Integer({
+        description: 'Versions that were searched although they were replaced or deleted later.',
+      }),
+      num_hidden_versions: Type.Integer({
+        description: 'Versions that were not searched because they are newer.',
+      }),
+    }),
+    { description: 'Only with `as_of`: changes since that moment. Null for keys with a document filter.' },
+  ),
+);
+
 export const diversity = Type.Optional(
   Nullable(Type.Number(), {
     description:

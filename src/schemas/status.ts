@@ -60,6 +60,9 @@ const CollectionDetails = Type.Object({
   created_at: Timestamp('Time when the collection was created.'),
   num_shards: Count('Index parts that are searched in parallel.'),
   num_stored_bytes: Count('Bytes of the original files and texts of all documents.'),
+  num_history_bytes: Type.Optional(
+    Count('Bytes of the original files and texts of kept versions; only with `history_days`.'),
+  ),
   index_state: OneOf(collectionIndexStates, {
     description:
       '`ready`: queries are answered. `loading` after a start and `repairing` after damage: queries are rejected with 503, and the following numbers are 0.',

@@ -7,6 +7,7 @@ import type { Collection } from '../storage/collections.ts';
 import { defaultWeights, type Weights } from './fuse.ts';
 import type { QueryOperators } from './operators.ts';
 import type { ResultOrder } from './order-request.ts';
+import type { AsOf, PastState } from './past-search.ts';
 import type { ResultPage } from './result-page.ts';
 
 /** Options of a search beyond its query text. */
@@ -113,6 +114,10 @@ export interface SearchRequest {
   readonly order?: ResultOrder | null;
   /** Absent or null for the first `k` results. */
   readonly page?: ResultPage | null;
+  /** Absent or null for the present. */
+  readonly asOf?: AsOf | null;
+  /** The state that `asOf` names; absent or null for the present. */
+  readonly past?: PastState | null;
 }
 
 /** Number of queries that a request counts as. */

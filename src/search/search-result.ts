@@ -6,6 +6,7 @@ import type { RowLocation } from '../storage/version-reader.ts';
 import type { VersionRecord } from '../storage/versions.ts';
 import type { WordMatch } from '../text/query.ts';
 import type { Correction } from '../text/spelling-correction.ts';
+import type { PastState } from './past-search.ts';
 import type { ProximityScores } from './proximity.ts';
 import type { SearchControl } from './query-request.ts';
 import type { ResultGroup } from './result-groups.ts';
@@ -73,6 +74,16 @@ export interface QueryOutcome {
   /** Model usage; a listing uses none. */
   readonly models: ModelStats;
   readonly selection: SelectionStats;
+  /** The state of the collection that was searched; absent if it keeps no history or nothing explains it. */
+  readonly moment?: SearchedMoment;
+}
+
+/** State of a collection that was searched. */
+export interface SearchedMoment {
+  /** Number of the last change; null if the caller must not learn it. */
+  readonly sequence: number | null;
+  /** Null for the present. */
+  readonly past: PastState | null;
 }
 
 /** Result of a query whose reply the engine has written. */

@@ -2,6 +2,7 @@ import type { WrittenReply } from '../index/written-reply.ts';
 import { emptyQuery } from './analyze.ts';
 import { combineCollections } from './combined-collections.ts';
 import { needsSelection, searchQueries } from './multi-query.ts';
+import { combinePast } from './past-search.ts';
 import { findCuratedHits } from './pinned-hits.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { QueryRecorder } from './query-recorder.ts';
@@ -89,7 +90,9 @@ export class Search {
     return completeResult(components, query, await findHits(components, listing, query));
   }
 
-  #componentsFor({ members = null }: Pick<SearchRequest, 'members'>): SearchComponents {
+  #componentsFor(request: Omit<SearchRequest, 'query' | 'reranker' | 'isWide'>): SearchComponents {
+    const { members = null, past = null } = request;
+    if (past !== null) return combinePast(this.#components, request, past);
     return members === null ? this.#components : combineCollections(this.#components, members);
   }
 

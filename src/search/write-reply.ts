@@ -32,6 +32,7 @@ export function isWritable({
   order = null,
   page = null,
   curation = null,
+  asOf = null,
 }: SearchRequest): boolean {
   const isPlain =
     reranker === null &&
@@ -48,7 +49,8 @@ export function isWritable({
     facets === null &&
     order === null &&
     page === null &&
-    curation === null;
+    curation === null &&
+    asOf === null;
   const isUnlimited = control.minScore === 0 && !Number.isFinite(control.maxPerDocument);
   return isPlain && isUnlimited && k <= writtenResultsMax;
 }

@@ -20,6 +20,7 @@ export function describeCollection(
     synonyms,
     stopWords,
     curations,
+    historyDays,
   }: Collection,
   { defaultModel, showsPaths }: { readonly defaultModel: string; readonly showsPaths: boolean },
 ): CollectionInfo {
@@ -36,5 +37,6 @@ export function describeCollection(
     ...(synonyms === undefined ? {} : { synonyms }),
     ...(stopWords === undefined ? {} : { stop_words: stopWords }),
     ...(curations === undefined || !showsPaths ? {} : { curations }),
+    ...(historyDays === undefined ? {} : { history_days: historyDays }),
   };
 }

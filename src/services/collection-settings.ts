@@ -8,7 +8,15 @@ type SettingChanges = Omit<UpdateCollectionRequest, 'collection_name'>;
 
 /** Whether a request changes a setting. */
 export function hasSettings(changes: SettingChanges): boolean {
-  const { query_defaults, default_ttl_seconds, metadata_schema, synonyms, stop_words, curations } = changes;
+  const {
+    query_defaults,
+    default_ttl_seconds,
+    metadata_schema,
+    synonyms,
+    stop_words,
+    curations,
+    history_days,
+  } = changes;
   const all: readonly unknown[] = [
     query_defaults,
     default_ttl_seconds,
@@ -16,6 +24,7 @@ export function hasSettings(changes: SettingChanges): boolean {
     synonyms,
     stop_words,
     curations,
+    history_days,
   ];
   return all.some((change) => change !== undefined);
 }
@@ -29,6 +38,7 @@ export function changeSettings(known: ChangeableSettings, changes: SettingChange
     synonyms,
     stop_words,
     curations,
+    history_days,
   } = changes;
   checkCuratedQueries(curations ?? []);
   const picked = defaults == null ? defaults : pickKnownDefaults(defaults);
@@ -39,6 +49,7 @@ export function changeSettings(known: ChangeableSettings, changes: SettingChange
     ...toSetting('synonyms', known.synonyms, synonyms),
     ...toSetting('stopWords', known.stopWords, stop_words),
     ...toSetting('curations', known.curations, curations),
+    ...toSetting('historyDays', known.historyDays, history_days),
   };
 }
 

@@ -18,6 +18,7 @@ import type {
 import type { OrganizationPrincipal } from '../schemas/principal.ts';
 import { type DefaultResponse, successResponse } from '../schemas/wire.ts';
 import type { ChangeFeeds } from '../storage/change-feeds.ts';
+import type { ChangeableSettings } from '../storage/collection-settings.ts';
 import {
   type Collection,
   type Collections,
@@ -28,6 +29,7 @@ import {
   startVectorChange,
 } from '../storage/collections.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from '../storage/store.ts';
+import type { VersionHistory } from '../storage/version-history.ts';
 import { canAccessCollection, documentFilterOf } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { appendCollectionChange } from './collection-change.ts';
@@ -55,6 +57,7 @@ export interface CollectionServicesOptions {
   readonly lifecycle: CollectionLifecycle;
   readonly feeds: Pick<ChangeFeeds, 'append'>;
   readonly audit: Pick<AuditLog, 'entryOperation'>;
+  readonly history: Pick<VersionHistory, 'start'>;
   readonly clock: Clock;
   readonly random: Random;
   /** Default embedding model of a new collection. */
@@ -123,7 +126,7 @@ export class CollectionServices {
 
   /** Errors: 409 for the name of a collection or an alias. */
   #create({ organizationId }: OrganizationPrincipal, collection: Collection): Promise<void> {
-    const { store, collections, lifecycle, nameLocks, feeds } = this.#options;
+    const { store, collections, lifecycle, nameLocks, feeds, history } = this.#options;
     const { name } = collection;
     return nameLocks.run(organizationId, async () => {
       if (collections.resolve(organizationId, name) !== undefined) throw nameTakenError(name);
@@ -131,7 +134,8 @@ export class CollectionServices {
       try {
         const at = collection.createdAt;
         const created = appendCollectionChange(feeds, 'collection.created', collection, { at });
-        await store.write([...collections.create(collection), created], { organizationId });
+        const operations = [...collections.create(collection), created, ...history.start(collection)];
+        await store.write(operations, { organizationId });
       } catch (error) {
         await lifecycle.remove(collection);
         throw error instanceof ExpectationFailedError ? nameTakenError(name) : error;
@@ -207,15 +211,20 @@ export class CollectionServices {
     call: ServiceCall<OrganizationPrincipal>,
     request: UpdateCollectionRequest,
   ): Promise<DefaultResponse> {
-    const { store, collections, nameLocks } = this.#options;
+    const { store, collections, nameLocks, history } = this.#options;
     const { collection_name: name } = request;
     const { collectionId } = findCollection(collections, call.principal, name);
     if (!hasSettings(request)) return successResponse;
     // A lock, because concurrent changes of the settings write one record.
     return await nameLocks.run(call.principal.organizationId, async () => {
-      const settings = changeSettings(collections.findById(collectionId) ?? {}, request);
+      const known: ChangeableSettings = collections.findById(collectionId) ?? {};
+      const settings = changeSettings(known, request);
+      const started = known.historyDays === undefined ? { ...settings, collectionId } : { collectionId };
       try {
-        await store.write(collections.putSettings(collectionId, settings));
+        await store.write([...collections.putSettings(collectionId, settings), ...history.start(started)]);
+        // Again, because changes that were being written meanwhile are not recorded.
+        const restarted = history.start(started);
+        if (restarted.length > 0) await store.write([collections.expectExists(collectionId), ...restarted]);
       } catch (error) {
         throw error instanceof ExpectationFailedError ? collectionNotFoundError(name) : error;
       }

@@ -26,6 +26,7 @@ import type { DocumentRecord, Documents } from '../storage/documents.ts';
 import type { WriteOperation } from '../storage/store.ts';
 import type { TextParts } from '../storage/text-parts.ts';
 import type { Versions } from '../storage/versions.ts';
+import { documentFilterOf } from './access-filter.ts';
 import {
   accessCollection,
   type CollectionAccess,
@@ -89,10 +90,14 @@ export class DocumentServices {
       request.collection_name,
     );
     const paths = typeof request.path === 'string' ? [request.path] : request.path;
+    const erasesHistory = request.erase_history ?? false;
+    // The versions of a document may have other metadata.
+    if (erasesHistory && documentFilterOf(call.principal) !== null) throw historyForbiddenError();
     const auditOperations = [this.#deletionAuditOperation(call, collection, paths)];
     const deleted = await this.#options.writer.remove(collection, paths, {
       isVisible,
       extraOperations: auditOperations,
+      erasesHistory,
     });
     if (deleted.length === 0) {
       throw paths.length === 1
@@ -290,4 +295,11 @@ function changedField(request: UpdateDocumentRequest): string | null {
   if (request.metadata != null) return 'metadata';
   if (request.metadata_patch != null) return 'metadata_patch';
   return request.expires_at === undefined ? null : 'expires_at';
+}
+
+function historyForbiddenError(): AppError {
+  return new AppError(
+    'forbidden',
+    'erase_history requires an API key without a document filter. Use another key.',
+  );
 }

@@ -10,6 +10,7 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import type { QueryEnum } from '../schemas/usage.ts';
+import type { PastSearch } from '../search/past-search.ts';
 import { countQueries, type SearchRequest } from '../search/query-request.ts';
 import type { ReplyFormat, ReplyParts } from '../search/reply-parts.ts';
 import type { Search } from '../search/search.ts';
@@ -38,6 +39,7 @@ type QuerySemaphore = Pick<FairSemaphore, 'acquire' | 'release'>;
 
 export interface QueryServicesOptions extends SearchRequestFactoryOptions, UsageRecorder {
   readonly search: Search;
+  readonly past: Pick<PastSearch, 'run' | 'findSequence'>;
   readonly reader: VersionReader;
   readonly documentUrls: DocumentUrls;
   readonly models: QueryModelDescriptions;
@@ -92,7 +94,7 @@ export class QueryServices {
     const format = isListing
       ? null
       : this.#createFormat(call, search, { unit: 'documents', metadata: request.include_metadata });
-    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
+    const result = await this.#run(call, search, kind, (engine, searchRequest) => {
       if (isListing) return engine.listDocuments(searchRequest);
       return format === null
         ? engine.searchDocuments(searchRequest)
@@ -101,7 +103,7 @@ export class QueryServices {
     recordQueryUsage(this.#options, { call, search, ...kind }, result);
     if ('written' in result) return toRenderedJson(result);
     if (format !== null) this.#cache.putHits(call, format, result.hits);
-    return renderDocuments(result, this.#replyOptions(call, search, request.include_metadata));
+    return renderDocuments(result, this.#replyOptions(call, search, result, request.include_metadata));
   }
 
   async topPages(call: QueryCall, request: TopPagesRequest): Promise<RenderedJson<TopPagesResponse>> {
@@ -110,13 +112,13 @@ export class QueryServices {
     const kind = { type: 'pages', query: request.query } as const;
     const unit = request.include_content ? 'pages-with-content' : 'pages';
     const format = this.#createFormat(call, search, { unit, metadata: request.include_metadata });
-    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) =>
+    const result = await this.#run(call, search, kind, (engine, searchRequest) =>
       format === null ? engine.searchPages(searchRequest) : engine.writePages(searchRequest, format),
     );
     recordQueryUsage(this.#options, { call, search, ...kind }, result);
     if ('written' in result) return toRenderedJson(result);
     const options: PageReplyOptions = {
-      ...this.#replyOptions(call, search, request.include_metadata),
+      ...this.#replyOptions(call, search, result, request.include_metadata),
       content: ({ version, pageIndex }) =>
         request.include_content
           ? (reader.readPageChunk(version, pageIndex) ?? reader.readPage(version, pageIndex) ?? null)
@@ -137,7 +139,7 @@ export class QueryServices {
     const metadata = request.include_document_metadata;
     const unit = precise ? 'fine-snippets' : 'snippets';
     const format = this.#createFormat(call, search, { unit, metadata });
-    const result = await this.#runWithPermit(call, search, kind, (engine, searchRequest) => {
+    const result = await this.#run(call, search, kind, (engine, searchRequest) => {
       if (format === null)
         return precise ? engine.searchFineSnippets(searchRequest) : engine.searchSnippets(searchRequest);
       return precise
@@ -153,9 +155,39 @@ export class QueryServices {
       });
     else if (format !== null) this.#cache.putHits(call, format, result.hits);
     return renderSnippets(result, {
-      ...this.#replyOptions(call, search, request.include_document_metadata),
+      ...this.#replyOptions(call, search, result, request.include_document_metadata),
       areChunks: !precise,
     });
+  }
+
+  /** Runs the search on the present, or on the state of the moment that the request names. */
+  async #run<Result extends QueryOutcome>(
+    call: QueryCall,
+    search: SearchRequest,
+    kind: QueryKind,
+    work: (engine: Search, searchRequest: SearchRequest) => Promise<Result>,
+  ): Promise<Result> {
+    const { past, clock } = this.#options;
+    const { asOf = null, explain, collection, isRestricted = false } = search;
+    if (asOf === null) {
+      if (!explain || collection.historyDays === undefined)
+        return this.#runWithPermit(call, search, kind, work);
+      const sequence = isRestricted ? null : await past.findSequence(collection);
+      const result = await this.#runWithPermit(call, search, kind, work);
+      return { ...result, moment: { sequence, past: null } };
+    }
+    return past.run(
+      { ...search, asOf },
+      () => remainingMs(clock, call.receivedAt),
+      async (request) => {
+        const result = await this.#runWithPermit(call, request, kind, work);
+        const state = request.past ?? null;
+        return {
+          ...result,
+          moment: { sequence: isRestricted ? null : (state?.sequence ?? null), past: state },
+        };
+      },
+    );
   }
 
   /** Runs the search with a permit of the organization's fair share, and records it if it was slow. */
@@ -208,9 +240,11 @@ export class QueryServices {
   #replyOptions(
     { baseUrl, yieldToEventLoop }: QueryCall,
     { explain, facets = null, hasHighlights, hasRectangles, members, page = null }: SearchRequest,
+    { moment }: Pick<QueryOutcome, 'moment'>,
     metadata: boolean | undefined,
   ): ReplyOptions {
     return {
+      past: moment?.past ?? null,
       facets,
       highlights: hasHighlights,
       rectangles: hasRectangles === true ? this.#rectangles : null,

@@ -8,9 +8,11 @@ import type {
   TopSnippetsResponse,
 } from '../schemas/queries.ts';
 import { findHighlights } from '../search/highlights.ts';
+import type { PastState } from '../search/past-search.ts';
 import type { SearchMember, SearchRequest } from '../search/query-request.ts';
 import type { DocumentHit, PageHit, SearchResult, Snippet, SnippetHit } from '../search/search-result.ts';
 import type { TextParts } from '../storage/text-parts.ts';
+import { explainMoment, explainVersion } from './explain-moment.ts';
 import { toFacetResponses } from './facet-replies.ts';
 import type { LineRectangles } from './line-rectangles.ts';
 import { appendText, encodeChunk, type JsonChunk, RenderedJson } from './rendered-json.ts';
@@ -30,6 +32,8 @@ export interface ReplyOptions {
   readonly facets?: SearchRequest['facets'];
   /** Whether the reply has a cursor. */
   readonly hasCursor?: boolean;
+  /** State of the collection that was searched; absent or null for the present. */
+  readonly past?: PastState | null;
   readonly fragments: ReplyFragments;
   /** Start of the URLs in the reply. */
   readonly baseUrl: string;
@@ -203,6 +207,7 @@ function toExplanation(result: SearchResult<DocumentHit>): QueryExplanation {
     good_match: result.goodMatch,
     looked_at: choice.rescored,
     control: toControlExplanation(result),
+    ...explainMoment(result),
   };
 }
 
@@ -271,7 +276,7 @@ function renderRectangles({ version, snippet }: SnippetHit, { rectangles = null 
     : `,"page_rectangles":${JSON.stringify(rectangles.ofSpan(version, snippet))}`;
 }
 
-function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): string {
+function renderExplanation({ origin, version }: DocumentHit, { explain, past = null }: ReplyOptions): string {
   if (!explain) return '';
   const explanation: ResultExplanation = {
     lexical: {
@@ -286,6 +291,7 @@ function renderExplanation({ origin }: DocumentHit, { explain }: ReplyOptions): 
     look: origin.proximity,
     ...(origin.boost === undefined ? {} : { boost: origin.boost }),
     ...(origin.pinned === undefined ? {} : { pinned: origin.pinned }),
+    ...(past === null ? {} : { version: explainVersion(version, past) }),
   };
   return `,"explain":${JSON.stringify(explanation)}`;
 }

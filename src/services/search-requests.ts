@@ -18,6 +18,7 @@ import {
 import { parsePage } from '../search/result-page.ts';
 import type { Collection, Collections } from '../storage/collections.ts';
 import { documentFilterOf, restrictFilter } from './access-filter.ts';
+import { parseAsOf } from './as-of.ts';
 import type { ServiceCall } from './call.ts';
 import { readCuration } from './curations.ts';
 import { accessCollection } from './document-access.ts';
@@ -61,6 +62,7 @@ type QueryRequest = Pick<
   | 'include_cursor'
   | 'highlights'
   | 'queries'
+  | 'as_of'
 > & {
   readonly query: string | null;
   readonly include_rectangles?: boolean | undefined;
@@ -96,8 +98,9 @@ export class SearchRequestFactory {
     const defaults = members === null ? collection.queryDefaults : undefined;
     const merged = defaults === undefined ? request : { ...defaults, ...request };
     const { query, control } = parseQuery(request.query ?? '', merged);
-    const curation =
-      members === null ? readCuration(this.#options.documents, collection, request, control) : null;
+    const asOf = parseAsOf(request.as_of, call.now());
+    const isCurated = members === null && asOf === null;
+    const curation = isCurated ? readCuration(this.#options.documents, collection, request, control) : null;
     if (members !== null && !isListing && control.weights.vector > 0)
       checkCommonModel(members, defaultEmbeddingModel);
     const requested = parseFilter(request.filter, collection.metadataSchema);
@@ -125,6 +128,7 @@ export class SearchRequestFactory {
       control,
       order: parseOrder(request, collection.metadataSchema, call.now()),
       page: parsePage(request, resultsMaxOf[kind]),
+      asOf,
     };
   }
 

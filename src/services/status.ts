@@ -7,6 +7,7 @@ import type { ParsingProgress, StatusRequest, StatusResponse } from '../schemas/
 import type { Collection, Collections } from '../storage/collections.ts';
 import type { CollectionCounts } from '../storage/counts.ts';
 import type { Documents } from '../storage/documents.ts';
+import type { VersionHistory } from '../storage/version-history.ts';
 import { canAccessDocument, documentFilterOf } from './access-filter.ts';
 import type { ServiceCall } from './call.ts';
 import { findCollection, listVisibleCollections } from './collections.ts';
@@ -15,6 +16,7 @@ import { VisibleCounts, type VisibleCountsOptions } from './visible-counts.ts';
 export interface StatusServicesOptions extends VisibleCountsOptions {
   readonly collections: Collections;
   readonly documents: Pick<Documents, 'list' | 'get'>;
+  readonly history: Pick<VersionHistory, 'countBytes'>;
   /**
    * Returns the reason why documents of a collection are not being indexed, as a sentence; null when nothing
    * blocks them.
@@ -82,13 +84,15 @@ export class StatusServices {
   ): Promise<Pick<StatusResponse, 'details'>> {
     const isAllowed = documentFilterOf(principal) === null;
     if (isRequested !== true || name === null || collection === undefined || !isAllowed) return {};
-    const { collectionId, createdAt, shards } = collection;
+    const { counts, history } = this.#options;
+    const { collectionId, createdAt, shards, historyDays } = collection;
     const index = await this.#options.describeIndex(collectionId);
     return {
       details: {
         created_at: toTimestamp(createdAt),
         num_shards: shards,
-        num_stored_bytes: this.#options.counts.get(collectionId).storedBytes,
+        num_stored_bytes: counts.get(collectionId).storedBytes,
+        ...(historyDays === undefined ? {} : { num_history_bytes: history.countBytes(collectionId) }),
         index_state: index.state,
         num_chunks: index.rows,
         num_removed_chunks: index.deadRows,

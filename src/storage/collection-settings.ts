@@ -18,6 +18,8 @@ export interface ChangeableSettings {
   readonly stopWords?: StopWords;
   /** Rules that pin and hide documents in the results of certain queries. */
   readonly curations?: Curations;
+  /** Days for which replaced and deleted versions are kept; absent: they are not kept. */
+  readonly historyDays?: number;
 }
 
 /** Record of the settings of a collection after a change: they replace all those of its creation. */
@@ -32,6 +34,7 @@ const settingNames: Readonly<Record<keyof ChangeableSettings, true>> = {
   synonyms: true,
   stopWords: true,
   curations: true,
+  historyDays: true,
 };
 
 /** Returns the collection with these settings instead of its own. */

@@ -2,6 +2,7 @@ import { limits } from '../core/limits.ts';
 import { deleteBlobReference } from './blob-references.ts';
 import type { Blobs } from './blobs.ts';
 import { Contents } from './content.ts';
+import { isContentKept } from './history-tables.ts';
 import { tables, u53 } from './keys.ts';
 import { ExpectationFailedError, type Store, type WriteOperation } from './store.ts';
 import { Table } from './table.ts';
@@ -77,8 +78,9 @@ export async function collectGarbage(
       garbageTable.delete(key),
     ];
     try {
-      if (value.content === null) await store.write(last, { mayUseReserve: true });
-      else await deleteContent({ store, blobs }, value.content, last);
+      const content = await findUnusedContent(store, value);
+      if (content === null) await store.write(last, { mayUseReserve: true });
+      else await deleteContent({ store, blobs }, content, last);
       done += 1;
     } catch (error) {
       // A late write completed the document after the item was read; see `guardContent`.
@@ -86,6 +88,16 @@ export async function collectGarbage(
     }
   });
   return done;
+}
+
+/** Returns the content of the item; null if it has none, or if a kept version needs it, which then becomes its owner. */
+async function findUnusedContent(
+  store: Store,
+  { collectionId, content }: Garbage,
+): Promise<GarbageContent | null> {
+  if (content === null || (await isContentKept(store, { collectionId, documentId: content.documentId })))
+    return null;
+  return content;
 }
 
 /** Deletes the garbage entries of a collection whose versions and contents are all deleted. */

@@ -55,6 +55,11 @@ import { assert } from '../core/assert.ts';
  * | 0x34 | changes          | uuid collectionId, u53 sequence                   | shard, add, remove                     |
  * | 0x35 | failedDocuments  | uuid collectionId, text path                      | nothing                                |
  * | 0x36 | expirations      | u53 expiresAt, uuid collectionId, text path       | nothing                                |
+ * | 0x37 | historyStarts    | uuid collectionId                                 | first moment whose state is known      |
+ * | 0x38 | historyEntries   | uuid collectionId, u53 sequence                   | change of the searchable versions      |
+ * | 0x39 | historyPaths     | uuid collectionId, text path, u53 sequence        | nothing                                |
+ * | 0x3a | historyContents  | uuid collectionId, uuid documentId, u53 sequence  | nothing                                |
+ * | 0x3b | historyBytes     | uuid collectionId                                 | counter: raw bytes of kept versions    |
  * | 0x40 | content          | uuid documentId, u8 part, u32 index               | by part, see content.ts                |
  * | 0x50 | jobs             | u53 version                                       | job                                    |
  * | 0x51 | garbage          | u53 dueAt, u53 version                            | data to delete then                    |
@@ -125,6 +130,11 @@ export const tables = {
   changes: 0x34,
   failedDocuments: 0x35,
   expirations: 0x36,
+  historyStarts: 0x37,
+  historyEntries: 0x38,
+  historyPaths: 0x39,
+  historyContents: 0x3a,
+  historyBytes: 0x3b,
   content: 0x40,
   jobs: 0x50,
   garbage: 0x51,

@@ -12,7 +12,7 @@ import type { Store, WriteOperation } from './store.ts';
  * 3  documents may have an expiry time, after which a build of format 2 would still show them; terms of documents
  *    are packed, which an engine of format 2 cannot read
  * 4  metadata may have numbers, booleans and points, which a build of format 3 cannot read and whose index it would
- *    compare as strings
+ *    compare as strings; collections may keep replaced versions, whose list a build of format 3 would not continue
  */
 export const currentFormat = 4;
 

@@ -29,6 +29,17 @@ export async function sweepCollections(
   return swept;
 }
 
+/** Tables whose rows of a collection are deleted without further work. */
+const sweptTables = [
+  tables.live,
+  tables.changes,
+  tables.historyStarts,
+  tables.historyEntries,
+  tables.historyPaths,
+  tables.historyContents,
+  tables.historyBytes,
+];
+
 /** Returns false when stopped before the end. */
 async function sweepCollection(
   context: GarbageStores,
@@ -37,7 +48,7 @@ async function sweepCollection(
 ): Promise<boolean> {
   if (!(await sweepDocuments(context, collectionId, signal))) return false;
   if (!(await sweepVersions(context, collectionId, signal))) return false;
-  for (const table of [tables.live, tables.changes]) await sweepTable(context.store, table, collectionId);
+  for (const table of sweptTables) await sweepTable(context.store, table, collectionId);
   await deleteGarbageOf(context.store, collectionId);
   const last = [
     new Counts(context.store).delete(collectionId),

@@ -18,6 +18,8 @@ export interface VersionRecord {
   readonly hasImages: boolean;
   /** See `DocumentRecord`. */
   readonly expiresAt?: number;
+  /** Raw bytes; only in collections that keep replaced versions. */
+  readonly size?: number;
 }
 
 const versionsTable = new Table<readonly [collectionId: string, version: number], VersionRecord>(

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { AppError } from '../../src/core/app-error.ts';
@@ -129,6 +130,11 @@ export function createQueryServices(
     rerankerDefault: null,
     defaultEmbeddingModel: 'letters',
     chargeQueries: () => undefined,
+    // Queries of the past have tests of their own, with a server.
+    past: {
+      findSequence: async () => null,
+      run: async () => assert.fail('no test sends as_of'),
+    },
     slowQueries,
     ...replaced,
   });

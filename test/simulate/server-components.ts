@@ -43,6 +43,7 @@ import { collectGarbage } from '../../src/storage/garbage.ts';
 import { Sequence } from '../../src/storage/sequence.ts';
 import type { FreeSpaceCheck, Store } from '../../src/storage/store.ts';
 import { sweepCollections } from '../../src/storage/sweep.ts';
+import { VersionHistory } from '../../src/storage/version-history.ts';
 import { VersionReader } from '../../src/storage/version-reader.ts';
 import { Versions } from '../../src/storage/versions.ts';
 import type { Language } from '../../src/text/languages.ts';
@@ -146,16 +147,19 @@ async function openStorage({
     bytesMax: 100_000,
     now: () => clock.now(),
   });
+  const sequence = await Sequence.open(store);
+  const documents = new Documents(store);
   const parts = {
     store,
     ...reads,
     reader,
     replyParts,
-    sequence: await Sequence.open(store),
+    sequence,
     changes: new ChangeLog(store),
     live: new LiveVersions(store),
     collections: new Collections(store),
-    documents: new Documents(store),
+    documents,
+    history: new VersionHistory({ store, documents, reader, sequence, now: () => clock.now() }),
     counts: new Counts(store),
     feeds: new ChangeFeeds(store, random),
     blobs: await Blobs.open({ directory: join(folder, 'blobs'), store, random }),
@@ -173,7 +177,7 @@ async function openIngest(context: ComponentContext) {
   const { memory = { isReached: false }, logger = silentLogger, mayLogContent = () => true } = options;
   const shared = {
     ...parts,
-    versionPublisher: new VersionPublisher({ ...parts, indexes }),
+    versionPublisher: new VersionPublisher({ ...parts, indexes, clock }),
     locks: new KeyedMutex(),
     clock,
     random,

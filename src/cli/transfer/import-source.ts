@@ -37,7 +37,13 @@ export type CollectionSettings = Pick<CollectionInfo, 'num_shards' | 'embedding_
   Partial<
     Pick<
       CollectionInfo,
-      'query_defaults' | 'default_ttl_seconds' | 'metadata_schema' | 'synonyms' | 'stop_words' | 'curations'
+      | 'query_defaults'
+      | 'default_ttl_seconds'
+      | 'metadata_schema'
+      | 'synonyms'
+      | 'stop_words'
+      | 'curations'
+      | 'history_days'
     >
   >;
 

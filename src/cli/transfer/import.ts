@@ -198,7 +198,7 @@ async function prepareCollection(
 
 function toRequest(settings: CollectionSettings) {
   const { num_shards, embedding_model, dimensions, query_defaults, default_ttl_seconds } = settings;
-  const { metadata_schema, synonyms, stop_words, curations } = settings;
+  const { metadata_schema, synonyms, stop_words, curations, history_days } = settings;
   return {
     num_shards,
     embedding_model,
@@ -209,6 +209,7 @@ function toRequest(settings: CollectionSettings) {
     ...(synonyms === undefined ? {} : { synonyms }),
     ...(stop_words === undefined ? {} : { stop_words }),
     ...(curations === undefined ? {} : { curations }),
+    ...(history_days === undefined ? {} : { history_days }),
   };
 }
 

@@ -28,6 +28,7 @@ export const collectionRoutes: readonly Route[] = [
       if (request.num_shards !== undefined) checks.checkShardCount(request.num_shards);
       if (request.query_defaults !== undefined) checks.checkQueryControls(request.query_defaults);
       if (request.default_ttl_seconds !== undefined) checks.checkTtl(request.default_ttl_seconds);
+      checks.checkHistoryDays(request.history_days ?? 1);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
       checkStopWords(request.stop_words ?? []);
@@ -57,7 +58,7 @@ export const collectionRoutes: readonly Route[] = [
     path: '/collections/update-collection',
     summary: 'Change the settings of a collection',
     description:
-      'Replaces the settings that the request contains. `query_defaults`, `synonyms`, `stop_words` and `curations` apply to queries that start afterwards, `default_ttl_seconds` to documents that are added afterwards, `metadata_schema` to both. Absent fields do not change.',
+      'Replaces the settings that the request contains. `query_defaults`, `synonyms`, `stop_words` and `curations` apply to queries that start afterwards, `default_ttl_seconds` to documents that are added afterwards, `metadata_schema` to both, `history_days` to versions that are replaced or deleted afterwards. Absent fields do not change.',
     request: collections.UpdateCollectionRequest,
     reply: DefaultResponse,
     example: { collection_name: 'handbook', query_defaults: { max_per_document: 1 } },
@@ -66,6 +67,7 @@ export const collectionRoutes: readonly Route[] = [
       checkCollection(request);
       checks.checkQueryControls(request.query_defaults ?? {});
       checks.checkTtl(request.default_ttl_seconds ?? 1);
+      checks.checkHistoryDays(request.history_days ?? 1);
       checks.checkMetadataSchema(request.metadata_schema ?? {});
       checkSynonyms(request.synonyms ?? []);
       checkStopWords(request.stop_words ?? []);

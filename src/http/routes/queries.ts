@@ -2,6 +2,7 @@ import { limits } from '../../core/limits.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as queries from '../../schemas/queries.ts';
 import {
+  checkAsOf,
   checkDiversity,
   checkHighlights,
   checkOrder,
@@ -41,6 +42,7 @@ export const queryRoutes: readonly Route[] = [
       if (request.query !== null) checks.checkQuery(request.query);
       checkOtherQueries(request);
       checkSimilarTo(request);
+      checkAsOf(request);
       checkDiversity(request);
       checkOrder(request);
       checkPage(request);
@@ -65,6 +67,7 @@ export const queryRoutes: readonly Route[] = [
       checks.checkQuery(request.query);
       checkOtherQueries(request);
       checkSimilarTo(request);
+      checkAsOf(request);
       checkDiversity(request);
       checkOrder(request);
       checkPage(request);
@@ -98,6 +101,7 @@ export const queryRoutes: readonly Route[] = [
       checks.checkQuery(request.query);
       checkOtherQueries(request);
       checkSimilarTo(request);
+      checkAsOf(request);
       checkDiversity(request);
       checkOrder(request);
       checkPage(request);

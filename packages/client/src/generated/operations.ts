@@ -167,7 +167,7 @@ export class CollectionsApi {
    * Change the settings of a collection: `POST /v1/collections/update-collection`. Replaces the settings that
    * the request contains. `query_defaults`, `synonyms`, `stop_words` and `curations` apply to queries that
    * start afterwards, `default_ttl_seconds` to documents that are added afterwards, `metadata_schema` to
-   * both. Absent fields do not change.
+   * both, `history_days` to versions that are replaced or deleted afterwards. Absent fields do not change.
    */
   updateCollection(request: UpdateCollectionRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(

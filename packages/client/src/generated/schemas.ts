@@ -168,6 +168,11 @@ export interface AddCollectionRequest {
     /** Paths of the documents that are not returned: at most 100. */
     readonly hidden?: readonly string[] | undefined;
   })[] | undefined;
+  /**
+   * Keeps replaced and deleted versions of documents for 1 to 3,650 days, so that queries with `as_of` return
+   * the results of an earlier moment. Kept versions count as stored bytes. Expired documents are not kept.
+   */
+  readonly history_days?: number | undefined;
 }
 
 /** A document to add. */
@@ -792,6 +797,8 @@ export interface CollectionInfo {
     /** Paths of the documents that are not returned: at most 100. */
     hidden?: string[] | undefined;
   })[] | undefined;
+  /** Days for which replaced and deleted versions are kept; absent if they are not. */
+  history_days?: number | undefined;
 }
 
 /** The second factor is enabled. */
@@ -852,11 +859,16 @@ export interface DeleteDocumentRequest {
   readonly collection_name: string;
   /** One path, or 1 to 64 of them. */
   readonly path: string | readonly string[];
+  /**
+   * In a collection with `history_days`: also delete all kept versions of these documents, even if the
+   * documents are deleted already. Requires a key without a document filter. Default: `false`.
+   */
+  readonly erase_history?: boolean | undefined;
 }
 
 /** The documents that were deleted. */
 export interface DeleteDocumentResponse {
-  /** Paths of the request that existed. */
+  /** Paths of the request that existed, or whose kept versions were deleted. */
   deleted_paths: string[];
   /** Message for display, as in other replies. */
   message?: string | undefined;
@@ -2160,6 +2172,19 @@ export interface QueryExplanation {
     /** False if the search stopped at its limits; more results may exist. */
     complete: boolean;
   };
+  /**
+   * Only in collections with `history_days`: number of the last change of the documents. As `as_of`, it
+   * repeats this answer later; changes while the query runs may be in the answer. Null for keys with a
+   * document filter.
+   */
+  sequence?: number | null | undefined;
+  /** Only with `as_of`: changes since that moment. Null for keys with a document filter. */
+  past?: {
+    /** Versions that were searched although they were replaced or deleted later. */
+    num_restored_versions: number;
+    /** Versions that were not searched because they are newer. */
+    num_hidden_versions: number;
+  } | null | undefined;
 }
 
 /** Times of the queries of one row. */
@@ -2372,6 +2397,15 @@ export interface ResultExplanation {
   boost?: number | undefined;
   /** True for a result that `curations` of the collection pinned. */
   pinned?: boolean | undefined;
+  /** Only with `as_of`: the version of the document. */
+  version?: {
+    /** Id of the document at that moment; an overwritten document had another one. */
+    document_id: string;
+    /** Time when this version was replaced or deleted; null for one that search still finds. */
+    replaced_at: string | null;
+    /** Number of that change; null without one. */
+    replaced_sequence: number | null;
+  } | undefined;
 }
 
 /** Results with the same value of a field. */
@@ -2609,6 +2643,8 @@ export interface StatusResponse {
     num_shards: number;
     /** Bytes of the original files and texts of all documents. */
     num_stored_bytes: number;
+    /** Bytes of the original files and texts of kept versions; only with `history_days`. */
+    num_history_bytes?: number | undefined;
     /**
      * `ready`: queries are answered. `loading` after a start and `repairing` after damage: queries are
      * rejected with 503, and the following numbers are 0.
@@ -2750,6 +2786,12 @@ export interface TopDocumentsRequest {
   readonly cursor?: string | null | undefined;
   /** Return `next_cursor`; implied by `cursor`. Default: `false`. */
   readonly include_cursor?: boolean | undefined;
+  /**
+   * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
+   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
+   * `similar_to`; `curations` do not apply.
+   */
+  readonly as_of?: string | number | null | undefined;
   /** Include the metadata of the documents. Default: `false`. */
   readonly include_metadata?: boolean | undefined;
   /** Reranker of `/models/rerank` that reorders the best candidates; null for none. */
@@ -2879,6 +2921,12 @@ export interface TopPagesRequest {
   readonly cursor?: string | null | undefined;
   /** Return `next_cursor`; implied by `cursor`. Default: `false`. */
   readonly include_cursor?: boolean | undefined;
+  /**
+   * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
+   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
+   * `similar_to`; `curations` do not apply.
+   */
+  readonly as_of?: string | number | null | undefined;
   /** Include the text of the pages. Default: `false`. */
   readonly include_content?: boolean | undefined;
   /**
@@ -3026,6 +3074,12 @@ export interface TopSnippetsRequest {
   readonly cursor?: string | null | undefined;
   /** Return `next_cursor`; implied by `cursor`. Default: `false`. */
   readonly include_cursor?: boolean | undefined;
+  /**
+   * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
+   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
+   * `similar_to`; `curations` do not apply.
+   */
+  readonly as_of?: string | number | null | undefined;
   /** Snippets of about 200 characters instead of about 2,000. Default: `false`. */
   readonly precise_responses?: boolean | undefined;
   /**
@@ -3144,6 +3198,11 @@ export interface UpdateCollectionRequest {
     /** Paths of the documents that are not returned: at most 100. */
     readonly hidden?: readonly string[] | undefined;
   })[] | null | undefined;
+  /**
+   * Days for which replaced and deleted versions are kept, 1 to 3,650. The history begins when it is first
+   * set; null deletes it.
+   */
+  readonly history_days?: number | null | undefined;
 }
 
 /** Changes to an indexed document, or the retry of a failed one. */
