@@ -128,6 +128,21 @@ t.test(
   },
 );
 
+t.test('another model begins a new history, because kept versions have no vectors of it', async (t) => {
+  const components = await openWithHistory(t);
+  const { collections, history, changeModel, papers } = components;
+  const { collectionId } = papers;
+  for (const text of ['one', 'second']) await ingestText(components, 'a.txt', text);
+  const last = (await history.findLast(collectionId))!;
+  await changeModel(papers);
+  await waitUntil('the model is changed', async () => {
+    return collections.findById(collectionId)?.model?.id === 'sounds';
+  });
+  t.ok(history.findStart(collectionId)!.sequence > last.sequence);
+  t.equal(await trim(components, 0), 2, 'versions before the start are deleted');
+  t.equal(history.countBytes(collectionId), 0);
+});
+
 t.test('the deletion of a collection deletes its history', async (t) => {
   const components = await openWithHistory(t);
   const { store, blobs, collections, indexes, papers } = components;
