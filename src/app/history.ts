@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { createOrganizationSemaphore } from '../admission/organization-semaphore.ts';
 import { queryLimits } from '../core/query-limits.ts';
+import { Sealer } from '../core/sealer.ts';
 import { CollectionIndex } from '../index/collection-index.ts';
 import { createHistoryTrimTask } from '../ingest/history-trim.ts';
 import type { MaintenanceTask } from '../ingest/maintenance.ts';
 import { PastSearch } from '../search/past-search.ts';
+import { Moments } from '../services/moments.ts';
 import type { DataDirectory } from '../storage/data-directory.ts';
 import type { ErasureClock } from '../storage/erasure-clock.ts';
+import { deriveSecrets } from '../storage/installation-secrets.ts';
 import { clock, random } from './runtime.ts';
 import type { Storage } from './storage.ts';
 
@@ -38,6 +41,10 @@ export function createPastSearch(
       });
     },
   });
+}
+
+export function createMoments({ secrets }: Pick<DataDirectory, 'secrets'>): Moments {
+  return new Moments(new Sealer(deriveSecrets(secrets, 'history'), random));
 }
 
 export function createHistoryTask(storage: Storage, erasure: ErasureClock): MaintenanceTask {

@@ -47,7 +47,7 @@ import type { WebhookServices } from '../webhooks/webhook-services.ts';
 import { createAnswerServices } from './answers.ts';
 import { type Backups, createBackupService } from './backups.ts';
 import { createChangeServices } from './changes.ts';
-import { createPastSearch } from './history.ts';
+import { createMoments, createPastSearch } from './history.ts';
 import { createInstallationService, type Installation } from './installation.ts';
 import { createModelService } from './model-service.ts';
 import { buildSearch, describeModelOutage, type Pipeline } from './pipeline.ts';
@@ -324,6 +324,7 @@ function createQueryServices(
     meter: storage.meter,
     search: buildSearch(settings, storage, pipeline),
     past: createPastSearch(data, storage),
+    moments: createMoments(data),
     replyParts: storage.replyParts,
     documentUrls,
     clock,

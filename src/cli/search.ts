@@ -70,7 +70,7 @@ export const searchCommand: CommandSpec = {
     },
     {
       flags: '--as-of <moment>',
-      meaning: 'results of an earlier time or sequence, in a collection with --history-days',
+      meaning: 'results of an earlier time or moment, in a collection with --history-days',
     },
     { flags: '--diversity <share>', meaning: 'prefer results that differ from each other, 0 to 1' },
     ...controlOptions,
@@ -216,7 +216,7 @@ function combinationFields(options: CommandOptions): Record<string, unknown> {
   return {
     ...(options.also === undefined ? {} : { queries: options.also }),
     ...(options.similarTo === undefined ? {} : { similar_to: { path: String(options.similarTo) } }),
-    ...(asOf === null ? {} : { as_of: /^\d+$/.test(asOf) ? Number(asOf) : asOf }),
+    ...(asOf === null ? {} : { as_of: asOf }),
     ...(diversity === null ? {} : { diversity }),
     ...(options.highlights === true ? { highlights: true } : {}),
   };

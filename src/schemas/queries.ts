@@ -11,8 +11,8 @@ import {
   resultCollection,
   resultRectangles,
   resultVersion,
+  searchedMoment,
   searchedPast,
-  searchedSequence,
   similarTo,
 } from './query-fields.ts';
 import {
@@ -297,7 +297,7 @@ export const QueryExplanation = Component('QueryExplanation', 'Explanation of a 
     },
     { description: 'Options and operators that applied to the query.' },
   ),
-  sequence: searchedSequence,
+  moment: searchedMoment,
   past: searchedPast,
 });
 export type QueryExplanation = Static<typeof QueryExplanation>;

@@ -99,7 +99,6 @@ export function checkAsOf({
   if (asOf === null) return;
   if (names !== null && names.length > 0) reject('as_of cannot be combined with collection_names.');
   if (source !== null) reject('as_of cannot be combined with similar_to.');
-  if (typeof asOf === 'number') checkInteger('as_of', asOf, 0, Number.MAX_SAFE_INTEGER);
 }
 
 /** 0 to 1; the results are compared with each other, so their number is limited. */

@@ -89,9 +89,9 @@ export const similarTo = Type.Optional(
 );
 
 export const asOf = Type.Optional(
-  Nullable(Type.Union([Type.String(), Type.Integer()]), {
+  Nullable(Type.String(), {
     description:
-      'Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or `similar_to`; `curations` do not apply.',
+      'Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an offset, or the `moment` that `explain` of an earlier reply of the collection shows. Not with `collection_names` or `similar_to`; `curations` do not apply.',
     examples: ['2026-03-31T09:00:00Z'],
   }),
 );
@@ -106,18 +106,15 @@ export const resultVersion = Type.Optional(
       replaced_at: Nullable(Type.String({ format: 'date-time' }), {
         description: 'Time when this version was replaced or deleted; null for one that search still finds.',
       }),
-      replaced_sequence: Nullable(Type.Integer(), {
-        description: 'Number of that change; null without one.',
-      }),
     },
     { description: 'Only with `as_of`: the version of the document.' },
   ),
 );
 
-export const searchedSequence = Type.Optional(
-  Nullable(Type.Integer(), {
+export const searchedMoment = Type.Optional(
+  Nullable(Type.String(), {
     description:
-      'Only in collections with `history_days`: number of the last change of the documents. As `as_of`, it repeats this answer later; changes while the query runs may be in the answer. Null for keys with a document filter.',
+      'Only in collections with `history_days`: the moment after the last change of the documents. As `as_of`, it repeats this answer later; changes while the query runs may be in the answer. Null for keys with a document filter.',
   }),
 );
 

@@ -129,13 +129,13 @@ export class PastSearch {
     if (isTooEarly)
       throw new AppError(
         'bad_request',
-        `as_of is before the history of the collection ${JSON.stringify(name)}, which begins at ${toTimestamp(start.at)} with the sequence ${start.sequence}.`,
+        `as_of is before the history of the collection ${JSON.stringify(name)}, which begins at ${toTimestamp(start.at)}.`,
       );
     const last = (await history.findLast(collectionId)) ?? start;
     if ('sequence' in asOf && asOf.sequence > last.sequence)
       throw new AppError(
         'bad_request',
-        `as_of is ${asOf.sequence}; the last change of the collection has the sequence ${last.sequence}.`,
+        'as_of is a moment that the collection has not reached: its data was restored from an earlier backup.',
       );
     const isAfter = (entry: NumberedEntry) =>
       entry.sequence > start.sequence && ('at' in asOf ? entry.at > asOf.at : entry.sequence > asOf.sequence);

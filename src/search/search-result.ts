@@ -80,8 +80,8 @@ export interface QueryOutcome {
 
 /** State of a collection that was searched. */
 export interface SearchedMoment {
-  /** Number of the last change; null if the caller must not learn it. */
-  readonly sequence: number | null;
+  /** See `Moments`; null if the caller must not learn it. */
+  readonly text: string | null;
   /** Null for the present. */
   readonly past: PastState | null;
 }

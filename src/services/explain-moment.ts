@@ -7,13 +7,13 @@ import type { VersionRecord } from '../storage/versions.ts';
 /** Returns the fields that explain which state of the collection was searched. */
 export function explainMoment({
   moment,
-}: Pick<QueryOutcome, 'moment'>): Pick<QueryExplanation, 'sequence' | 'past'> {
+}: Pick<QueryOutcome, 'moment'>): Pick<QueryExplanation, 'moment' | 'past'> {
   if (moment === undefined) return {};
-  const { sequence, past } = moment;
-  if (past === null) return { sequence };
+  const { text, past } = moment;
+  if (past === null) return { moment: text };
   const counts = { num_restored_versions: past.restored.size, num_hidden_versions: past.hidden.length };
-  // The numbers concern all documents; without the sequence, the caller must not learn them.
-  return { sequence, past: sequence === null ? null : counts };
+  // The numbers concern all documents; without the moment, the caller must not learn them.
+  return { moment: text, past: text === null ? null : counts };
 }
 
 /** Returns the explanation of the version of a result. */
@@ -25,6 +25,5 @@ export function explainVersion(
   return {
     document_id: documentId,
     replaced_at: toOptionalTimestamp(replaced?.at),
-    replaced_sequence: replaced?.sequence ?? null,
   };
 }

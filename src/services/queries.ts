@@ -167,14 +167,17 @@ export class QueryServices {
     kind: QueryKind,
     work: (engine: Search, searchRequest: SearchRequest) => Promise<Result>,
   ): Promise<Result> {
-    const { past, clock } = this.#options;
+    const { past, clock, moments } = this.#options;
     const { asOf = null, explain, collection, isRestricted = false } = search;
+    // The moment concerns all documents of the collection.
+    const toText = (sequence: number | null) =>
+      isRestricted || sequence === null ? null : moments.toText(collection.collectionId, sequence);
     if (asOf === null) {
       if (!explain || collection.historyDays === undefined)
         return this.#runWithPermit(call, search, kind, work);
-      const sequence = isRestricted ? null : await past.findSequence(collection);
+      const text = toText(await past.findSequence(collection));
       const result = await this.#runWithPermit(call, search, kind, work);
-      return { ...result, moment: { sequence, past: null } };
+      return { ...result, moment: { text, past: null } };
     }
     return past.run(
       { ...search, asOf },
@@ -182,10 +185,7 @@ export class QueryServices {
       async (request) => {
         const result = await this.#runWithPermit(call, request, kind, work);
         const state = request.past ?? null;
-        return {
-          ...result,
-          moment: { sequence: isRestricted ? null : (state?.sequence ?? null), past: state },
-        };
+        return { ...result, moment: { text: toText(state?.sequence ?? null), past: state } };
       },
     );
   }

@@ -23,6 +23,7 @@ import type { ServiceCall } from './call.ts';
 import { readCuration } from './curations.ts';
 import { accessCollection } from './document-access.ts';
 import type { ModelDescriptions } from './model-headers.ts';
+import type { Moments } from './moments.ts';
 import { checkCommonModel, findRequestCollections } from './query-collections.ts';
 import { readSimilarSource, type SimilarComponents } from './similar-source.ts';
 import { parseQueryVector } from './vector-inputs.ts';
@@ -31,6 +32,7 @@ export interface SearchRequestFactoryOptions extends SimilarComponents {
   readonly collections: Collections;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly models: Pick<ModelDescriptions, 'checkReranker'>;
+  readonly moments: Moments;
   /** Reranker of queries that name none; null for no reranking. */
   readonly rerankerDefault: string | null;
   /** Model of collections without a stored model. */
@@ -98,7 +100,11 @@ export class SearchRequestFactory {
     const defaults = members === null ? collection.queryDefaults : undefined;
     const merged = defaults === undefined ? request : { ...defaults, ...request };
     const { query, control } = parseQuery(request.query ?? '', merged);
-    const asOf = parseAsOf(request.as_of, call.now());
+    const asOf = parseAsOf(request.as_of, {
+      moments: this.#options.moments,
+      collectionId: collection.collectionId,
+      now: call.now(),
+    });
     const isCurated = members === null && asOf === null;
     const curation = isCurated ? readCuration(this.#options.documents, collection, request, control) : null;
     if (members !== null && !isListing && control.weights.vector > 0)

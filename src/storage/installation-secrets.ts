@@ -27,7 +27,8 @@ export type SecretPurpose =
   | 'second-factors'
   | 'changes'
   | 'webhooks'
-  | 'sources';
+  | 'sources'
+  | 'history';
 
 /** Derives a 256-bit key for one purpose, so that a signature for one purpose is invalid for any other. */
 function deriveSecret(secret: Uint8Array, purpose: SecretPurpose): Uint8Array {

@@ -5,6 +5,7 @@ import { AppError } from '../../src/core/app-error.ts';
 import { BackgroundScheduler } from '../../src/core/async/background-scheduler.ts';
 import { KeyedMutex } from '../../src/core/async/mutex.ts';
 import { systemRandom } from '../../src/core/ids.ts';
+import { Sealer } from '../../src/core/sealer.ts';
 import type { OrganizationPrincipal } from '../../src/schemas/principal.ts';
 import type { ServiceCall } from '../../src/services/call.ts';
 import { CollectionServices } from '../../src/services/collections.ts';
@@ -12,6 +13,7 @@ import { DocumentUploadServices } from '../../src/services/document-uploads.ts';
 import { DocumentUrls } from '../../src/services/document-urls.ts';
 import { DocumentServices } from '../../src/services/documents.ts';
 import { FileServices } from '../../src/services/files.ts';
+import { Moments } from '../../src/services/moments.ts';
 import { QueryServices } from '../../src/services/queries.ts';
 import { SlowQueryLog } from '../../src/services/slow-query-log.ts';
 import { StatusServices } from '../../src/services/status.ts';
@@ -135,6 +137,7 @@ export function createQueryServices(
       findSequence: async () => null,
       run: async () => assert.fail('no test sends as_of'),
     },
+    moments: new Moments(new Sealer([tokenSecret], systemRandom)),
     slowQueries,
     ...replaced,
   });

@@ -2173,11 +2173,11 @@ export interface QueryExplanation {
     complete: boolean;
   };
   /**
-   * Only in collections with `history_days`: number of the last change of the documents. As `as_of`, it
-   * repeats this answer later; changes while the query runs may be in the answer. Null for keys with a
+   * Only in collections with `history_days`: the moment after the last change of the documents. As `as_of`,
+   * it repeats this answer later; changes while the query runs may be in the answer. Null for keys with a
    * document filter.
    */
-  sequence?: number | null | undefined;
+  moment?: string | null | undefined;
   /** Only with `as_of`: changes since that moment. Null for keys with a document filter. */
   past?: {
     /** Versions that were searched although they were replaced or deleted later. */
@@ -2403,8 +2403,6 @@ export interface ResultExplanation {
     document_id: string;
     /** Time when this version was replaced or deleted; null for one that search still finds. */
     replaced_at: string | null;
-    /** Number of that change; null without one. */
-    replaced_sequence: number | null;
   } | undefined;
 }
 
@@ -2788,10 +2786,10 @@ export interface TopDocumentsRequest {
   readonly include_cursor?: boolean | undefined;
   /**
    * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
-   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
-   * `similar_to`; `curations` do not apply.
+   * offset, or the `moment` that `explain` of an earlier reply of the collection shows. Not with
+   * `collection_names` or `similar_to`; `curations` do not apply.
    */
-  readonly as_of?: string | number | null | undefined;
+  readonly as_of?: string | null | undefined;
   /** Include the metadata of the documents. Default: `false`. */
   readonly include_metadata?: boolean | undefined;
   /** Reranker of `/models/rerank` that reorders the best candidates; null for none. */
@@ -2923,10 +2921,10 @@ export interface TopPagesRequest {
   readonly include_cursor?: boolean | undefined;
   /**
    * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
-   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
-   * `similar_to`; `curations` do not apply.
+   * offset, or the `moment` that `explain` of an earlier reply of the collection shows. Not with
+   * `collection_names` or `similar_to`; `curations` do not apply.
    */
-  readonly as_of?: string | number | null | undefined;
+  readonly as_of?: string | null | undefined;
   /** Include the text of the pages. Default: `false`. */
   readonly include_content?: boolean | undefined;
   /**
@@ -3076,10 +3074,10 @@ export interface TopSnippetsRequest {
   readonly include_cursor?: boolean | undefined;
   /**
    * Return the results of an earlier moment, in a collection with `history_days`: an RFC 3339 time with an
-   * offset, or the `sequence` that `explain` of an earlier reply shows. Not with `collection_names` or
-   * `similar_to`; `curations` do not apply.
+   * offset, or the `moment` that `explain` of an earlier reply of the collection shows. Not with
+   * `collection_names` or `similar_to`; `curations` do not apply.
    */
-  readonly as_of?: string | number | null | undefined;
+  readonly as_of?: string | null | undefined;
   /** Snippets of about 200 characters instead of about 2,000. Default: `false`. */
   readonly precise_responses?: boolean | undefined;
   /**
