@@ -128,6 +128,10 @@ const renders: readonly ((call: Call, request: ReturnType<typeof randomRequest>)
   }),
 ];
 
+/** Replies of each kind that the engine must write; few requests of some kinds allow it to. */
+const writtenMin = 5;
+const roundsMax = 10_000;
+
 t.test(
   `the engine writes the replies that the services render, byte for byte (seed ${random.seed})`,
   async (t) => {
@@ -138,7 +142,9 @@ t.test(
     const { queries: writing } = createQueryServices({ ...first, search }, urls);
     const { queries: rendering } = createQueryServices({ ...first, search }, urls, { replyParts: null });
     for (let round = 0; round < 40; round += 1) await changeDocument(fixture);
-    for (let round = 0; round < 500; round += 1) {
+    const isRare = (count: number) => count <= writtenMin;
+    for (let round = 0; round < 500 || Object.values(search.written).some(isRare); round += 1) {
+      if (round === roundsMax) break;
       if (round % 25 === 0) await changeDocument(fixture);
       const request = randomRequest();
       const call = { ...serviceCallFor(), baseUrl: baseUrls[random.below(20) === 0 ? random.below(3) : 0]! };
@@ -152,6 +158,6 @@ t.test(
       }
     }
     for (const [kind, count] of Object.entries(search.written))
-      t.ok(count > 5, `the engine wrote ${count} replies of ${kind}`);
+      t.notOk(isRare(count), `the engine wrote ${count} replies of ${kind}`);
   },
 );
