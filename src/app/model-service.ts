@@ -26,10 +26,10 @@ export function createModelService({
   const { catalog, models, latencies } = pipeline;
   return new ModelService({
     executor: {
-      embed: (texts, inputType, options) =>
-        latencies.measure(catalog.getEmbedding(options.model).id, () =>
-          models.embed(texts, inputType, options),
-        ),
+      embed: (texts, inputType, options) => {
+        const { id } = catalog.getEmbedding(options.model);
+        return latencies.measure(id, () => models.embed(texts, inputType, { ...options, model: id }));
+      },
       rerank: (model, query, documents, options) =>
         latencies.measure(catalog.getReranker(model).id, () =>
           models.rerank(model, query, documents, options),

@@ -181,7 +181,7 @@ function createQueryEmbedder(
     inlineUnitsMax: getEmbeddingModel(defaultEmbeddingModel).inlineQueryUnitsMax,
     embedInPool: (texts, model) =>
       latencies.measure(model, () => models.embed(texts, 'query', { model, priority: 'query' })),
-    runsMax: (model) => (isFileModel(catalog.getEmbedding(model)) ? settings.embedThreads : null),
+    runsMax: (model) => (isFileModel(catalog.getEmbeddingById(model)) ? settings.embedThreads : null),
     bytesMax: settings.queryVectorCacheBytes,
   });
 }

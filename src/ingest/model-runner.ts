@@ -13,12 +13,14 @@ export interface ModelRunOptions {
 }
 
 export interface EmbedRunOptions extends ModelRunOptions {
+  /** Id of the model. */
   readonly model: string;
 }
 
-/** Directory of available models; see `models/catalog`. Errors: 404 for an unknown name. */
+/** Directory of available models; see `models/catalog`. Errors: 404 for an unknown model. */
 export interface ModelDirectory {
-  getEmbedding(name: string): EmbeddingCatalogEntry;
+  /** Aliases do not apply: collections store ids. */
+  getEmbeddingById(id: string): EmbeddingCatalogEntry;
   getReranker(name: string): RerankerCatalogEntry;
 }
 
@@ -62,7 +64,7 @@ export class ModelRunner {
 
   /** Returns vectors for `texts`, in input order. Does not run a model for an empty list. */
   async embed(texts: readonly string[], inputType: InputType, options: EmbedRunOptions): Promise<EmbedReply> {
-    const { id, backend, dimensions } = this.#models.getEmbedding(options.model);
+    const { id, backend, dimensions } = this.#models.getEmbeddingById(options.model);
     if (backend !== 'built-in' && 'provider' in backend) {
       const started = performance.now();
       const output = await backend.embed(texts, inputType, { urgent: options.priority === 'query' });

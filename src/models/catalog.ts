@@ -103,6 +103,11 @@ export class ModelCatalog {
     return this.#find(this.#options.embeddings, 'embedding model', name);
   }
 
+  /** Returns the embedding model with this id, even if an alias equals it. Errors: 404 that lists the known names. */
+  getEmbeddingById(id: string): EmbeddingCatalogEntry {
+    return this.#options.embeddings.find((model) => model.id === id) ?? this.getEmbedding(id);
+  }
+
   getReranker(name: string): RerankerCatalogEntry {
     return this.#find(this.#options.rerankers, 'reranker', name);
   }

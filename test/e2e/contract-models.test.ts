@@ -84,6 +84,13 @@ await t.test('with `real`, aliases map them to models of the operator', async (t
     'an unlisted name follows the alias of the listed one',
   );
   t.same(await headersOf('models/rerank', { ...rerank, model: 'zerank-1' }), [404, null, null]);
+  const words = 'herring '.repeat(40);
+  for (const wide of [{ query: words }, { query: 'herring', latency_mode: 'high' }])
+    t.same(
+      await ask(wide),
+      [200, 'zembed-1@built-in-1', null],
+      'an alias does not replace the model of a collection',
+    );
   service.setBehavior('closed');
   t.same(await ask({ reranker: 'org/words' }), [200, 'zembed-1@built-in-1', null], 'without the reranker');
 });

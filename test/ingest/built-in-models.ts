@@ -2,7 +2,7 @@ import type { BuiltInReranker, ModelDirectory } from '../../src/ingest/model-run
 
 /** Directory in which every name is a model that runs in the workers. */
 export const builtInModels: ModelDirectory = {
-  getEmbedding: (id) => ({ id, version: '1', dimensions: 8, backend: 'built-in' }),
+  getEmbeddingById: (id) => ({ id, version: '1', dimensions: 8, backend: 'built-in' }),
   getReranker: (id) => ({ id, version: '1', backend: 'built-in' }),
 };
 
