@@ -1,6 +1,5 @@
 import type { ModelAdmission } from '../admission/model-admission.ts';
 import type { Settings } from '../config/schema.ts';
-import { toDimensions } from '../models/dimensions.ts';
 import { defaultEmbeddingModel, defaultReranker } from '../models/registry.ts';
 import { describeModels } from '../services/model-details.ts';
 import { ModelService } from '../services/models.ts';
@@ -61,7 +60,7 @@ export function createModelService({
       describeEmbedding: (name) => catalog.describeEmbedding(name),
       describeReranker: (name) => catalog.describeReranker(name),
       isSubstitute: (name) => catalog.isSubstitute(name),
-      toDimensions,
+      toDimensions: (id, vector, dimensions) => catalog.toDimensions(id, vector, dimensions),
     },
   });
 }

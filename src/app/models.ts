@@ -4,11 +4,8 @@ import type { Metrics } from '../core/metrics.ts';
 import { ModelFolderWatcher } from '../ingest/model-folder-watcher.ts';
 import type { ModelCatalog } from '../models/catalog.ts';
 import { breakerStates } from '../models/circuit-breaker.ts';
-import {
-  type CatalogDependencies,
-  listInstalledModels,
-  loadModelCatalog,
-} from '../models/load-model-catalog.ts';
+import { listInstalledModels, loadModelCatalog } from '../models/load-model-catalog.ts';
+import type { CatalogDependencies } from '../models/model-settings.ts';
 import { writeModelUsage } from '../models/model-usage.ts';
 import { readModelsFolderMtimeMs } from '../models/models-folder.ts';
 import type { DescribedModel } from '../services/model-details.ts';

@@ -43,7 +43,9 @@ const urlSettings: ReadonlySet<SettingName> = new Set([
   'baseUrl',
   'url',
   'embeddingUrl',
+  'zembed1Url',
   'rerankUrl',
+  'zerank2Url',
   'chatUrl',
 ]);
 

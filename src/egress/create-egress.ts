@@ -26,7 +26,13 @@ export function warnAboutDeniedHosts({ mode, hosts }: Egress, logger: Logger): v
 
 function configuredHosts(settings: Settings): AllowedHost[] {
   const allHosts = [
-    ...toAllowedHosts('model', [settings.embeddingUrl, settings.rerankUrl, settings.chatUrl]),
+    ...toAllowedHosts('model', [
+      settings.embeddingUrl,
+      settings.zembed1Url,
+      settings.rerankUrl,
+      settings.zerank2Url,
+      settings.chatUrl,
+    ]),
     ...mailHosts(settings),
     ...toAllowedHosts('sign-in', providerUrls(settings)),
     ...(settings.stripeSecretKey === null ? [] : toAllowedHosts('payments', [settings.stripeApiBase])),

@@ -2,6 +2,7 @@ import { AppError } from '../core/app-error.ts';
 import type { ModelReference } from '../core/model-reference.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
 import type { ChatModel } from './chat-model.ts';
+import { toDimensions } from './dimensions.ts';
 import { type ContractMode, hostedNames } from './hosted-names.ts';
 import type { HttpEmbedder } from './http-embedder.ts';
 import type { HttpReranker } from './http-reranker.ts';
@@ -211,13 +212,21 @@ export class ModelCatalog {
   resolveDimensions(name: string, requested: number | null): number {
     const model = this.getEmbedding(name);
     const isBuiltInModel = name === this.#options.legacyEmbeddingId;
-    if (requested === null) return isBuiltInModel ? standardDimensions[0]! : model.dimensions;
-    const offered = [...new Set([...standardDimensions, model.dimensions])].sort((a, b) => b - a);
+    const own = isHttpBackend(model.backend) ? model.backend.listDimensions(model.dimensions) : null;
+    if (requested === null) return own === null && isBuiltInModel ? standardDimensions[0]! : model.dimensions;
+    const offered = own ?? [...new Set([...standardDimensions, model.dimensions])].sort((a, b) => b - a);
     if (offered.includes(requested)) return requested;
     throw new AppError(
       'bad_request',
       `${name} does not support ${requested} dimensions. Supported: ${offered.join(', ')}.`,
     );
+  }
+
+  /** Returns a copy of a vector of this model with one of the numbers of components that it offers. */
+  toDimensions(name: string, vector: Float32Array, dimensions: number): Float32Array {
+    const { backend } = this.getEmbedding(name);
+    const isOwn = isHttpBackend(backend) && backend.listDimensions(vector.length) !== null;
+    return isOwn ? backend.shorten(vector, dimensions) : toDimensions(vector, dimensions);
   }
 
   /** Model that writes answers; null if none is configured. */

@@ -1,7 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
+import { assert } from '../core/assert.ts';
 import { toUnitPrefix } from './dimensions.ts';
+import { getField, invalidReplyError, parseVector, sortByIndex } from './embedding-reply.ts';
 import type { Embeddings, InputType } from './model.ts';
 import { type ModelProvider, rejectedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
+import type { TextFrames } from './service-presets.ts';
+import type { VectorProjections } from './vector-projections.ts';
 
 /**
  * Dialects of the request field that tells a provider whether a text is a query or a document, in addition to
@@ -10,14 +15,22 @@ import { ProviderError } from './post-json.ts';
 export const inputTypeFields = ['none', 'voyage', 'cohere', 'jina'] as const;
 export type InputTypeField = (typeof inputTypeFields)[number];
 
+/**
+ * Vectors with fewer components: prefixes, for Matryoshka models; none, because prefixes of the model's vectors are
+ * wrong; or learned projections.
+ */
+export type VectorShortening = 'prefix' | 'none' | VectorProjections;
+
 export interface HttpEmbedderOptions {
   readonly provider: ModelProvider;
-  /** Components of a vector: a prefix of the provider's vector; null: all components. */
+  /** Components of a vector, at most those of the provider's vector; null: all components. */
   readonly dimensions: number | null;
+  readonly shortening: VectorShortening;
   /** Components of the provider's vectors if already known, else null. */
   readonly width: number | null;
-  /** Text prepended to every text of a type. */
-  readonly prefixes: Readonly<Record<InputType, string>>;
+  readonly frames: TextFrames;
+  /** Whether the service may add special tokens of its tokenizer to the text. */
+  readonly addsSpecialTokens: boolean;
   readonly inputTypeField: InputTypeField;
   readonly encoding: 'float' | 'base64';
   /** Maximum number of texts per request, and of UTF-16 units in total. */
@@ -102,6 +115,21 @@ export class HttpEmbedder {
     return this.#width;
   }
 
+  /** Returns the numbers of components that vectors of `dimensions` can have; null: any smaller one, as a prefix. */
+  listDimensions(dimensions: number): readonly number[] | null {
+    const { shortening } = this.#options;
+    if (shortening === 'prefix') return null;
+    const shorter = shortening === 'none' ? [] : shortening.dimensions.filter((size) => size < dimensions);
+    return [dimensions, ...shorter];
+  }
+
+  /** Shortens a vector of this model to one of `listDimensions`. */
+  shorten(vector: Float32Array, dimensions: number): Float32Array {
+    const row = shortenVector(vector, dimensions, this.#options.shortening);
+    assert(row !== undefined, 'a unit vector has a projection of a finite length');
+    return row;
+  }
+
   /**
    * Returns one row of unit length per text. `urgent` texts are sent before all others and time out after the
    * query limit. Errors: `ModelUnavailableError`; `bad_request` for a text that the provider rejects.
@@ -154,7 +182,7 @@ export class HttpEmbedder {
 
   /** Removes the longest-waiting texts that fit into one request from the queue; null if there are none. */
   #takeBatch(queue: EmbedJob[]): Batch | null {
-    const { batchTextsMax, batchUnitsMax, textUnitsMax, prefixes } = this.#options;
+    const { batchTextsMax, batchUnitsMax, textUnitsMax, frames } = this.#options;
     const entries: BatchEntry[] = [];
     let units = 0;
     const first = queue.find((job) => !job.isSettled);
@@ -165,7 +193,7 @@ export class HttpEmbedder {
     for (const job of queue) {
       if (job.isSettled || job.inputType !== first.inputType) continue;
       while (job.nextIndex < job.texts.length && entries.length < batchTextsMax) {
-        const text = prepareText(prefixes[job.inputType], job.texts[job.nextIndex]!, textUnitsMax);
+        const text = prepareText(frames[job.inputType], job.texts[job.nextIndex]!, textUnitsMax);
         if (entries.length > 0 && units + text.length > batchUnitsMax) break;
         units += text.length;
         entries.push({ job, index: job.nextIndex, text });
@@ -230,9 +258,15 @@ export class HttpEmbedder {
   }
 
   #buildBody(input: readonly string[], inputType: InputType): object {
-    const { provider, encoding, inputTypeField } = this.#options;
+    const { provider, encoding, inputTypeField, addsSpecialTokens } = this.#options;
     const { model } = provider;
-    return { model, input, encoding_format: encoding, ...inputTypeFieldsBy[inputTypeField](inputType) };
+    return {
+      model,
+      input,
+      encoding_format: encoding,
+      ...(addsSpecialTokens ? {} : { add_special_tokens: false }),
+      ...inputTypeFieldsBy[inputTypeField](inputType),
+    };
   }
 
   #setRow({ job, index }: BatchEntry, row: Float32Array, tokens: number): void {
@@ -249,7 +283,7 @@ export class HttpEmbedder {
   }
 
   /** Validates a reply and normalizes its vectors. Errors: `ProviderError` if the reply is invalid. */
-  #parseReply(reply: unknown, count: number): EmbeddingReply {
+  async #parseReply(reply: unknown, count: number): Promise<EmbeddingReply> {
     const data = getField(reply, 'data');
     if (!Array.isArray(data)) throw invalidReplyError('reply has no "data" list');
     if (data.length !== count) throw invalidReplyError(`reply has ${data.length} vectors for ${count} texts`);
@@ -261,15 +295,21 @@ export class HttpEmbedder {
     if (width < dimensions)
       throw invalidReplyError(`reply has vectors of ${width} dimensions, but ${dimensions} are configured`);
     if (this.#width !== 0 && this.#width !== width)
-      throw invalidReplyError(`reply has vectors of ${width} dimensions, earlier replies had ${this.#width}`);
-    const unitRows = rows.map((row) => toUnitPrefix(row, dimensions) ?? null);
-    if (unitRows.some((row) => row === null))
-      throw invalidReplyError('reply has a vector that cannot be normalized (zero, NaN or infinite)');
+      throw invalidReplyError(`reply has vectors of ${width} dimensions instead of ${this.#width}`);
+    const unitRows: Float32Array[] = [];
+    for (const row of rows) {
+      // A projection takes milliseconds.
+      if (typeof this.#options.shortening !== 'string') await setImmediate();
+      const unitRow = shortenVector(row, dimensions, this.#options.shortening);
+      if (unitRow === undefined)
+        throw invalidReplyError('reply has a vector that cannot be normalized (zero, NaN or infinite)');
+      unitRows.push(unitRow);
+    }
     this.#width = width;
     const usage = getField(reply, 'usage');
     const reportedTokens = getField(usage, 'prompt_tokens') ?? getField(usage, 'total_tokens');
     return {
-      rows: unitRows as Float32Array[],
+      rows: unitRows,
       tokens: typeof reportedTokens === 'number' && reportedTokens > 0 ? reportedTokens : count,
     };
   }
@@ -290,54 +330,23 @@ function rejectJob(job: EmbedJob, error: unknown): void {
   job.reject(error);
 }
 
-/** Returns a text as it is sent: prefixed, truncated, and without lone surrogates. */
-function prepareText(prefix: string, text: string, unitsMax: number): string {
-  return `${prefix}${text.slice(0, unitsMax)}`.toWellFormed();
+/** Returns a text as it is sent: truncated, in its frame, and without lone surrogates. */
+function prepareText({ prefix, suffix }: TextFrames[InputType], text: string, unitsMax: number): string {
+  return `${prefix}${text.slice(0, unitsMax)}${suffix}`.toWellFormed();
+}
+
+function shortenVector(
+  vector: Float32Array,
+  dimensions: number,
+  shortening: VectorShortening,
+): Float32Array | undefined {
+  return typeof shortening === 'string'
+    ? toUnitPrefix(vector, dimensions)
+    : shortening.apply(vector, dimensions);
 }
 
 function createFirstAxisVector(width: number): Float32Array {
   const row = new Float32Array(width);
   row[0] = 1;
   return row;
-}
-
-function getField(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function invalidReplyError(reason: string): ProviderError {
-  return new ProviderError('failed', reason);
-}
-
-/**
- * Sorts entries by their `index` field; without indices, keeps the given order. Errors: `ProviderError` for
- * duplicate or out-of-range indices.
- */
-export function sortByIndex(data: readonly unknown[]): unknown[] {
-  const indices = data.map((entry) => getField(entry, 'index'));
-  if (indices.every((index) => index === undefined)) return [...data];
-  const ordered: unknown[] = data.map(() => undefined);
-  data.forEach((entry, i) => {
-    const index = indices[i];
-    const isUnused = typeof index === 'number' && index in ordered && ordered[index] === undefined;
-    if (!isUnused) throw invalidReplyError(`reply has a duplicate or invalid index ${String(index)}`);
-    ordered[index] = entry;
-  });
-  return ordered;
-}
-
-/** Parses the vector of one entry: an array of numbers, or little-endian floats in base64. */
-function parseVector(entry: unknown): Float32Array {
-  const embedding = getField(entry, 'embedding');
-  if (typeof embedding === 'string') {
-    const bytes = Buffer.from(embedding, 'base64');
-    if (bytes.length === 0 || bytes.length % 4 !== 0)
-      throw invalidReplyError('reply has a vector that is not base64-encoded floats');
-    return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
-  }
-  if (!Array.isArray(embedding) || embedding.length === 0)
-    throw invalidReplyError('reply has an entry without a vector');
-  if (!embedding.every((number) => typeof number === 'number'))
-    throw invalidReplyError('reply has a vector with non-numeric components');
-  return Float32Array.from(embedding as number[]);
 }

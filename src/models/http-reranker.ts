@@ -1,7 +1,8 @@
-import { sortByIndex } from './http-embedder.ts';
+import { sortByIndex } from './embedding-reply.ts';
 import type { RerankScores } from './model.ts';
 import { type ModelProvider, rejectedTextError } from './model-provider.ts';
 import { ProviderError } from './post-json.ts';
+import type { RerankTemplate } from './rerank-template.ts';
 
 /**
  * Request and reply fields. cohere: `query`, `documents` -> `relevance_score` (Cohere, Jina, vLLM, Quarry);
@@ -15,6 +16,10 @@ export interface HttpRerankerOptions {
   readonly dialect: RerankDialect;
   /** Unit of the scores: probabilities in 0..1, or logits, which are converted by the sigmoid function. */
   readonly scores: 'probability' | 'logit';
+  /** Divisor of logits. */
+  readonly logitScale: number;
+  /** Text around query and document, for services that join them; null: the service has the template. */
+  readonly template: RerankTemplate | null;
   /** Maximum number of texts per request, and of UTF-16 units in total. */
   readonly batchTextsMax: number;
   readonly batchUnitsMax: number;
@@ -46,7 +51,7 @@ export class HttpReranker {
     const { provider } = this.#options;
     const deadline = urgent ? provider.getQueryDeadline() : null;
     const work = Promise.all(
-      this.#splitBatches(documents).map((batch) => this.#scoreBatch(query.toWellFormed(), batch, deadline)),
+      this.#splitBatches(documents).map((batch) => this.#scoreBatch(toText(query), batch, deadline)),
     );
     const parts = await (urgent ? provider.withQueryTimeout(work) : work);
     const units = query.length + documents.reduce((sum, document) => sum + document.length, 0);
@@ -68,14 +73,20 @@ export class HttpReranker {
   }
 
   #buildBody(query: string, documents: readonly string[]): object {
-    const { dialect, provider, scores } = this.#options;
-    if (dialect === 'tei') return { query, texts: documents, raw_scores: scores === 'logit', truncate: true };
-    return { model: provider.model, query, documents, top_n: documents.length };
+    const { dialect, provider, scores, template } = this.#options;
+    const pair = { query, documents };
+    if (template !== null) {
+      pair.query = `${template.query.prefix}${query}${template.query.suffix}`;
+      pair.documents = documents.map((document) => `${document}${template.document.suffix}`);
+    }
+    if (dialect === 'tei')
+      return { query: pair.query, texts: pair.documents, raw_scores: scores === 'logit', truncate: true };
+    return { model: provider.model, ...pair, top_n: documents.length };
   }
 
   /** Validates a reply. Errors: `ProviderError` if the reply is invalid. */
   #parseReply(reply: unknown, count: number): number[] {
-    const { dialect, scores } = this.#options;
+    const { dialect, scores, logitScale } = this.#options;
     const list = dialect === 'tei' ? reply : (reply as { results?: unknown } | null)?.results;
     if (!Array.isArray(list)) throw new ProviderError('failed', 'reply has no list of scores');
     if (list.length !== count)
@@ -85,7 +96,7 @@ export class HttpReranker {
       const score = dialect === 'tei' ? scored?.score : scored?.relevance_score;
       if (typeof score !== 'number' || !Number.isFinite(score))
         throw new ProviderError('failed', 'reply has a score that is not a number');
-      if (scores === 'logit') return 1 / (1 + Math.exp(-score));
+      if (scores === 'logit') return 1 / (1 + Math.exp(-score / logitScale));
       if (score < -roundingTolerance || score > 1 + roundingTolerance)
         throw new ProviderError(
           'misconfigured',
@@ -101,8 +112,7 @@ export class HttpReranker {
     const batches: string[][] = [];
     let units = Number.POSITIVE_INFINITY;
     for (const document of documents) {
-      // Some services reject an empty text.
-      const text = document.slice(0, textUnitsMax).toWellFormed().trim() || '-';
+      const text = toText(document.slice(0, textUnitsMax));
       const last = batches.at(-1);
       if (last === undefined || last.length >= batchTextsMax || units + text.length > batchUnitsMax) {
         batches.push([text]);
@@ -114,4 +124,9 @@ export class HttpReranker {
     }
     return batches;
   }
+}
+
+/** Returns a text as it is sent. Some services reject an empty text. */
+function toText(text: string): string {
+  return text.toWellFormed().trim() || '-';
 }

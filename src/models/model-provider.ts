@@ -129,7 +129,11 @@ export class ModelProvider {
    * which have no deadline. Errors: `ModelUnavailableError`; `ProviderError` of kind "refused" if the input
    * is invalid.
    */
-  request<Answer>(body: object, deadline: number | null, read: (reply: unknown) => Answer): Promise<Answer> {
+  request<Answer>(
+    body: object,
+    deadline: number | null,
+    read: (reply: unknown) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
     return this.exchange({
       deadline,
       post: async (url, options) => read(await postJson(url, body, options)),

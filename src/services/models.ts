@@ -50,7 +50,7 @@ export interface ModelLookup extends ModelDescriptions {
   /** Reranker of calls that name none. */
   readonly defaultReranker: string;
   /** Returns a copy of the vector with another number of dimensions, still of length 1. */
-  toDimensions(vector: Float32Array, dimensions: number): Float32Array;
+  toDimensions(embeddingModel: string, vector: Float32Array, dimensions: number): Float32Array;
 }
 
 /** Admitted model call; see `admission/model-admission`. */
@@ -202,7 +202,7 @@ export class ModelService {
         const pause = call.yieldToEventLoop();
         if (pause !== null) await pause;
         const vector = part.vectors.subarray(i * part.dimensions, (i + 1) * part.dimensions);
-        vectors.push(this.#modelLookup.toDimensions(vector, dimensions));
+        vectors.push(this.#modelLookup.toDimensions(input.model, vector, dimensions));
       }
     });
     const timeTakenMs = this.#clock.monotonic() - call.receivedAt;

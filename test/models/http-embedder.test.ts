@@ -37,6 +37,7 @@ interface FixtureOptions {
 }
 
 const key = 'sk-secret-of-the-service';
+const noFrame = { prefix: '', suffix: '' };
 
 async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<ServiceFixture> {
   const service = await FakeModelService.start(t);
@@ -68,7 +69,9 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
     width: null,
     inputTypeField: 'none',
     encoding: 'float',
-    prefixes: { query: '', document: '' },
+    frames: { query: noFrame, document: noFrame },
+    addsSpecialTokens: true,
+    shortening: 'prefix',
     ...batch,
     ...fields.embedder,
   });
@@ -76,6 +79,8 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
     provider: of(`${service.url}/rerank`),
     dialect: 'cohere',
     scores: 'probability',
+    logitScale: 1,
+    template: null,
     ...batch,
     ...fields.reranker,
   });
@@ -142,7 +147,8 @@ t.test('a query overtakes waiting documents', async (t) => {
 t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
   const { service, embedder } = await createFixture(t, {
     embedder: {
-      prefixes: { query: 'query: ', document: 'passage: ' },
+      frames: { query: { ...noFrame, prefix: 'query: ' }, document: { prefix: 'passage: ', suffix: '</s>' } },
+      addsSpecialTokens: false,
       inputTypeField: 'jina',
       encoding: 'base64',
       dimensions: 5,
@@ -157,8 +163,9 @@ t.test('prefixes, kinds of input, base64, fewer dimensions', async (t) => {
     input: ['query: herring'],
     task: 'retrieval.query',
     encoding_format: 'base64',
+    add_special_tokens: false,
   });
-  t.match(service.requests[1]?.body, { input: ['passage: salt'], task: 'retrieval.passage' });
+  t.match(service.requests[1]?.body, { input: ['passage: salt</s>'], task: 'retrieval.passage' });
   for (const [field, sent] of [
     ['voyage', { input_type: 'query' }],
     ['cohere', { input_type: 'search_query' }],

@@ -1,29 +1,7 @@
-import { loadSettings } from '../../src/config/settings.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { silentLogger } from '../../src/core/logger.ts';
-import { loadModelCatalog } from '../../src/models/load-model-catalog.ts';
-import { localEgress } from '../local-egress.ts';
-import t, { type Test } from '../support/tap.ts';
+import t from '../support/tap.ts';
+import { loadCatalog } from './load-catalog.ts';
 
-const machine = { cores: 2, memoryBytes: 8e9 };
 const unreachableUrl = 'http://127.0.0.1:9/v1';
-
-/** Loads the catalog with these QUARRY_* variables. */
-function load(t: Test, variables: Readonly<Record<string, string>>) {
-  const dataFolder = t.testdir();
-  const { settings } = loadSettings({ flags: {}, variables, workingFolder: dataFolder, machine });
-  return loadModelCatalog({
-    settings,
-    dataFolder,
-    egress: localEgress,
-    clock: systemClock,
-    logger: silentLogger,
-    random: () => 0.5,
-    mayLogReply: () => true,
-    onRecovered: () => {},
-    observe: () => {},
-  });
-}
 
 /** Inconsistent settings, and the error. */
 const wrongSettings: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
@@ -44,5 +22,5 @@ const wrongSettings: readonly (readonly [Readonly<Record<string, string>>, RegEx
 ];
 
 t.test('settings of models that contradict each other are rejected with the reason', async (t) => {
-  for (const [variables, message] of wrongSettings) await t.rejects(load(t, variables), { message });
+  for (const [variables, message] of wrongSettings) await t.rejects(loadCatalog(t, variables), { message });
 });

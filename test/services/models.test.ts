@@ -84,7 +84,7 @@ const modelLookup: ModelLookup = {
     throw new AppError('not_found', 'the ids are zerank-1, zerank-2');
   },
   isSubstitute: () => false,
-  toDimensions,
+  toDimensions: (_model, vector, dimensions) => toDimensions(vector, dimensions),
 };
 
 function build(organization: OrganizationLimits = unlimited) {

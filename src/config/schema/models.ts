@@ -6,7 +6,7 @@ import {
   secondsSetting,
   textSetting,
 } from '../setting.ts';
-import { serviceUrlAllowed, serviceUrlPattern } from './url-patterns.ts';
+import { rerankTemplatePattern, serviceUrlAllowed, serviceUrlPattern } from './url-patterns.ts';
 
 /** Embedding models, rerankers and services that provide them. */
 export const modelSettings = {
@@ -26,21 +26,46 @@ export const modelSettings = {
     allowed: serviceUrlAllowed,
     defaultMeaning: 'none',
   }),
+  zembed1Url: optionalSetting({
+    pattern: serviceUrlPattern,
+    meaning:
+      'URL of an OpenAI-compatible embedding service that runs the open weights of zembed-1; defines texts, dimensions and the alias zembed-1',
+    allowed: serviceUrlAllowed,
+    defaultMeaning: 'none',
+  }),
   embeddingKey: optionalSetting({
-    meaning: 'API key for QUARRY_EMBEDDING_URL, sent as a bearer token',
+    meaning: 'API key of the embedding service, sent as a bearer token',
     secret: true,
     defaultMeaning: 'none',
   }),
   embeddingDimensions: integerSetting(0, 8_192, 0, {
-    meaning: 'Dimensions to keep of the vectors from QUARRY_EMBEDDING_URL; 0 keeps all',
+    meaning: 'Dimensions to keep of the vectors from the embedding service; 0 keeps all',
+  }),
+  embeddingProjectionsFile: optionalSetting({
+    meaning:
+      'Safetensors file with the matrices that shorten vectors of the embedding service, for models whose prefixes are not usable vectors',
+    allowed: 'a file',
+    defaultMeaning: 'none',
   }),
   embeddingQueryPrefix: optionalSetting({
     meaning: 'Prefix added to each query before embedding',
     defaultMeaning: 'nothing',
   }),
+  embeddingQuerySuffix: optionalSetting({
+    meaning: 'Suffix added to each query before embedding, after it was truncated',
+    defaultMeaning: 'nothing',
+  }),
   embeddingDocumentPrefix: optionalSetting({
     meaning: 'Prefix added to each document text before embedding',
     defaultMeaning: 'nothing',
+  }),
+  embeddingDocumentSuffix: optionalSetting({
+    meaning: 'Suffix added to each document text before embedding, after it was truncated',
+    defaultMeaning: 'nothing',
+  }),
+  embeddingSpecialTokens: enumSetting(['service', 'none'], 'service', {
+    meaning:
+      'Special tokens around texts for the embedding service: those that its tokenizer adds (service), or only those in prefixes and suffixes (none), by add_special_tokens',
   }),
   embeddingInputType: enumSetting(['none', 'voyage', 'cohere', 'jina'], 'none', {
     meaning: 'API dialect of the field that distinguishes queries from documents',
@@ -54,20 +79,37 @@ export const modelSettings = {
     allowed: serviceUrlAllowed,
     defaultMeaning: 'none',
   }),
+  zerank2Url: optionalSetting({
+    pattern: serviceUrlPattern,
+    meaning:
+      'URL of a rerank service that runs the open weights of zerank-2; defines the scale of its scores and the alias zerank-2',
+    allowed: serviceUrlAllowed,
+    defaultMeaning: 'none',
+  }),
   rerankModel: optionalSetting({
     meaning: 'Name of the reranker at QUARRY_RERANK_URL, in requests to the service and in queries',
     defaultMeaning: 'none',
   }),
   rerankKey: optionalSetting({
-    meaning: 'API key for QUARRY_RERANK_URL, sent as a bearer token',
+    meaning: 'API key of the rerank service, sent as a bearer token',
     secret: true,
     defaultMeaning: 'none',
   }),
   rerankDialect: enumSetting(['cohere', 'tei'], 'cohere', {
-    meaning: 'API dialect of QUARRY_RERANK_URL: Cohere (also Jina), or TEI',
+    meaning: 'API dialect of the rerank service: Cohere (also Jina), or TEI',
+  }),
+  rerankTemplate: optionalSetting({
+    pattern: rerankTemplatePattern,
+    meaning: 'Text around {query} and {document}, for rerank services that join both texts as they are',
+    allowed: 'a text with {query} and, after it, {document}, each of them once',
+    defaultMeaning: 'none: the service has the template',
   }),
   rerankScores: enumSetting(['probability', 'logit'], 'probability', {
-    meaning: 'Scale of the scores from QUARRY_RERANK_URL: probabilities from 0 to 1, or logits',
+    meaning: 'Scale of the scores from the rerank service: probabilities from 0 to 1, or logits',
+  }),
+  rerankLogitScale: integerSetting(1, 1_000, 1, {
+    meaning:
+      'Divisor of logits from QUARRY_RERANK_URL before the sigmoid function, with QUARRY_RERANK_SCORES=logit',
   }),
   chatUrl: optionalSetting({
     pattern: serviceUrlPattern,

@@ -7,3 +7,7 @@ export const issuerUrlAllowed = 'an https:// URL without a trailing slash; http:
 /** Hosts or origins, separated by commas; * for all. */
 export const hostsPattern =
   /^(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?)(,(\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?))*$/;
+
+/** Template with `{query}` before `{document}`, each of them once. */
+export const rerankTemplatePattern =
+  /^(?:(?!\{query\}|\{document\})[\s\S])*\{query\}(?:(?!\{query\}|\{document\})[\s\S])*\{document\}(?:(?!\{query\}|\{document\})[\s\S])*$/;
