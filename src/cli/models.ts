@@ -8,6 +8,7 @@ import { exitCodes } from './exit-codes.ts';
 import { searchModelsCommand } from './model-catalog.ts';
 import { describeAddedModel, modelOptions, readModelOptions, reloadNote } from './model-options.ts';
 import { pullModelCommand } from './model-pull.ts';
+import { serveRecipeCommand } from './model-recipe.ts';
 import { printTable } from './terminal.ts';
 import { toPrintable } from './text-layout.ts';
 
@@ -16,6 +17,7 @@ import { toPrintable } from './text-layout.ts';
 export const modelCommands: readonly CommandSpec[] = [
   searchModelsCommand,
   pullModelCommand,
+  serveRecipeCommand,
   {
     usage: 'models list',
     settings: 'server',
