@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { CertificatePair } from '../http/certificate-pairs.ts';
 import { bertTokenizer, config, tokenVectorsGraph } from '../models/model-folder-fixtures.ts';
 import type { Test } from '../support/tap.ts';
 
@@ -23,6 +25,9 @@ export interface HubRequest {
   readonly range: string | undefined;
   readonly authorization: string | undefined;
 }
+
+/** Certificates of hosts that speak HTTPS. */
+type HubCertificates = Readonly<Partial<Record<HubRequest['host'], CertificatePair>>>;
 
 export const repository = 'organization/letters';
 export const commit = '0123456789abcdef0123456789abcdef01234567';
@@ -67,13 +72,18 @@ export class FakeHub {
   readonly #hub: Server;
   readonly #storage: Server;
 
-  private constructor() {
-    this.#hub = createServer((message, reply) => this.#answer('hub', message, reply));
-    this.#storage = createServer((message, reply) => this.#answer('storage', message, reply));
+  private constructor(certificates: HubCertificates) {
+    const open = (host: HubRequest['host']) => {
+      const { certificate: cert, key } = certificates[host] ?? {};
+      const answer = (message: IncomingMessage, reply: ServerResponse) => this.#answer(host, message, reply);
+      return key === undefined ? createServer(answer) : createTlsServer({ cert, key }, answer);
+    };
+    this.#hub = open('hub');
+    this.#storage = open('storage');
   }
 
-  static async start(t: Pick<Test, 'teardown'>): Promise<FakeHub> {
-    const hub = new FakeHub();
+  static async start(t: Pick<Test, 'teardown'>, certificates: HubCertificates = {}): Promise<FakeHub> {
+    const hub = new FakeHub(certificates);
     for (const server of [hub.#hub, hub.#storage]) {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       t.teardown(() => {
@@ -153,5 +163,6 @@ function send(
 }
 
 function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const scheme = server instanceof TlsServer ? 'https' : 'http';
+  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { packTar, type TarEntry, unpackTar } from 'modern-tar';
+import { firstCertificate } from '../http/certificate-pairs.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { commit, FakeHub, modelFiles, repository, sha256Of } from './fake-hub.ts';
@@ -35,6 +36,28 @@ function setUp(t: Test, hub: FakeHub, more: Readonly<Record<string, string>> = {
     downloads: () => (existsSync(join(models, '.downloads')) ? readdirSync(join(models, '.downloads')) : []),
   };
 }
+
+t.test('a redirect from https to http is refused before the other host gets a request', async (t) => {
+  const isTls = { hub: firstCertificate, storage: firstCertificate };
+  for (const certificates of [{ hub: firstCertificate }, isTls]) {
+    const hub = await FakeHub.start(t, certificates);
+    t.match(hub.url, /^https:/);
+    const { pull, folder, downloads } = setUp(t, hub, {
+      NODE_EXTRA_CA_CERTS: join(t.testdirName, 'hub.pem'),
+    });
+    writeFileSync(join(folder, 'hub.pem'), firstCertificate.certificate);
+    const pulled = await pull(pinnedSource, '--yes');
+    const storageRequests = hub.requests.filter(({ host }) => host === 'storage');
+    if (certificates === isTls) {
+      t.match(pulled, { code: 0, err: /Downloaded and verified 5 files\./ }, 'https to https');
+      t.not(storageRequests.length, 0);
+      continue;
+    }
+    t.match(pulled, { code: 1, err: /redirects onnx\/model\.onnx to an unencrypted or invalid address/ });
+    t.same(storageRequests, [], 'no request, so no part of the file and no token, leaves unencrypted');
+    t.same(downloads().length, 1, 'the verified files are kept');
+  }
+});
 
 t.test('a model is shown, downloaded, tested and added', async (t) => {
   const hub = await FakeHub.start(t);
