@@ -103,8 +103,13 @@ export function describeReadiness(
   // Tools are optional: a missing tool leaves the server ready.
   const tools = states().map(({ name, detail }) => [name, { ready: true, detail }] as const);
   // An unavailable model service leaves the server ready: documents wait, and replies to queries have a warning.
-  const services = catalog.listProviders().map(({ kind, model, state, lastError }) => {
-    const detail = `circuit breaker ${state}${lastError === null ? '' : `, ${lastError}`}`;
+  const services = catalog.listProviders().map(({ kind, model, lastError, endpoints }) => {
+    const detail = endpoints
+      .map((endpoint, i) => {
+        const number = endpoints.length === 1 ? '' : `endpoint ${i + 1}: `;
+        return `${number}circuit breaker ${endpoint.state}${endpoint.lastError === null ? '' : `, ${endpoint.lastError}`}`;
+      })
+      .join('; ');
     return [`${kind} service ${model}`, { ready: lastError === null, detail }] as const;
   });
   return {

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/schema.ts';
 import type { Logger } from '../core/logger.ts';
+import { splitServiceUrls } from '../core/service-urls.ts';
 import { type AllowedHost, defaultPort, defaultSmtpPort, Egress, normalizeHost } from './egress.ts';
 
 /** Derives the allowed hosts, with their purposes, from the settings. */
@@ -26,13 +27,7 @@ export function warnAboutDeniedHosts({ mode, hosts }: Egress, logger: Logger): v
 
 function configuredHosts(settings: Settings): AllowedHost[] {
   const allHosts = [
-    ...toAllowedHosts('model', [
-      settings.embeddingUrl,
-      settings.zembed1Url,
-      settings.rerankUrl,
-      settings.zerank2Url,
-      settings.chatUrl,
-    ]),
+    ...toAllowedHosts('model', modelUrls(settings)),
     ...mailHosts(settings),
     ...toAllowedHosts('sign-in', providerUrls(settings)),
     ...(settings.stripeSecretKey === null ? [] : toAllowedHosts('payments', [settings.stripeApiBase])),
@@ -61,6 +56,12 @@ function mailHosts({ mailUrl }: Settings): AllowedHost[] {
   const { hostname, port, protocol } = new URL(mailUrl);
   const number = port === '' ? defaultSmtpPort(protocol) : Number(port);
   return [{ host: normalizeHost(hostname), port: number, purpose: 'mail' }];
+}
+
+function modelUrls(settings: Settings): string[] {
+  const { embeddingUrl, zembed1Url, rerankUrl, zerank2Url, chatUrl } = settings;
+  const urls = [embeddingUrl, zembed1Url, rerankUrl, zerank2Url, chatUrl];
+  return urls.flatMap((url) => (url === null ? [] : splitServiceUrls(url)));
 }
 
 function providerUrls(settings: Settings): string[] {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../core/app-error.ts';
 import { ModelUnavailableError } from '../core/model-unavailable-error.ts';
+import { splitServiceUrls } from '../core/service-urls.ts';
 import { reservedModelName } from './added-models.ts';
 import type { EmbeddingCatalogEntry, RerankerCatalogEntry } from './catalog.ts';
 import { ChatModel } from './chat-model.ts';
@@ -37,11 +38,13 @@ export async function openHttpEmbedding(
   const service = await toEmbeddingService(settings);
   if (service === null) return null;
   const { model, frames, inputTypeField, addsSpecialTokens, shortening } = service;
-  const url = toEndpoint(service.url, 'embeddings');
-  const provider = createProvider(dependencies, { model, url, key: settings.embeddingKey });
+  const urls = toEndpoints(service.url, 'embeddings');
+  const provider = createProvider(dependencies, { model, urls, key: settings.embeddingKey });
   const dimensionsCache = new DimensionsCache(
     modelsFolder(dependencies.dataFolder),
-    createHash('sha256').update(`${url} ${model}`).digest('hex'),
+    createHash('sha256')
+      .update(`${urls.join(' ')} ${model}`)
+      .digest('hex'),
   );
   const cachedWidth = await dimensionsCache.read();
   const embedder = new HttpEmbedder({
@@ -172,8 +175,8 @@ export function openHttpReranker(dependencies: CatalogDependencies): RerankerCat
   const service = toRerankService(settings);
   if (service === null) return null;
   const { model, logitScale } = service;
-  const url = toEndpoint(service.url, 'rerank');
-  const provider = createProvider(dependencies, { model, url, key: settings.rerankKey });
+  const urls = toEndpoints(service.url, 'rerank');
+  const provider = createProvider(dependencies, { model, urls, key: settings.rerankKey });
   const { rerankDialect, rerankScores, rerankTemplate } = settings;
   const backend = new HttpReranker({
     provider,
@@ -240,9 +243,9 @@ export function listPresetAliases({
 export function openChatModel(dependencies: CatalogDependencies): ChatModel | null {
   const { chatUrl, chatModel: model, chatKey: key, chatDialect: dialect } = dependencies.settings;
   if (chatUrl === null || model === null) return null;
-  const url = toEndpoint(chatUrl, 'chat/completions');
+  const urls = toEndpoints(chatUrl, 'chat/completions');
   // The service may quote the prompt in its errors.
-  const provider = createProvider({ ...dependencies, mayLogReply: () => false }, { model, url, key });
+  const provider = createProvider({ ...dependencies, mayLogReply: () => false }, { model, urls, key });
   return new ChatModel({ provider, dialect });
 }
 
@@ -261,12 +264,17 @@ function checkModelName(model: string, builtIn: readonly string[], setting: stri
 
 function createProvider(
   { settings, egress, clock, random, logger, observe, mayLogReply, onRecovered }: CatalogDependencies,
-  { model, url, key }: { readonly model: string; readonly url: string; readonly key: string | null },
+  {
+    model,
+    urls,
+    key,
+  }: { readonly model: string; readonly urls: readonly string[]; readonly key: string | null },
 ): ModelProvider {
   return new ModelProvider({
     model,
-    url,
+    urls,
     key,
+    hedgeMs: settings.providerHedgeMs,
     documentMsMax: settings.providerSecondsMax * 1_000,
     queryMsMax: settings.providerQueryMsMax,
     requestsMax: settings.providerRequestsMax,
@@ -280,7 +288,7 @@ function createProvider(
   });
 }
 
-/** Returns the URL of an operation; `url` is that URL or its base URL. */
-function toEndpoint(url: string, operation: string): string {
-  return url.endsWith(`/${operation}`) ? url : `${url}/${operation}`;
+/** Returns the URLs of an operation; each of `urls` is that URL or its base URL. */
+function toEndpoints(urls: string, operation: string): string[] {
+  return splitServiceUrls(urls).map((url) => (url.endsWith(`/${operation}`) ? url : `${url}/${operation}`));
 }

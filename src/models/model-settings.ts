@@ -42,6 +42,7 @@ export interface ModelSettings {
   readonly modelExecutionProviders: string;
   readonly providerSecondsMax: number;
   readonly providerQueryMsMax: number;
+  readonly providerHedgeMs: number;
   readonly providerRequestsMax: number;
   readonly providerTextsMax: number;
   readonly providerCharactersMax: number;

@@ -151,7 +151,7 @@ const wrongValues: readonly (readonly [string, string, string])[] = [
   [
     'QUARRY_EMBEDDING_URL',
     'http://me:secret@models.test/v1',
-    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; expected an http:// or https:// URL without user, query or fragment.',
+    'QUARRY_EMBEDDING_URL is "http://me:secret@models.test/v1"; expected an http:// or https:// URL without user, query or fragment; several endpoints of the same service are separated by commas.',
   ],
   [
     'QUARRY_EMBED_THREADS',

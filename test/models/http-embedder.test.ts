@@ -47,10 +47,11 @@ async function createFixture(t: Test, fields: FixtureOptions = {}): Promise<Serv
   const of = (url: string) =>
     new ModelProvider({
       model: 'theirs',
-      url,
+      urls: [url],
       key,
       documentMsMax: testEventMsMax,
       queryMsMax: testEventMsMax,
+      hedgeMs: 0,
       requestsMax: 3,
       fetch: localEgress.fetch,
       clock: systemClock,
@@ -247,8 +248,7 @@ t.test('replies in another order are sorted', async (t) => {
 });
 
 t.test('a busy service receives no requests for the time that it specifies', async (t) => {
-  const bounds = { provider: { queryMsMax: 500 } };
-  const { service, embedder, outcomes, provider } = await createFixture(t, bounds);
+  const { service, embedder, outcomes, provider } = await createFixture(t, { provider: { queryMsMax: 500 } });
   service.retryAfter = '3';
   service.setBehavior('busy', 1);
   const waiting = embedder.embed(['herring'], 'document', normal);
@@ -327,7 +327,7 @@ t.test('a service that does not listen', async (t) => {
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
   const { embedder } = await createFixture(t, {
-    provider: { url: `http://127.0.0.1:${port}/v1/embeddings` },
+    provider: { urls: [`http://127.0.0.1:${port}/v1/embeddings`] },
   });
   await t.rejects(embedder.embed(['a'], 'query', urgent), { message: /no connection/, status: 503 });
 });
@@ -337,7 +337,7 @@ t.test('scores are assigned to their texts, in both dialects', async (t) => {
     const { service } = await createFixture(t);
     const documents = [...texts.slice(0, 20), ''];
     const url = dialect === 'tei' ? `${service.url}/tei/rerank` : `${service.url}/rerank`;
-    const fixture = await createFixture(t, { reranker: { dialect }, provider: { url } });
+    const fixture = await createFixture(t, { reranker: { dialect }, provider: { urls: [url] } });
     const { scores } = await fixture.reranker.score('herring salt', documents, normal);
     t.equal(scores.length, documents.length);
     for (const [i, document] of documents.entries()) {

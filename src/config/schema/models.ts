@@ -6,7 +6,13 @@ import {
   secondsSetting,
   textSetting,
 } from '../setting.ts';
-import { rerankTemplatePattern, serviceUrlAllowed, serviceUrlPattern } from './url-patterns.ts';
+import {
+  rerankTemplatePattern,
+  serviceUrlAllowed,
+  serviceUrlPattern,
+  serviceUrlsAllowed,
+  serviceUrlsPattern,
+} from './url-patterns.ts';
 
 /** Embedding models, rerankers and services that provide them. */
 export const modelSettings = {
@@ -21,16 +27,16 @@ export const modelSettings = {
     defaultMeaning: 'zembed-1, the built-in model',
   }),
   embeddingUrl: optionalSetting({
-    pattern: serviceUrlPattern,
+    pattern: serviceUrlsPattern,
     meaning: 'URL of an OpenAI-compatible embedding service, used instead of the built-in model',
-    allowed: serviceUrlAllowed,
+    allowed: serviceUrlsAllowed,
     defaultMeaning: 'none',
   }),
   zembed1Url: optionalSetting({
-    pattern: serviceUrlPattern,
+    pattern: serviceUrlsPattern,
     meaning:
       'URL of an OpenAI-compatible embedding service that runs the open weights of zembed-1; defines texts, dimensions and the alias zembed-1',
-    allowed: serviceUrlAllowed,
+    allowed: serviceUrlsAllowed,
     defaultMeaning: 'none',
   }),
   embeddingKey: optionalSetting({
@@ -74,16 +80,16 @@ export const modelSettings = {
     meaning: 'Requested encoding of vectors; base64 is a quarter of the size, if the service supports it',
   }),
   rerankUrl: optionalSetting({
-    pattern: serviceUrlPattern,
+    pattern: serviceUrlsPattern,
     meaning: 'URL of a rerank service with the API of Cohere, Jina or TEI',
-    allowed: serviceUrlAllowed,
+    allowed: serviceUrlsAllowed,
     defaultMeaning: 'none',
   }),
   zerank2Url: optionalSetting({
-    pattern: serviceUrlPattern,
+    pattern: serviceUrlsPattern,
     meaning:
       'URL of a rerank service that runs the open weights of zerank-2; defines the scale of its scores and the alias zerank-2',
-    allowed: serviceUrlAllowed,
+    allowed: serviceUrlsAllowed,
     defaultMeaning: 'none',
   }),
   rerankModel: optionalSetting({
@@ -170,6 +176,11 @@ export const modelSettings = {
   }),
   providerQueryMsMax: integerSetting(50, 50_000, 3_000, {
     meaning: 'Timeout for a query at a model service, over all attempts',
+    unit: 'milliseconds',
+  }),
+  providerHedgeMs: integerSetting(0, 50_000, 500, {
+    meaning:
+      'Time without a reply after which a query is also sent to a second endpoint, if the service has several; 0 disables it',
     unit: 'milliseconds',
   }),
   providerRequestsMax: integerSetting(1, 256, 4, {
