@@ -6,6 +6,7 @@ import type { CommandContext, CommandOptions, CommandSpec } from './command.ts';
 import { jsonOption, yesOption } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import { searchModelsCommand } from './model-catalog.ts';
+import { modelDoctorCommand } from './model-doctor.ts';
 import { describeAddedModel, modelOptions, readModelOptions, reloadNote } from './model-options.ts';
 import { pullModelCommand } from './model-pull.ts';
 import { serveRecipeCommand } from './model-recipe.ts';
@@ -18,6 +19,7 @@ export const modelCommands: readonly CommandSpec[] = [
   searchModelsCommand,
   pullModelCommand,
   serveRecipeCommand,
+  modelDoctorCommand,
   {
     usage: 'models list',
     settings: 'server',

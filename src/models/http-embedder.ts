@@ -115,6 +115,12 @@ export class HttpEmbedder {
     return this.#width;
   }
 
+  /** Whether the texts or requests of queries and documents differ. */
+  get hasPrompts(): boolean {
+    const { frames, inputTypeField } = this.#options;
+    return inputTypeField !== 'none' || JSON.stringify(frames.query) !== JSON.stringify(frames.document);
+  }
+
   /** Returns the numbers of components that vectors of `dimensions` can have; null: any smaller one, as a prefix. */
   listDimensions(dimensions: number): readonly number[] | null {
     const { shortening } = this.#options;

@@ -64,6 +64,9 @@ export class FakeModelService {
   /** Whether error messages quote the request. */
   quotesRequestInErrors = false;
   dimensions = serviceDimensions;
+  /** The vector of a text, and the score instead of a share of common words. */
+  embed: (text: string) => number[] = letterVectorOf;
+  score: (score: number) => number = (score) => score;
   /** Number of requests in flight: current and maximum. */
   runningRequests = 0;
   runningRequestsMax = 0;
@@ -165,7 +168,7 @@ export class FakeModelService {
     if (behavior === 'no-list') return '{"data":{}}';
     const width = behavior === 'short-vectors' ? this.dimensions - 1 : this.dimensions;
     const data = texts.map((text, index) => {
-      const vector = letterVectorOf(text).slice(0, width);
+      const vector = this.embed(text).slice(0, width);
       while (vector.length < width) vector.push(0);
       if (behavior === 'zero') vector.fill(0);
       const floats = Float32Array.from(behavior === 'nan' ? vector.map(() => Number.NaN) : vector);
@@ -183,7 +186,7 @@ export class FakeModelService {
   #scoresBody(behavior: ServiceBehavior, path: string, query: string, texts: readonly string[]): string {
     if (behavior === 'no-list') return '{"results":null}';
     const results = texts.map((text, index) => {
-      const score = behavior === 'nan' ? null : behavior === 'zero' ? 7.5 : scoreOf(query, text);
+      const score = behavior === 'nan' ? null : behavior === 'zero' ? 7.5 : this.score(scoreOf(query, text));
       return { index: behavior === 'same-index' ? 0 : index, relevance_score: score, score };
     });
     results.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));

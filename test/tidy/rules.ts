@@ -62,9 +62,11 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     // Checks of the machine and the data directory.
     'app/diagnostics/diagnose',
     'app/diagnostics/check-upgrade',
+    'app/diagnostics/check-models',
     ...[
       'models/added-models',
       'models/choose-graph',
+      'models/service-presets',
       'type:models',
       'accounts/password',
       'accounts/password-strength',
