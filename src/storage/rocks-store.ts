@@ -1,26 +1,24 @@
-import { readdir, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
-import { shuttingDownError } from '../core/shutting-down-error.ts';
 import { CommitJournal } from './commit-journal.ts';
 import type { PlainOperation } from './evaluate-group.ts';
 import { GroupCommit } from './group-commit.ts';
+import { groupMarker, storedGroupNumber } from './group-number.ts';
+import { checkReopenSpace } from './reopen-space.ts';
+import { RocksReader } from './rocks-reader.ts';
 import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
-import {
-  type Entry,
-  encodeCounters,
-  type FreeSpaceCheck,
-  type RangeOptions,
-  readCounters,
-  type Store,
-  type StoreSnapshot,
-  type StoreStatistics,
-  type WriteOperation,
-  type WriteOptions,
+import type {
+  Entry,
+  FreeSpaceCheck,
+  RangeOptions,
+  Store,
+  StoreSnapshot,
+  StoreStatistics,
+  WriteOperation,
+  WriteOptions,
 } from './store.ts';
 import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
 
@@ -47,15 +45,6 @@ interface FailedGroup {
   readonly undo: readonly PlainOperation[];
 }
 
-const emptyBytes = new Uint8Array(0);
-
-/**
- * Key of the group number, written with each group: after a failure it shows whether the group reached the
- * disk. Keys that start with 0x00 are reserved for the store, and no range returns them.
- */
-export const groupKey = Uint8Array.of(0x00, 0x01);
-const firstKey = Uint8Array.of(0x01);
-
 /**
  * Store on disk: reads run on the calling thread, writes in groups on a separate thread.
  *
@@ -70,7 +59,7 @@ export class RocksStore implements Store {
   readonly #backgroundScheduler: BackgroundScheduler;
   /** Copy of the commits for backups; null without one. */
   readonly journal: CommitJournal | null;
-  #database: RocksDatabase | null;
+  readonly #reader: RocksReader;
   #writer: GroupWriter;
   #groupNumber: number;
   #reopenCount = 0;
@@ -98,7 +87,7 @@ export class RocksStore implements Store {
     this.journal = journal;
     const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
     this.#options = options;
-    this.#database = database;
+    this.#reader = new RocksReader(database, () => this.#closing !== null);
     this.#writer = startWriter(options, database);
     this.#groupNumber = storedGroupNumber(database);
     this.#backgroundScheduler = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
@@ -113,26 +102,15 @@ export class RocksStore implements Store {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#requireDatabase().getMany([key])[0];
+    return this.#reader.getMany([key])[0];
   }
 
   getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[] {
-    return keys.length === 0 ? [] : this.#requireDatabase().getMany(keys);
+    return this.#reader.getMany(keys);
   }
 
-  async *range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
-    const database = this.#requireDatabase();
-    const start = options.gt === undefined && options.gte === undefined ? { gte: firstKey } : {};
-    const iterator = database.iterate({ ...options, ...start });
-    try {
-      for (;;) {
-        const chunk = await this.#readStep(() => iterator.nextv(limits.storeRangeChunk), database);
-        if (chunk.length === 0) return;
-        for (const [key, value] of chunk) yield { key, value: value ?? emptyBytes };
-      }
-    } finally {
-      await iterator.close();
-    }
+  range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
+    return this.#reader.range(options);
   }
 
   write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
@@ -144,30 +122,11 @@ export class RocksStore implements Store {
   }
 
   statistics(): StoreStatistics {
-    return { ...this.#commits.statistics, liveBytes: this.#database?.estimatedBytes() ?? 0 };
+    return { ...this.#commits.statistics, liveBytes: this.#reader.database?.estimatedBytes() ?? 0 };
   }
 
-  async snapshot(): Promise<StoreSnapshot> {
-    const database = this.#requireDatabase();
-    const iterator = database.iterate({ gte: groupKey, fillCache: false });
-    const read = (count: number) => this.#readStep(() => iterator.nextv(count), database);
-    try {
-      const [[key, value] = []] = await read(1);
-      const isMarked = key !== undefined && Buffer.compare(key, groupKey) === 0;
-      if (key !== undefined && !isMarked) throw new Error('the store has entries without a group number');
-      return {
-        sequence: readCounters(value, 1)[0]!,
-        next: async () =>
-          (await read(limits.storeRangeChunk)).map((entry) => ({
-            key: entry[0],
-            value: entry[1] ?? emptyBytes,
-          })),
-        close: () => iterator.close(),
-      };
-    } catch (error) {
-      await iterator.close();
-      throw error;
-    }
+  snapshot(): Promise<StoreSnapshot> {
+    return this.#reader.snapshot();
   }
 
   close(): Promise<void> {
@@ -179,26 +138,9 @@ export class RocksStore implements Store {
     await this.#commits.close();
     if (this.#recoveryTimer !== null) clearTimeout(this.#recoveryTimer);
     await this.#recovery;
-    const database = this.#database;
-    this.#database = null;
+    const database = this.#reader.detach();
     await this.#writer.stop();
     if (database !== null) await this.#closeDatabase(database);
-  }
-
-  #requireDatabase(): RocksDatabase {
-    if (this.#database !== null) return this.#database;
-    throw this.#closing === null ? storeReopening() : shuttingDownError();
-  }
-
-  /** Performs one read of an iteration; if the database was closed meanwhile, the error is `unavailable`. */
-  async #readStep<T>(read: () => Promise<T>, database: RocksDatabase): Promise<T> {
-    if (this.#requireDatabase() !== database) throw storeReopening();
-    try {
-      return await read();
-    } catch (error) {
-      if (this.#database === database) throw error;
-      throw this.#closing === null ? storeReopening() : shuttingDownError();
-    }
   }
 
   async #commit(operations: readonly PlainOperation[]): Promise<void> {
@@ -222,8 +164,8 @@ export class RocksStore implements Store {
       await this.#writer.write(group, journal.begin(number));
       isWritten = true;
     } finally {
-      const isDurable =
-        isWritten || (this.#database !== null && storedGroupNumber(this.#database) === number);
+      const { database } = this.#reader;
+      const isDurable = isWritten || (database !== null && storedGroupNumber(database) === number);
       await journal.end(isDurable ? number : null);
     }
   }
@@ -237,7 +179,7 @@ export class RocksStore implements Store {
    * throws.
    */
   #handleWriteFailure(number: number, operations: readonly PlainOperation[], error: unknown): void {
-    const database = this.#requireDatabase();
+    const database = this.#reader.requireDatabase();
     // A synced write becomes visible only after it is durable.
     if (storedGroupNumber(database) === number) return;
     const before = database.getMany(operations.map((operation) => operation.key));
@@ -273,9 +215,8 @@ export class RocksStore implements Store {
   }
 
   async #reopen(failed: FailedGroup): Promise<void> {
-    await checkFreeSpace(this.#options.location);
-    const failedDatabase = this.#database;
-    this.#database = null;
+    await checkReopenSpace(this.#options.location);
+    const failedDatabase = this.#reader.detach();
     await this.#writer.stop();
     if (failedDatabase !== null) await this.#closeDatabase(failedDatabase);
     const database = await openDatabase(this.#options);
@@ -283,7 +224,7 @@ export class RocksStore implements Store {
     try {
       await this.#undo(failed, database);
     } finally {
-      this.#database = database;
+      this.#reader.attach(database);
       this.#reopenCount += 1;
     }
   }
@@ -323,40 +264,10 @@ function startWriter(options: RocksStoreOptions, database: RocksDatabase): Group
     : options.startWriter(database);
 }
 
-export function groupMarker(number: number): PlainOperation {
-  return { type: 'put', key: groupKey, value: encodeCounters([number]) };
-}
-
-function storedGroupNumber(database: RocksDatabase): number {
-  return readCounters(database.getMany([groupKey])[0], 1)[0] ?? 0;
-}
-
-/**
- * Checks the space for reopening, which first copies the log into tables: without enough space, a reopened
- * database could not even be read.
- */
-async function checkFreeSpace(location: string): Promise<void> {
-  let logBytes = 0;
-  for (const name of await readdir(location)) {
-    if (name.endsWith('.log')) logBytes += (await stat(join(location, name))).size;
-  }
-  const { bavail, bsize } = await statfs(location);
-  const neededBytes = logBytes + limits.storeReopenBytes;
-  if (bavail * bsize < neededBytes) {
-    throw new AppError('reserve_reached', `The disk has less than ${neededBytes} bytes free.`);
-  }
-}
-
 function storeNotWritable(cause?: unknown): AppError {
   return new AppError(
     'reserve_reached',
     'The data directory is not writable (the disk may be full). Nothing was changed; reads still work. Try again later.',
     { retryAfterMs: 5_000, cause },
   );
-}
-
-function storeReopening(): AppError {
-  return new AppError('unavailable', 'The store is being reopened after a disk error. Try again shortly.', {
-    retryAfterMs: 1_000,
-  });
 }

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { groupMarker } from './rocks-store.ts';
+import { groupMarker } from './group-number.ts';
 import { attachWriter, openRocks, packGroup, type RocksDatabase, type RocksWriter } from './rocksdb.ts';
 
 /** Cache of a database that is only written. */
