@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type CliResult, runQuarry } from '../cli/quarry.ts';
+import { postgresSkipReason, startPostgres } from '../support/postgres.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax } from '../timeouts.ts';
 import { freePort } from './free-port.ts';
-import { postgresSkipReason, startPostgres } from './postgres.ts';
 import { joinSharedServer } from './shared-server.ts';
 
 /** Imports from vector stores over their HTTP APIs, from saved replies, and from a real PostgreSQL. */
