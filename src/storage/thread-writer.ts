@@ -6,7 +6,7 @@ import type { JournalAppend } from './journal-file.ts';
 
 /** Makes groups durable, one at a time. Injected into the store, so that tests can simulate disk failures. */
 export interface GroupWriter {
-  /** Resolves when the group is fsynced and visible. Transfers the block. `record`: for the journal, if there is one. */
+  /** Resolves when the group is durable and visible. Transfers the block. `record`: for the journal, if there is one. */
   write(group: ArrayBuffer, record?: JournalAppend): Promise<void>;
   /** Ends the thread after the running write. Idempotent. */
   stop(): Promise<void>;
@@ -29,9 +29,16 @@ interface PendingGroup {
   readonly reject: (error: Error) => void;
 }
 
+/** Settings of the thread. */
+export interface WriterSettings {
+  readonly handle: bigint;
+  /** False: a group is not fsynced, for a database that can be restored from elsewhere. */
+  readonly sync: boolean;
+}
+
 /** A writer on a separate thread that shares the open database through its handle. */
 export class ThreadWriter implements GroupWriter {
-  readonly #handle: bigint;
+  readonly #settings: WriterSettings;
   #worker: Worker | null = null;
   #pending: PendingGroup | null = null;
   /** Settles with the running write; never rejects. */
@@ -39,8 +46,8 @@ export class ThreadWriter implements GroupWriter {
   #lastId = 0;
   #isStopped = false;
 
-  constructor(handle: bigint) {
-    this.#handle = handle;
+  constructor(handle: bigint, { sync = true }: { readonly sync?: boolean } = {}) {
+    this.#settings = { handle, sync };
   }
 
   write(group: ArrayBuffer, record?: JournalAppend): Promise<void> {
@@ -65,7 +72,7 @@ export class ThreadWriter implements GroupWriter {
 
   #start(): Worker {
     const worker = new Worker(join(compiledRoot, 'src/storage/writer-thread.js'), {
-      workerData: { handle: this.#handle },
+      workerData: this.#settings,
       // The loaders and hooks of the main thread would only slow its start.
       execArgv: [],
     });

@@ -3,7 +3,7 @@ import { assertDefined } from '../core/assert.ts';
 import { setNiceness } from '../core/niceness.ts';
 import { JournalFile } from './journal-file.ts';
 import { attachWriter, diskNiceness } from './rocksdb.ts';
-import type { WriterReply, WriterRequest } from './thread-writer.ts';
+import type { WriterReply, WriterRequest, WriterSettings } from './thread-writer.ts';
 
 // Searches take precedence over disk writes.
 setNiceness(diskNiceness);
@@ -13,14 +13,15 @@ setNiceness(diskNiceness);
  * `thread-writer.ts`.
  */
 const port = assertDefined(parentPort, 'the writer runs in a worker thread');
-const { handle } = workerData as { handle: bigint };
+const { handle, sync } = workerData as WriterSettings;
 const writer = await attachWriter(handle);
 const journal = new JournalFile();
 
 port.on('message', ({ id, group, record }: WriterRequest) => {
   try {
     if (record !== null) journal.append(record, new Uint8Array(group));
-    writer.writeSynced(group);
+    if (sync) writer.writeSynced(group);
+    else writer.writeUnsynced(group);
     port.postMessage({ id, error: null } satisfies WriterReply);
   } catch (error) {
     port.postMessage({

@@ -1,0 +1,8 @@
+/** Bounds of the connection to PostgreSQL. */
+export const postgresLimits = {
+  connectMs: 5_000,
+  /** A commit without a reply counts as lost after this time; its outcome is then determined. */
+  replyMs: 30_000,
+  /** Approximate bytes per step of loading rows. */
+  readBytes: 1_048_576,
+} as const;

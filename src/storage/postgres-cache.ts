@@ -1,0 +1,99 @@
+import { rm } from 'node:fs/promises';
+import { AppError } from '../core/app-error.ts';
+import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import { limits } from '../core/limits.ts';
+import type { Logger } from '../core/logger.ts';
+import type { PlainOperation } from './evaluate-group.ts';
+import { groupMarker, storedGroupNumber } from './group-number.ts';
+import type { PostgresCell } from './postgres-cell.ts';
+import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
+import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
+
+export interface PostgresCacheOptions {
+  /** Folder of the database; created if missing, its parent must exist. */
+  readonly location: string;
+  readonly logger: Logger;
+  /** Size of the cache of uncompressed blocks in bytes. */
+  readonly cacheBytes?: number;
+  /** Replaces the writer thread, so that tests can simulate disk failures. */
+  readonly startWriter?: (database: RocksDatabase) => GroupWriter;
+}
+
+export interface PostgresCache {
+  readonly database: RocksDatabase;
+  readonly writer: GroupWriter;
+}
+
+/** Key of the incarnation of the cell, before the entries of a snapshot. */
+const incarnationKey = Uint8Array.of(0x00, 0x00);
+
+/**
+ * Opens the local copy of a cell and brings it to the head of the cell. Its groups are not fsynced: after a power
+ * failure the last ones are missing and are loaded again. A copy of other data is replaced.
+ *
+ * Errors: `StoreLockedError`; `AppError` unavailable if the folder has a store that is not a copy.
+ */
+export async function openPostgresCache(
+  options: PostgresCacheOptions,
+  cell: PostgresCell,
+  scheduler: BackgroundScheduler,
+): Promise<PostgresCache> {
+  let database = await openDatabase(options);
+  try {
+    if (isForeign(database, cell)) {
+      options.logger.warn({ location: options.location }, 'cache of other data replaced');
+      await database.close();
+      await rm(options.location, { recursive: true });
+      database = await openDatabase(options);
+    }
+    const writer = options.startWriter?.(database) ?? new ThreadWriter(database.handle, { sync: false });
+    try {
+      await load({ database, writer }, cell, scheduler);
+      return { database, writer };
+    } catch (error) {
+      await writer.stop();
+      throw error;
+    }
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function openDatabase({ location, cacheBytes }: PostgresCacheOptions): Promise<RocksDatabase> {
+  return openRocks({ location, cacheBytes: cacheBytes ?? limits.storeCacheBytes });
+}
+
+/** Whether a cache contains commits that the cell does not have. */
+function isForeign(database: RocksDatabase, cell: PostgresCell): boolean {
+  const incarnation = storedIncarnation(database);
+  const position = storedGroupNumber(database);
+  if (incarnation === null && position > 0)
+    throw new AppError(
+      'unavailable',
+      'The data directory has a store of its own, which would be lost as a cache of PostgreSQL. Use an empty directory.',
+    );
+  return incarnation !== null && (incarnation !== cell.incarnation || position > cell.head);
+}
+
+function storedIncarnation(database: RocksDatabase): string | null {
+  const [value] = database.getMany([incarnationKey]);
+  return value === undefined ? null : Buffer.from(value).toString();
+}
+
+/** The number of the last commit is written at the end: an interrupted load is repeated. */
+async function load(
+  { database, writer }: PostgresCache,
+  cell: PostgresCell,
+  scheduler: BackgroundScheduler,
+): Promise<void> {
+  const write = async (operations: readonly PlainOperation[]) =>
+    writer.write(await packGroup(operations, scheduler.slice()));
+  const isEmpty = storedIncarnation(database) === null;
+  if (isEmpty) await write([{ type: 'put', key: incarnationKey, value: Buffer.from(cell.incarnation) }]);
+  const position = storedGroupNumber(database);
+  if (position === cell.head) return;
+  for await (const operations of cell.changesAfter(position, { withDeletions: !isEmpty }))
+    await write(operations);
+  await write([groupMarker(cell.head)]);
+}

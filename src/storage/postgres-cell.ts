@@ -1,0 +1,280 @@
+import pg from 'pg';
+import { AppError } from '../core/app-error.ts';
+import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
+import { postgresLimits } from '../core/postgres-limits.ts';
+import { encodeByteArray } from './byte-arrays.ts';
+import { type PlainOperation, toKeyText } from './evaluate-group.ts';
+
+export interface CellOptions {
+  /** postgres://... */
+  readonly url: string;
+  /** Name of the cell: all rows that are written by one owner at a time. */
+  readonly cell: string;
+  /** ID of this process, which no other one has. */
+  readonly owner: string;
+}
+
+/** Operations of one transaction. */
+export interface CellGroup {
+  /** UUID, stored with the group: after a lost connection it shows whether the group was committed. */
+  readonly id: string;
+  readonly operations: readonly PlainOperation[];
+}
+
+/** Another process has taken over the cell. */
+export class FencedError extends AppError {
+  constructor() {
+    super('unavailable', 'Another node has taken over the writes of this data. Try again shortly.', {
+      retryAfterMs: 1_000,
+    });
+  }
+}
+
+/** The connection was lost during a commit. The outcome shows as `lastGroup` once the cell is retaken. */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+}
+
+interface CellRow {
+  readonly epoch: string;
+  readonly head: string;
+  readonly last_group: string | null;
+  readonly incarnation: string;
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS q_cell (
+  cell text PRIMARY KEY,
+  incarnation uuid NOT NULL,
+  epoch bigint NOT NULL,
+  owner text NOT NULL,
+  head bigint NOT NULL,
+  last_group uuid
+);
+CREATE TABLE IF NOT EXISTS q_kv (
+  cell text NOT NULL,
+  key_hash bytea NOT NULL,
+  key bytea NOT NULL,
+  value bytea,
+  seq bigint NOT NULL,
+  PRIMARY KEY (cell, key_hash)
+);
+CREATE INDEX IF NOT EXISTS q_kv_seq ON q_kv (cell, seq);
+ALTER TABLE q_kv ALTER COLUMN value SET STORAGE EXTERNAL;`;
+
+const cellColumns = 'epoch, head, last_group, incarnation';
+const takeStatement = `
+INSERT INTO q_cell (cell, incarnation, epoch, owner, head) VALUES ($1, gen_random_uuid(), 1, $2, 0)
+ON CONFLICT (cell) DO UPDATE SET epoch = q_cell.epoch + 1, owner = excluded.owner
+RETURNING ${cellColumns}`;
+const retakeStatement = `
+UPDATE q_cell SET epoch = epoch + 1 WHERE cell = $1 AND owner = $2 RETURNING ${cellColumns}`;
+
+/**
+ * One statement, so that a commit takes one round trip, and the lock of the row in `q_cell` is never held while
+ * PostgreSQL waits for this process. Without a row of the epoch, no row is written.
+ */
+const commitStatement = `
+WITH fence AS (
+  UPDATE q_cell SET head = head + 1, last_group = $3 WHERE cell = $1 AND epoch = $2 RETURNING head
+), written AS (
+  INSERT INTO q_kv (cell, key_hash, key, value, seq)
+  SELECT $1, sha256(entry.key), entry.key, entry.value, fence.head
+  FROM fence, unnest($4::bytea[], $5::bytea[]) AS entry (key, value)
+  ON CONFLICT (cell, key_hash) DO UPDATE SET value = excluded.value, seq = excluded.seq
+)
+SELECT head FROM fence`;
+
+/** Rows of deleted keys are needed only by a cache that may have the key. */
+const changesCursor = `
+DECLARE changes NO SCROLL CURSOR FOR
+SELECT key, value FROM q_kv WHERE cell = $1 AND seq > $2 AND (value IS NOT NULL OR $3) ORDER BY seq`;
+
+/**
+ * The rows of one cell in PostgreSQL, which this process owns since an epoch: a commit of an earlier epoch changes
+ * nothing. Uses one connection. A cell whose connection is lost is replaced by `retake`.
+ */
+export class PostgresCell {
+  readonly #client: pg.Client;
+  readonly #cell: string;
+  readonly #epoch: string;
+  /** Identifies the history of commits: a cache of another one is useless. */
+  readonly incarnation: string;
+  #head: number;
+  #lastGroup: string | null;
+  #isLost = false;
+
+  /** Takes over the cell, and creates it if it is missing. Errors: `AppError` unavailable. */
+  static async take(options: CellOptions): Promise<PostgresCell> {
+    return openCell(options, async (client) => {
+      const { rows } = await client.query("SELECT to_regclass('q_kv') IS NULL AS missing");
+      if (rows[0]!.missing) await client.query(schema);
+      return client.query<CellRow>(takeStatement, [options.cell, options.owner]);
+    });
+  }
+
+  /**
+   * Connects again, with a new epoch: a commit over the lost connection that has not ended yet will change nothing.
+   * Errors: `FencedError`, `AppError` unavailable.
+   */
+  static async retake(options: CellOptions): Promise<PostgresCell> {
+    return openCell(options, (client) =>
+      client.query<CellRow>(retakeStatement, [options.cell, options.owner]),
+    );
+  }
+
+  constructor(client: pg.Client, cell: string, row: CellRow) {
+    this.#client = client;
+    this.#cell = cell;
+    this.#epoch = row.epoch;
+    this.#head = Number(row.head);
+    this.#lastGroup = row.last_group;
+    this.incarnation = row.incarnation;
+    client.on('error', () => this.#lose());
+    client.on('end', () => this.#lose());
+  }
+
+  /** Sequence number of the last commit; 0 before the first one. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** ID of the last group; null before the first one. */
+  get lastGroup(): string | null {
+    return this.#lastGroup;
+  }
+
+  /** Whether the connection is lost. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /**
+   * Commits all operations or none; afterwards `head` is the number of the group.
+   *
+   * Errors: `FencedError`, `OutcomeUnknownError`, or `AppError` unavailable if nothing was changed.
+   */
+  async commit(group: CellGroup, yieldToEventLoop: YieldToEventLoop): Promise<void> {
+    const operations = lastOfEachKey(group.operations);
+    const keys = operations.map(({ key }) => key);
+    const values = operations.map((operation) => (operation.type === 'put' ? operation.value : null));
+    const parameters = [
+      ...[this.#cell, this.#epoch, group.id],
+      await encodeByteArray(keys, yieldToEventLoop),
+      await encodeByteArray(values, yieldToEventLoop),
+    ];
+    const [row] = await this.#runCommit(parameters);
+    if (row === undefined) throw new FencedError();
+    this.#head = Number(row.head);
+    this.#lastGroup = group.id;
+  }
+
+  /**
+   * Returns the operations that lead from a commit to `head`: the last one of each key, in batches of about
+   * `postgresLimits.readBytes`. `withDeletions`: also for keys that do not exist.
+   */
+  async *changesAfter(
+    sequence: number,
+    { withDeletions }: { readonly withDeletions: boolean },
+  ): AsyncGenerator<readonly PlainOperation[], void, void> {
+    let isComplete = false;
+    try {
+      await this.#client.query('BEGIN READ ONLY');
+      await this.#client.query(changesCursor, [this.#cell, sequence, withDeletions]);
+      yield* this.#fetchChanges();
+      await this.#client.query('COMMIT');
+      isComplete = true;
+    } finally {
+      if (!isComplete) this.#lose();
+    }
+  }
+
+  async *#fetchChanges(): AsyncGenerator<readonly PlainOperation[], void, void> {
+    let count = 16;
+    for (;;) {
+      const fetch = `FETCH ${count} FROM changes`;
+      const { rows } = await this.#client.query<{ key: Buffer; value: Buffer | null }>(fetch);
+      if (rows.length === 0) return;
+      yield rows.map(({ key, value }) =>
+        value === null ? { type: 'delete', key } : { type: 'put', key, value },
+      );
+      let bytes = 1;
+      for (const { key, value } of rows) bytes += key.byteLength + (value?.byteLength ?? 0);
+      count = Math.ceil((postgresLimits.readBytes * rows.length) / bytes);
+    }
+  }
+
+  /** Ends the connection. Idempotent. */
+  async close(): Promise<void> {
+    this.#isLost = true;
+    await this.#client.end();
+  }
+
+  async #runCommit(values: unknown[]): Promise<readonly { readonly head: string }[]> {
+    try {
+      const query = { name: 'commit', text: commitStatement, values };
+      return (await this.#client.query<{ head: string }>(query)).rows;
+    } catch (cause) {
+      if (isRolledBack(cause)) throw postgresError('rejected the write', cause);
+      this.#lose();
+      throw new OutcomeUnknownError('the connection was lost during a commit', { cause });
+    }
+  }
+
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    // Destroys the socket, if a query is running. It never rejects.
+    void this.#client.end();
+  }
+}
+
+async function openCell(
+  options: CellOptions,
+  take: (client: pg.Client) => Promise<pg.QueryResult<CellRow>>,
+): Promise<PostgresCell> {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: 'quarry',
+    keepAlive: true,
+    connectionTimeoutMillis: postgresLimits.connectMs,
+    query_timeout: postgresLimits.replyMs,
+  });
+  // Without a listener, an error between two queries would end the process; the next query fails.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await take(client);
+    if (rows[0] === undefined) throw new FencedError();
+    return new PostgresCell(client, options.cell, rows[0]);
+  } catch (cause) {
+    await client.end();
+    throw cause instanceof AppError ? cause : postgresError('cannot be used', cause);
+  }
+}
+
+/**
+ * Classes and codes of errors that do not show that the transaction was rolled back: a lost connection (08), the end of
+ * the server process (57), which can follow a commit, internal errors (58, XX); or that another connection does not have:
+ * a standby (25006).
+ */
+const uncertainErrors = /^(08|57|58|XX|40003|25006)/;
+
+function isRolledBack(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !uncertainErrors.test(error.code ?? 'XX');
+}
+
+function postgresError(problem: string, cause: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    `PostgreSQL ${problem}. Nothing was changed; reads still work. Try again shortly.`,
+    { retryAfterMs: 1_000, privateDetails: { postgres: String(cause) }, cause },
+  );
+}
+
+/** One statement can write a key once. */
+function lastOfEachKey(operations: readonly PlainOperation[]): readonly PlainOperation[] {
+  const last = new Map<string, PlainOperation>();
+  for (const operation of operations) last.set(toKeyText(operation.key), operation);
+  return last.size === operations.length ? operations : [...last.values()];
+}

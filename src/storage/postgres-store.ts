@@ -1,0 +1,271 @@
+import { mkdir } from 'node:fs/promises';
+import { AppError } from '../core/app-error.ts';
+import { BackgroundScheduler } from '../core/async/background-scheduler.ts';
+import { sleepUntilAbort } from '../core/async/sleep-until-abort.ts';
+import { systemClock } from '../core/clock.ts';
+import type { Random } from '../core/ids.ts';
+import { limits } from '../core/limits.ts';
+import { shuttingDownError } from '../core/shutting-down-error.ts';
+import type { PlainOperation } from './evaluate-group.ts';
+import { GroupCommit } from './group-commit.ts';
+import { groupMarker } from './group-number.ts';
+import { openPostgresCache, type PostgresCache, type PostgresCacheOptions } from './postgres-cache.ts';
+import {
+  type CellGroup,
+  type CellOptions,
+  FencedError,
+  OutcomeUnknownError,
+  PostgresCell,
+} from './postgres-cell.ts';
+import { checkReopenSpace } from './reopen-space.ts';
+import { RocksReader } from './rocks-reader.ts';
+import { packGroup } from './rocksdb.ts';
+import type {
+  Entry,
+  FreeSpaceCheck,
+  RangeOptions,
+  Store,
+  StoreSnapshot,
+  StoreStatistics,
+  WriteOperation,
+  WriteOptions,
+} from './store.ts';
+import type { GroupWriter } from './thread-writer.ts';
+
+export interface PostgresStoreOptions extends PostgresCacheOptions, Pick<CellOptions, 'url' | 'cell'> {
+  readonly random: Pick<Random, 'uuid'>;
+  readonly pendingBytesMax?: number;
+  readonly space?: FreeSpaceCheck;
+  /** Shared with other background work; by default a separate one. */
+  readonly backgroundScheduler?: BackgroundScheduler;
+}
+
+/** `recovering`: the outcome of a commit is unknown, or the cache is behind. `fenced`: another process writes. */
+type WriteState = 'open' | 'recovering' | 'fenced';
+
+/**
+ * Store whose source of truth is PostgreSQL: a group is first committed there, in one transaction, and then
+ * applied to a local copy that serves all reads.
+ *
+ * - PostgreSQL is unreachable: writes get `unavailable`, reads continue.
+ * - The connection is lost during a commit: its writers wait until PostgreSQL tells the outcome, and the group is
+ *   committed again if it was not; new writes get `unavailable` meanwhile. If the store is closed before that, the
+ *   writers get `unavailable`, and the next start has the writes if they were committed.
+ * - The copy cannot be written (disk full): it is reopened and loads the missing rows, before the writers continue.
+ * - Another process takes over the cell: writes get `FencedError` from then on.
+ */
+export class PostgresStore implements Store {
+  readonly #options: PostgresStoreOptions;
+  readonly #cellOptions: CellOptions;
+  readonly #scheduler: BackgroundScheduler;
+  readonly #commits: GroupCommit;
+  readonly #reader: RocksReader;
+  readonly #recoveryAbort = new AbortController();
+  #cell: PostgresCell;
+  #writer: GroupWriter;
+  /** Sequence number of the last commit in the cache. */
+  #position: number;
+  #reopenCount = 0;
+  #state: WriteState = 'open';
+  #closing: Promise<void> | null = null;
+
+  /**
+   * Takes over the cell and loads the rows that the cache does not have. Errors: `AppError` unavailable,
+   * `StoreLockedError` if another process (or this one) has the folder open.
+   */
+  static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
+    const { url, cell, random } = options;
+    const cellOptions = { url, cell, owner: random.uuid() };
+    const scheduler = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
+    const taken = await PostgresCell.take(cellOptions);
+    try {
+      const cache = await openPostgresCache(options, taken, scheduler);
+      return new PostgresStore(options, cellOptions, scheduler, taken, cache);
+    } catch (error) {
+      await taken.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: PostgresStoreOptions,
+    cellOptions: CellOptions,
+    scheduler: BackgroundScheduler,
+    cell: PostgresCell,
+    cache: PostgresCache,
+  ) {
+    const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
+    this.#options = options;
+    this.#cellOptions = cellOptions;
+    this.#scheduler = scheduler;
+    this.#cell = cell;
+    this.#reader = new RocksReader(cache.database, () => this.#closing !== null);
+    this.#writer = cache.writer;
+    this.#position = cell.head;
+    this.#commits = new GroupCommit({
+      getMany: (keys) => this.getMany(keys),
+      commit: (operations) => this.#commit(operations),
+      pendingBytesMax,
+      groupBytesMax: Math.min(pendingBytesMax, limits.storeGroupBytesMax),
+      ...(options.space === undefined ? {} : { space: options.space }),
+      backgroundScheduler: scheduler,
+    });
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#reader.getMany([key])[0];
+  }
+
+  getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    return this.#reader.getMany(keys);
+  }
+
+  range(options: RangeOptions): AsyncGenerator<Entry, void, void> {
+    return this.#reader.range(options);
+  }
+
+  write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
+    if (this.#closing === null) {
+      if (this.#state === 'fenced') return Promise.reject(new FencedError());
+      if (this.#state === 'recovering') return Promise.reject(recoveringError());
+    }
+    return this.#commits.write(operations, options);
+  }
+
+  revisionOf(table: number): number {
+    return this.#commits.revisionOf(table) + this.#reopenCount;
+  }
+
+  statistics(): StoreStatistics {
+    return { ...this.#commits.statistics, liveBytes: this.#reader.database?.estimatedBytes() ?? 0 };
+  }
+
+  snapshot(): Promise<StoreSnapshot> {
+    return this.#reader.snapshot();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#recoveryAbort.abort();
+    await this.#commits.close();
+    await this.#closeCache();
+    await this.#cell.close();
+  }
+
+  async #commit(operations: readonly PlainOperation[]): Promise<void> {
+    try {
+      await this.#prepareCommit();
+      await this.#commitToCell({ id: this.#options.random.uuid(), operations });
+      await this.#applyToCache(operations);
+    } catch (error) {
+      if (error instanceof FencedError) this.#state = 'fenced';
+      throw error;
+    }
+  }
+
+  /** Tries twice: a restart of PostgreSQL, or a connection that it closed, rejects no write. */
+  async #commitToCell(group: CellGroup): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#cell.commit(group, this.#scheduler.slice());
+        return;
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknownError)) throw error;
+        await this.#retry(() => this.#connect());
+        if (this.#cell.lastGroup === group.id) return;
+        // Nothing was committed, and the lost connection can no longer commit: its epoch has ended.
+        if (attempt === 2 || this.#cell.head !== this.#position) throw notCommittedError(error);
+      }
+    }
+  }
+
+  /** Errors: `AppError` unavailable if there is no connection. */
+  async #prepareCommit(): Promise<void> {
+    await this.#connect();
+    // PostgreSQL was restored, or a standby took over that did not have all commits.
+    if (this.#cell.head !== this.#position) await this.#retry(() => this.#reloadCache());
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#cell.isLost) this.#cell = await PostgresCell.retake(this.#cellOptions);
+  }
+
+  /** Applies the group that was just committed. */
+  async #applyToCache(operations: readonly PlainOperation[]): Promise<void> {
+    const number = this.#position + 1;
+    try {
+      if (number !== this.#cell.head) throw new Error('commits are missing in the cache');
+      await this.#writer.write(
+        await packGroup([...operations, groupMarker(number)], this.#scheduler.slice()),
+      );
+      this.#position = number;
+    } catch (error) {
+      this.#options.logger.error(
+        { error: String(error) },
+        'cache write failed; writes paused until recovery',
+      );
+      await this.#retry(() => this.#reloadCache());
+    }
+  }
+
+  /** Reopens the cache, which then loads the rows that it does not have. Reads are rejected meanwhile. */
+  async #reloadCache(): Promise<void> {
+    const { location } = this.#options;
+    await this.#connect();
+    await mkdir(location, { recursive: true, mode: 0o700 });
+    await checkReopenSpace(location);
+    await this.#closeCache();
+    const cache = await openPostgresCache(this.#options, this.#cell, this.#scheduler);
+    this.#writer = cache.writer;
+    this.#position = this.#cell.head;
+    this.#reopenCount += 1;
+    this.#reader.attach(cache.database);
+  }
+
+  async #closeCache(): Promise<void> {
+    const database = this.#reader.detach();
+    await this.#writer.stop();
+    // After a failed write, RocksDB refuses to flush; PostgreSQL has the data.
+    await database?.close().catch((error: unknown) => {
+      this.#options.logger.warn({ error: String(error) }, 'closing the cache failed');
+    });
+  }
+
+  /** Repeats a step of the recovery until it succeeds, the cell is fenced or the store is closed. */
+  async #retry(step: () => Promise<void>): Promise<void> {
+    const { signal } = this.#recoveryAbort;
+    this.#state = 'recovering';
+    for (;;) {
+      try {
+        await step();
+        this.#state = 'open';
+        return;
+      } catch (error) {
+        if (error instanceof FencedError) throw error;
+        this.#options.logger.warn({ error: String(error) }, 'recovery from PostgreSQL failed, will retry');
+      }
+      await sleepUntilAbort(limits.storeReopenMs, signal);
+      if (signal.aborted) throw shuttingDownError();
+    }
+  }
+}
+
+function recoveringError(): AppError {
+  return new AppError(
+    'unavailable',
+    'The store waits for PostgreSQL. Nothing was changed; reads still work. Try again shortly.',
+    { retryAfterMs: 1_000 },
+  );
+}
+
+function notCommittedError(cause: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'The connection to PostgreSQL was lost. Nothing was changed; reads still work. Try again shortly.',
+    { retryAfterMs: 1_000, cause },
+  );
+}
