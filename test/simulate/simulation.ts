@@ -4,7 +4,7 @@ import { limits } from '../../src/core/limits.ts';
 import type { Collection } from '../../src/storage/collections.ts';
 import type { DocumentRecord } from '../../src/storage/documents.ts';
 import { MemoryStore } from '../../src/storage/memory-store.ts';
-import { ExpectationFailedError } from '../../src/storage/store.ts';
+import { ExpectationFailedError, type Store } from '../../src/storage/store.ts';
 import type { TestRandom } from '../storage/test-random.ts';
 import type { Test } from '../support/tap.ts';
 import { testEventMsMax } from '../timeouts.ts';
@@ -30,7 +30,7 @@ export class Simulation {
   readonly #t: Test;
   readonly #random: TestRandom;
   readonly #folder: string;
-  readonly #store = new MemoryStore();
+  readonly #store: Store;
   readonly #expected: SimulationModel;
   readonly #busyKeys = new Set<string>();
   readonly #running = new Set<Promise<void>>();
@@ -40,7 +40,8 @@ export class Simulation {
   #isCrashed = false;
   readonly counts = { done: 0, refused: 0, crashes: 0, restarts: 0, failedWrites: 0, modelsChanged: 0 };
 
-  constructor(t: Test, random: TestRandom, folder: string) {
+  constructor(t: Test, random: TestRandom, folder: string, store: Store = new MemoryStore()) {
+    this.#store = store;
     this.#t = t;
     this.#random = random;
     this.#folder = folder;
