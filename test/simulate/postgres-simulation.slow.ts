@@ -27,11 +27,11 @@ t.test(
     const folder = mkdtempSync(join(tmpdir(), 'quarry-simulate-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const url = await startPostgres(t);
-    const open = (name: string) =>
-      PostgresStore.open({
-        ...{ url, cell: 'simulation', location: join(folder, name) },
-        ...{ logger: silentLogger, random: systemRandom },
-      });
+    const open = (name: string) => {
+      const location = join(folder, name);
+      const [logger, random] = [silentLogger, systemRandom];
+      return PostgresStore.open({ url, cell: 'simulation', location, logger, random });
+    };
     const store = await open('cache');
     t.teardown(() => store.close());
     mkdirSync(join(folder, 'files'));

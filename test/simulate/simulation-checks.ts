@@ -5,7 +5,7 @@ import { readDocumentText } from '../../src/services/document-text.ts';
 import { type Collection, getGeneration } from '../../src/storage/collections.ts';
 import type { DocumentRecord } from '../../src/storage/documents.ts';
 import { hash, tables, text, uuid } from '../../src/storage/keys.ts';
-import type { MemoryStore } from '../../src/storage/memory-store.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { cancellationTokenWith } from '../core/cancellation-token.ts';
 import type { Test } from '../support/tap.ts';
 import type { ServerComponents } from './server-components.ts';
@@ -16,7 +16,7 @@ export interface SimulationContext {
   readonly t: Test;
   readonly components: ServerComponents;
   readonly expected: SimulationModel;
-  readonly store: MemoryStore;
+  readonly store: Store;
   readonly folder: string;
 }
 

@@ -123,6 +123,7 @@ export const parallelFiles: readonly string[] = [
   ...['postgres-store', 'postgres-cache', 'postgres-cell', 'byte-arrays'].map(
     (name) => `src/storage/${name}.ts`,
   ),
+  'src/core/postgres-limits.ts',
 ];
 
 /** Tables from which tests generate a page of the documentation. */
