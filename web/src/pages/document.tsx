@@ -30,7 +30,7 @@ import { StateChip } from './state-chip.tsx';
 export function DocumentPage() {
   const { query } = useLocation();
   const { collection, path } = query;
-  if (collection === undefined || path === undefined) return missingPage('Document');
+  if (collection === undefined || path === undefined) return missingPage('document');
   return (
     <DocumentView
       key={`${collection}\n${path}`}
@@ -65,7 +65,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
     },
     [isDone],
   );
-  if (isNotFound(loaded.error)) return missingPage('Document');
+  if (isNotFound(loaded.error)) return missingPage('document');
   return (
     <Page
       title={reference.path}

@@ -22,7 +22,7 @@ import { currentCounts, isBusy, LastRunCell, NextRunCell, SourceState } from './
 /** Page of one source: state, result of the last run, settings, items. */
 export function SourcePage() {
   const { name } = useLocation().query;
-  return name === undefined ? missingPage('Source') : <SourceView key={name} name={name} />;
+  return name === undefined ? missingPage('source') : <SourceView key={name} name={name} />;
 }
 
 function SourceView({ name }: { readonly name: string }) {
@@ -44,7 +44,7 @@ function SourceView({ name }: { readonly name: string }) {
     },
     [isChanging],
   );
-  if (isNotFound(loaded.error)) return missingPage('Source');
+  if (isNotFound(loaded.error)) return missingPage('source');
   const close = () => {
     setDialog(null);
     // A reload must not show the dialog of the new source again.

@@ -219,7 +219,7 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
       );
     case 'show':
       return (
-        <SecretDialog noun="key" secret={dialog.secret} onClose={onClose}>
+        <SecretDialog kind="key" secret={dialog.secret} onClose={onClose}>
           Copy the key <strong>{dialog.name}</strong> now. The server stores only a hash and cannot show the
           key again.
         </SecretDialog>

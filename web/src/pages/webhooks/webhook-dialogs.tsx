@@ -50,7 +50,7 @@ export function WebhookDialogs({
       );
     case 'secret':
       return (
-        <SecretDialog noun="secret" secret={dialog.secret} onClose={close}>
+        <SecretDialog kind="secret" secret={dialog.secret} onClose={close}>
           Your server verifies the signature of each message with this secret. It is shown only once.
         </SecretDialog>
       );

@@ -35,7 +35,7 @@ import { WebhookSelection, WebhookStatus } from './webhook-status.tsx';
 /** Page of one webhook: state, test, last deliveries. */
 export function WebhookPage() {
   const { id } = useLocation().query;
-  return id === undefined ? missingPage('Webhook') : <WebhookView key={id} id={id} />;
+  return id === undefined ? missingPage('webhook') : <WebhookView key={id} id={id} />;
 }
 
 interface WebhookDetails {
@@ -71,7 +71,7 @@ function WebhookView({ id }: { readonly id: string }) {
     [newest],
   );
   const webhook = details.data?.webhook;
-  if (webhook === null) return missingPage('Webhook');
+  if (webhook === null) return missingPage('webhook');
   return (
     <Page
       title={webhook?.url ?? 'Webhook'}
