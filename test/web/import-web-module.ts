@@ -1,17 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
+import { build } from 'rolldown';
 import { projectRoot } from '../../src/core/root.ts';
 
-/** Imports a module of the dashboard that has no imports and needs no browser. */
+/** Imports a module of the dashboard, with those that it imports, if none of them needs a browser. */
 export async function importWebModule<Exports>(path: string): Promise<Exports> {
-  const text = readFileSync(join(projectRoot, 'web', 'src', path), 'utf8');
-  const { outputText } = ts.transpileModule(text, {
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-    },
+  const { output } = await build({
+    input: join(projectRoot, 'web', 'src', path),
+    write: false,
+    logLevel: 'silent',
+    output: { codeSplitting: false },
   });
-  return (await import(`data:text/javascript,${encodeURIComponent(outputText)}`)) as Exports;
+  return (await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)) as Exports;
 }

@@ -4,6 +4,7 @@ import type {
   PasskeyCreationOptions,
   PasskeyRequestOptions,
 } from '../../../src/schemas/passkeys.ts';
+import { texts } from '../texts/en/server.ts';
 
 /**
  * Passkeys of the browser (WebAuthn), with binary fields in base64url as the server has them. Browsers before 2025 lack
@@ -115,7 +116,7 @@ async function createCredential(options: CredentialCreationOptions): Promise<Cre
     return await navigator.credentials.create(options);
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'InvalidStateError')) throw error;
-    throw new Error('This device already has a passkey of your account.', { cause: error });
+    throw new Error(texts.thisDeviceAlreadyHasA, { cause: error });
   }
 }
 

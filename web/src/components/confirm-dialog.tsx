@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/components.ts';
 import { Button } from './button.tsx';
 import { ConfirmationField } from './confirmation-field.tsx';
 import { Dialog, DialogActions } from './dialog.tsx';
@@ -49,7 +50,7 @@ export function ConfirmDialog({
         )}
         <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone={tone} busy={submission.isBusy} disabled={!isReady}>
             {action}
           </Button>

@@ -1,3 +1,5 @@
+import { texts } from '../texts/en/components.ts';
+import { fill } from '../texts/format-text.ts';
 import { TextField } from './text-field.tsx';
 
 interface ConfirmationFieldProps {
@@ -11,7 +13,7 @@ interface ConfirmationFieldProps {
 export function ConfirmationField({ requiredText, value, onChange }: ConfirmationFieldProps) {
   return (
     <TextField
-      label={`Type “${requiredText}” to confirm`}
+      label={fill(texts.typeRequiredTextToConfirm, { requiredText })}
       autoComplete="off"
       spellcheck={false}
       value={value}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { copyText } from '../browser/copy-text.ts';
+import { texts } from '../texts/en/components.ts';
 import { Button } from './button.tsx';
 
 const shownMs = 2_000;
@@ -12,7 +13,7 @@ interface CopyButtonProps {
 }
 
 /** Copies a text and shows the outcome for two seconds. */
-export function CopyButton({ text, label = 'Copy', onCopied }: CopyButtonProps) {
+export function CopyButton({ text, label = texts.copy, onCopied }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
   useEffect(() => {
     if (outcome === null) return;
@@ -27,7 +28,7 @@ export function CopyButton({ text, label = 'Copy', onCopied }: CopyButtonProps) 
   return (
     <Button onClick={() => void copy()} class="copy">
       <span aria-live="polite">
-        {outcome === null ? label : outcome === 'copied' ? 'Copied' : 'Copy manually'}
+        {outcome === null ? label : outcome === 'copied' ? texts.copied : texts.copyManually}
       </span>
     </Button>
   );

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts/en/components.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -65,7 +66,7 @@ export function Dialog({ title, onClose, mayClose = true, hasHeader = true, chil
         <header class={hasHeader ? '' : 'visually-hidden'}>
           <h2 id={id}>{title}</h2>
           {mayClose && hasHeader && (
-            <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+            <button type="button" class="icon-button" aria-label={texts.close} onClick={onClose}>
               <span aria-hidden="true">×</span>
             </button>
           )}

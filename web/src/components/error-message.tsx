@@ -1,4 +1,6 @@
 import { ApiError, errorMessage } from '../server/api-call.ts';
+import { texts } from '../texts/en/components.ts';
+import { rich } from '../texts/rich-text.ts';
 import { Button } from './button.tsx';
 
 /** Message of an error; renders nothing without an error. */
@@ -16,14 +18,12 @@ export function LoadError({ error, onRetry }: { readonly error: unknown; readonl
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <div class="empty-state" role="alert">
-      <h2>Loading failed</h2>
+      <h2>{texts.loadingFailed}</h2>
       <p>{errorMessage(error)}</p>
       {requestId !== null && (
-        <p class="hint">
-          Request ID: <code>{requestId}</code>
-        </p>
+        <p class="hint">{rich(texts.requestIdRequestId, { requestId: <code>{requestId}</code> })}</p>
       )}
-      <Button onClick={onRetry}>Retry</Button>
+      <Button onClick={onRetry}>{texts.retry}</Button>
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import { texts } from '../texts/en/components.ts';
+import { fill } from '../texts/format-text.ts';
 import { Skeleton } from './skeleton.tsx';
 
 interface MeterProps {
@@ -24,7 +26,9 @@ export function Meter({ label, value, max, format }: MeterProps) {
     <div class="meter">
       <span class="meter-label">{label}</span>
       <span class="meter-value">
-        {max === null ? `${format(value)}, no limit` : `${format(value)} of ${format(max)}`}
+        {max === null
+          ? fill(texts.valueNoLimit, { value: format(value) })
+          : fill(texts.valueOfMax, { value: format(value), max: format(max) })}
       </span>
       {max !== null && (
         <progress class={tone} max={1} value={share} aria-label={label}>

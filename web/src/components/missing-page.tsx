@@ -1,11 +1,12 @@
+import { texts } from '../texts/en/components.ts';
 import { LinkButton } from './button.tsx';
 import { EmptyState } from './empty-state.tsx';
 import { Page } from './page.tsx';
 
 const kinds = {
-  document: { title: 'Document', heading: 'Document not found', label: 'All documents' },
-  source: { title: 'Source', heading: 'Source not found', label: 'All sources' },
-  webhook: { title: 'Webhook', heading: 'Webhook not found', label: 'All webhooks' },
+  document: { title: texts.document, heading: texts.documentNotFound, label: texts.allDocuments },
+  source: { title: texts.source, heading: texts.sourceNotFound, label: texts.allSources },
+  webhook: { title: texts.webhook, heading: texts.webhookNotFound, label: texts.allWebhooks },
 };
 
 /**
@@ -17,7 +18,7 @@ export function missingPage(kind: keyof typeof kinds) {
   return (
     <Page title={title}>
       <EmptyState title={heading} actions={<LinkButton href={`/app/${kind}s`}>{label}</LinkButton>}>
-        It may have been deleted, or the address is wrong.
+        {texts.itMayHaveBeenDeleted}
       </EmptyState>
     </Page>
   );

@@ -1,3 +1,4 @@
+import { texts } from '../texts/en/components.ts';
 import { TextField } from './text-field.tsx';
 
 interface PasswordFieldProps {
@@ -13,7 +14,7 @@ export function PasswordField({ label, value, kind, onChange }: PasswordFieldPro
   return (
     <TextField
       label={label}
-      hint={isNew ? 'At least 12 characters. Several unrelated words are good.' : undefined}
+      hint={isNew ? texts.atLeast12CharactersSeveral : undefined}
       type="password"
       autoComplete={isNew ? 'new-password' : 'current-password'}
       required

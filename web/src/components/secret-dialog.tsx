@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { texts } from '../texts/en/components.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { Dialog, DialogActions } from './dialog.tsx';
 import { Checkbox } from './field.tsx';
 
 const kinds = {
-  key: { title: 'Save your key', label: 'Copy key', summary: 'I saved the key' },
-  secret: { title: 'Save your secret', label: 'Copy secret', summary: 'I saved the secret' },
+  key: { title: texts.saveYourKey, label: texts.copyKey, summary: texts.iSavedTheKey },
+  secret: { title: texts.saveYourSecret, label: texts.copySecret, summary: texts.iSavedTheSecret },
 };
 
 interface SecretDialogProps {
@@ -31,7 +32,7 @@ export function SecretDialog({ kind, secret, onClose, children }: SecretDialogPr
       <Checkbox label={summary} checked={isSaved} onChange={setSaved} />
       <DialogActions>
         <Button tone="primary" disabled={!isSaved} onClick={onClose}>
-          Done
+          {texts.done}
         </Button>
       </DialogActions>
     </Dialog>

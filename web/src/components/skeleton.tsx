@@ -1,3 +1,5 @@
+import { texts } from '../texts/en/components.ts';
+
 /** Placeholder lines for text that is loading; they take the same space as the text. */
 export function Skeleton({
   lines = 1,
@@ -29,7 +31,7 @@ export function LoadingText({
 /** Placeholder for the rows of a table that is loading. */
 export function SkeletonRows({ rows = 5 }: { readonly rows?: number }) {
   return (
-    <div class="skeleton-rows" role="status" aria-label="Loading">
+    <div class="skeleton-rows" role="status" aria-label={texts.loading}>
       {Array.from({ length: rows }, (_, i) => (
         <Skeleton key={i} width={`${70 - ((i * 13) % 40)}%`} />
       ))}

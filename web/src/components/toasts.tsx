@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { texts } from '../texts/en/components.ts';
 
 interface Toast {
   readonly id: number;
@@ -25,11 +26,11 @@ function dismiss(id: number): void {
 
 export function Toasts() {
   return (
-    <section class="toasts" aria-label="Notifications" aria-live="polite">
+    <section class="toasts" aria-label={texts.notifications} aria-live="polite">
       {toasts.value.map(({ id, message, tone }) => (
         <div key={id} class={`toast ${tone}`}>
           <span>{message}</span>
-          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+          <button type="button" class="icon-button" aria-label={texts.dismiss} onClick={() => dismiss(id)}>
             <span aria-hidden="true">×</span>
           </button>
         </div>

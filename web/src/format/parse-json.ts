@@ -1,3 +1,6 @@
+import { texts } from '../texts/en/server.ts';
+import { fill } from '../texts/format-text.ts';
+
 /** Typed text parsed as JSON, or the error. */
 export type JsonParseResult =
   | { readonly value: unknown; readonly error: null }
@@ -9,7 +12,7 @@ export function parseJson(text: string): JsonParseResult {
   } catch (error) {
     return {
       value: null,
-      error: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}`,
+      error: fill(texts.invalidJsonError, { error: error instanceof Error ? error.message : String(error) }),
     };
   }
 }

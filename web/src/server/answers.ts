@@ -1,5 +1,6 @@
 import { readServerSentEvents } from '../../../src/core/server-sent-events.ts';
 import type { AnswerRequest, AnswerResponse, AnswerSentence } from '../../../src/schemas/answers.ts';
+import { texts } from '../texts/en/server.ts';
 import { ApiError, openStream } from './api-call.ts';
 import { listModels } from './retrieval.ts';
 import { organizationId } from './session.ts';
@@ -9,7 +10,7 @@ export async function getChatModel(): Promise<string | null> {
   return (await listModels()).chat_model;
 }
 
-const incompleteMessage = 'The connection ended before the answer was complete. Try again.';
+const incompleteMessage = texts.theConnectionEndedBeforeThe;
 
 /**
  * Lets the chat model answer a question. `onSentence` is called with each sentence as soon as it is complete. Errors:

@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals';
 import type { HTTPValidationError } from '../../../src/schemas/errors.ts';
+import { texts } from '../texts/en/server.ts';
+import { fill } from '../texts/format-text.ts';
 
 /** Calls the server API: JSON in both directions, authenticated by the session cookie. */
 
@@ -26,10 +28,9 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-export const noReplyMessage = 'The server is not responding. Your input is kept. Try again shortly.';
+export const noReplyMessage = texts.theServerIsNotResponding;
 
-const unexpectedReplyMessage =
-  'The reply did not come from the Quarry server. A proxy may require you to sign in.';
+const unexpectedReplyMessage = texts.theReplyDidNotCome;
 
 /**
  * Whether the server is reachable. A call without a reply sets it to false; `watchReachability` resets it.
@@ -48,7 +49,7 @@ export function onSessionEnd(handler: () => Promise<void>): void {
 /** For requests outside `callApi` that receive a 401: resolves after the user has signed in again. */
 export function renewSession(): Promise<void> {
   return sessionRenewer === null
-    ? Promise.reject(new ApiError('Sign in to continue.', { status: 401 }))
+    ? Promise.reject(new ApiError(texts.signInToContinue, { status: 401 }))
     : sessionRenewer();
 }
 
@@ -179,7 +180,7 @@ export function toApiError(status: number, text: string, header: (name: string) 
     requestId: header('x-request-id'),
     retryAfterMs: wait === null ? null : Number(wait),
   };
-  return new ApiError(parseDetail(text) ?? `The server returned status ${status}.`, details);
+  return new ApiError(parseDetail(text) ?? fill(texts.theServerReturnedStatusStatus, { status }), details);
 }
 
 function parseDetail(text: string): string | null {

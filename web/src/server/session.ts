@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals';
 import type { GetUserResponse, OrganizationOfUser } from '../../../src/schemas/accounts.ts';
 import { removeHistories } from '../browser/history-storage.ts';
 import { persistedSignal } from '../browser/persisted-signal.ts';
+import { texts } from '../texts/en/server.ts';
 import { ApiError, callApi, onSessionEnd } from './api-call.ts';
 
 /** The signed-in user and the selected organization. */
@@ -59,7 +60,7 @@ export async function signOut(): Promise<void> {
  * All tabs of this browser share one session. A tab broadcasts the user id after a sign-in, or null after a sign-out.
  */
 const sessionChannel = new BroadcastChannel('quarry.session');
-const signInFirstMessage = 'Sign in to continue.';
+const signInFirstMessage = texts.signInToContinue;
 let pendingSignIn: PromiseWithResolvers<void> | null = null;
 /** User who was last signed in in this tab. Until a reload, the content of the tab belongs to this user. */
 let currentUserId: string | null = null;
