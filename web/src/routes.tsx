@@ -9,6 +9,7 @@ import { waitForReconnect } from './server/reachability.ts';
 import { isBillingEnabled } from './server/session.ts';
 import type { TeamRole } from './server/team.ts';
 import type { IconName } from './shell/icons.tsx';
+import { texts } from './texts/en/shell.ts';
 
 /** All pages of the dashboard. The code of a page is loaded when it is first shown. */
 
@@ -74,22 +75,22 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/',
-    navigation: { name: 'Overview', icon: 'overview', group: 'Retrieval' },
+    navigation: { name: texts.overview, icon: 'overview', group: texts.retrieval },
     component: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   {
     path: '/app/search',
-    navigation: { name: 'Search', icon: 'search', group: 'Retrieval' },
+    navigation: { name: texts.search, icon: 'search', group: texts.retrieval },
     component: lazyPage(() => import('./pages/search.tsx').then(({ SearchPage }) => SearchPage)),
   },
   {
     path: '/app/collections',
-    navigation: { name: 'Collections', icon: 'collections', group: 'Retrieval' },
+    navigation: { name: texts.collections, icon: 'collections', group: texts.retrieval },
     component: lazyPage(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
   },
   {
     path: '/app/documents',
-    navigation: { name: 'Documents', icon: 'documents', group: 'Retrieval' },
+    navigation: { name: texts.documents, icon: 'documents', group: texts.retrieval },
     component: lazyPage(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),
   },
   {
@@ -98,12 +99,12 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/upload',
-    navigation: { name: 'Upload', icon: 'upload', group: 'Retrieval' },
+    navigation: { name: texts.upload, icon: 'upload', group: texts.retrieval },
     component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
   },
   {
     path: '/app/sources',
-    navigation: { name: 'Sources', icon: 'sources', group: 'Retrieval' },
+    navigation: { name: texts.sources, icon: 'sources', group: texts.retrieval },
     component: lazyPage(() => import('./pages/sources/sources.tsx').then(({ SourcesPage }) => SourcesPage)),
   },
   {
@@ -112,7 +113,7 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/models',
-    navigation: { name: 'Models', icon: 'models', group: 'Retrieval' },
+    navigation: { name: texts.models, icon: 'models', group: texts.retrieval },
     component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
   },
   {
@@ -121,12 +122,12 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/keys',
-    navigation: { name: 'API keys', icon: 'keys', group: 'Organization' },
+    navigation: { name: texts.apiKeys, icon: 'keys', group: texts.organization },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
   },
   {
     path: '/app/webhooks',
-    navigation: { name: 'Webhooks', icon: 'webhooks', group: 'Organization' },
+    navigation: { name: texts.webhooks, icon: 'webhooks', group: texts.organization },
     component: lazyPage(() =>
       import('./pages/webhooks/webhooks.tsx').then(({ WebhooksPage }) => WebhooksPage),
     ),
@@ -137,25 +138,25 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/members',
-    navigation: { name: 'Members', icon: 'members', group: 'Organization' },
+    navigation: { name: texts.members, icon: 'members', group: texts.organization },
     component: lazyPage(() => import('./pages/team/members.tsx').then(({ MembersPage }) => MembersPage)),
   },
   {
     path: '/app/usage',
-    navigation: { name: 'Usage', icon: 'usage', group: 'Organization' },
+    navigation: { name: texts.usage, icon: 'usage', group: texts.organization },
     component: lazyPage(() => import('./pages/team/usage.tsx').then(({ UsagePage }) => UsagePage)),
   },
   {
     path: '/app/audit',
-    navigation: { name: 'Audit log', icon: 'audit', group: 'Organization', minRole: 'OWNER' },
+    navigation: { name: texts.auditLog, icon: 'audit', group: texts.organization, minRole: 'OWNER' },
     component: lazyPage(() => import('./pages/team/audit.tsx').then(({ AuditPage }) => AuditPage)),
   },
   {
     path: '/app/billing',
     navigation: {
-      name: 'Billing',
+      name: texts.billing,
       icon: 'billing',
-      group: 'Organization',
+      group: texts.organization,
       minRole: 'ADMIN',
       isShown: () => isBillingEnabled.value,
     },
@@ -163,7 +164,7 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/organization',
-    navigation: { name: 'Settings', icon: 'settings', group: 'Organization' },
+    navigation: { name: texts.settings, icon: 'settings', group: texts.organization },
     component: lazyPage(() =>
       import('./pages/team/organization.tsx').then(({ OrganizationPage }) => OrganizationPage),
     ),
@@ -210,9 +211,9 @@ export const routes: readonly DashboardRoute[] = [
     path: '/app/admin',
     audience: 'public',
     navigation: {
-      name: 'Administration',
+      name: texts.administration,
       icon: 'administration',
-      group: 'Server',
+      group: texts.server,
       isShown: () => isAdministratorSignedIn.value,
     },
     component: lazyPage(() =>

@@ -9,6 +9,7 @@ import { Toasts } from '../components/toasts.tsx';
 import { SignIn } from '../pages/sign-in.tsx';
 import { type DashboardRoute, routes } from '../routes.tsx';
 import { hasSessionEnded, loadSession, organization, session } from '../server/session.ts';
+import { texts } from '../texts/en/shell.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { PageErrorBoundary } from './page-error-boundary.tsx';
 import { SessionEndedDialog } from './session-ended-dialog.tsx';
@@ -42,7 +43,7 @@ function AuthGate() {
   switch (session.value.state) {
     case 'unknown':
       return startupError.value === null ? (
-        <main class="standalone" aria-busy="true" aria-label="Loading" />
+        <main class="standalone" aria-busy="true" aria-label={texts.loading} />
       ) : (
         <main class="standalone">
           <LoadError error={startupError.value} onRetry={retryStart} />
@@ -120,16 +121,16 @@ function guardedComponentOf(route: DashboardRoute) {
 
 function NoOrganizationPage() {
   return (
-    <Page title="Welcome to Quarry">
+    <Page title={texts.welcomeToQuarry}>
       <EmptyState
-        title="You are not in an organization"
+        title={texts.youAreNotInAn}
         actions={
           <LinkButton href="/app/organizations" tone="primary">
-            Create an organization
+            {texts.createAnOrganization}
           </LinkButton>
         }
       >
-        An organization contains members, collections and API keys. Create one, or accept an invitation.
+        {texts.anOrganizationContainsMembersCollections}
       </EmptyState>
     </Page>
   );
@@ -137,12 +138,12 @@ function NoOrganizationPage() {
 
 function NotFoundPage() {
   return (
-    <Page title="Page not found">
+    <Page title={texts.pageNotFound}>
       <EmptyState
-        title="This page does not exist"
-        actions={<LinkButton href="/app/">Go to overview</LinkButton>}
+        title={texts.thisPageDoesNotExist}
+        actions={<LinkButton href="/app/">{texts.goToOverview}</LinkButton>}
       >
-        Check the address.
+        {texts.checkTheAddress}
       </EmptyState>
     </Page>
   );

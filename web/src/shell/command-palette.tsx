@@ -1,9 +1,10 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../components/dialog.tsx';
-import { formatCounted } from '../format/numbers.ts';
 import { useLoad } from '../server/load.ts';
 import { listCollections } from '../server/retrieval.ts';
 import { organization } from '../server/session.ts';
+import { texts } from '../texts/en/overlays.ts';
+import { counted } from '../texts/format-text.ts';
 import { Icon } from './icons.tsx';
 import type { OverlayProps } from './overlay-state.ts';
 import {
@@ -39,7 +40,7 @@ export function CommandPalette({ onClose }: OverlayProps) {
   };
   const moveTo = (to: number) => setChosenId(commands.at(to % commands.length)?.id ?? null);
   return (
-    <Dialog title="Command palette" hasHeader={false} onClose={onClose}>
+    <Dialog title={texts.commandPalette} hasHeader={false} onClose={onClose}>
       <PaletteInput
         typed={typed}
         onType={(text) => {
@@ -57,9 +58,9 @@ export function CommandPalette({ onClose }: OverlayProps) {
       />
       <PaletteList groups={groups} current={current} onRun={run} />
       <p class="visually-hidden" role="status">
-        {formatCounted(commands.length, 'command')}
+        {counted(texts.countCommands, commands.length)}
       </p>
-      {collections.error !== null && <p class="hint wrong">The collections could not be loaded.</p>}
+      {collections.error !== null && <p class="hint wrong">{texts.theCollectionsCouldNotBe}</p>}
     </Dialog>
   );
 }
@@ -85,7 +86,7 @@ function PaletteInput({ typed, onType, current, onKey }: PaletteInputProps) {
       <input
         type="text"
         role="combobox"
-        aria-label="Page, collection or action"
+        aria-label={texts.pageCollectionOrAction}
         aria-expanded="true"
         aria-controls={listId}
         aria-autocomplete="list"
@@ -93,7 +94,7 @@ function PaletteInput({ typed, onType, current, onKey }: PaletteInputProps) {
         autocomplete="off"
         spellcheck={false}
         maxLength={256}
-        placeholder="Go to a page, collection or action"
+        placeholder={texts.goToAPageCollection}
         value={typed}
         onInput={(event) => onType(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -117,7 +118,7 @@ function PaletteList({ groups, current, onRun }: PaletteListProps) {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [current?.id]);
   return (
-    <div ref={list} id={listId} class="palette-list" role="listbox" aria-label="Commands">
+    <div ref={list} id={listId} class="palette-list" role="listbox" aria-label={texts.commands}>
       {groups.map(({ name, commands }) => (
         <div key={name} role="group" aria-labelledby={`${id}-${name}`}>
           <h3 id={`${id}-${name}`} role="presentation">

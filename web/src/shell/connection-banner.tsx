@@ -1,12 +1,11 @@
 import { isReachable } from '../server/api-call.ts';
+import { texts } from '../texts/en/shell.ts';
 
 /** Banner shown while the server is unreachable. */
 export function ConnectionBanner() {
   return (
     <div class="banner-place" role="status">
-      {!isReachable.value && (
-        <p class="banner">No connection to the server. Reconnecting. Your input is kept.</p>
-      )}
+      {!isReachable.value && <p class="banner">{texts.noConnectionToTheServer}</p>}
     </div>
   );
 }

@@ -1,5 +1,7 @@
 import { Menu } from '../components/menu.tsx';
 import { organization, organizations } from '../server/session.ts';
+import { texts } from '../texts/en/shell.ts';
+import { fill } from '../texts/format-text.ts';
 import { Icon } from './icons.tsx';
 import { useOrganizationChoice } from './organization-choice.ts';
 
@@ -7,11 +9,11 @@ import { useOrganizationChoice } from './organization-choice.ts';
 export function OrganizationSwitcher() {
   const choose = useOrganizationChoice();
   const current = organization.value;
-  const name = current === null ? 'No organization' : current.name;
+  const name = current === null ? texts.noOrganization : current.name;
   return (
     <Menu
       class="switcher"
-      name={`Organization: ${name}. Switch organization`}
+      name={fill(texts.organizationNameSwitchOrganization, { name })}
       label={
         <>
           <span class="badge" aria-hidden="true" data-letter={[...name][0]?.toUpperCase()} />
@@ -33,7 +35,7 @@ export function OrganizationSwitcher() {
         <li class="apart">
           <a href="/app/organizations">
             <Icon name="plus" />
-            <span class="menu-label">Create or join an organization</span>
+            <span class="menu-label">{texts.createOrJoinAnOrganization}</span>
           </a>
         </li>
       </ul>

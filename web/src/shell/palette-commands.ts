@@ -5,6 +5,8 @@ import { documentsUrl, querySearchUrl } from '../page-urls.ts';
 import { hasRole } from '../pages/team/roles.tsx';
 import { errorMessage } from '../server/api-call.ts';
 import { organization, organizations, signOut } from '../server/session.ts';
+import { texts } from '../texts/en/overlays.ts';
+import { fill } from '../texts/format-text.ts';
 import type { IconName } from './icons.tsx';
 import { navigationEntries } from './navigation-entries.ts';
 import { useOrganizationChoice } from './organization-choice.ts';
@@ -13,7 +15,13 @@ import { setTheme } from './theme.ts';
 
 /** Commands of the palette, and the filter. */
 
-const groupNames = ['Search', 'Pages', 'Collections', 'Organizations', 'Actions'] as const;
+const groupNames = [
+  texts.search,
+  texts.pages,
+  texts.collections,
+  texts.organizations,
+  texts.actions,
+] as const;
 type GroupName = (typeof groupNames)[number];
 
 export interface Command {
@@ -42,22 +50,24 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
     run: () => route(to),
   });
   return [
-    ...navigationEntries().map(({ name, icon, to }) => open('Pages', name, { icon, to })),
-    open('Pages', 'Your settings', { icon: 'settings', to: '/app/settings' }),
-    ...collections.map((name) => open('Collections', name, { icon: 'collections', to: documentsUrl(name) })),
+    ...navigationEntries().map(({ name, icon, to }) => open(texts.pages, name, { icon, to })),
+    open(texts.pages, texts.yourSettings, { icon: 'settings', to: '/app/settings' }),
+    ...collections.map((name) =>
+      open(texts.collections, name, { icon: 'collections', to: documentsUrl(name) }),
+    ),
     ...others.map(
       ({ organization_id: id, name }): Command => ({
         id: `organization ${id}`,
-        group: 'Organizations',
+        group: texts.organizations,
         name,
         icon: 'members',
         run: () => chooseOrganization(id),
       }),
     ),
-    open('Actions', 'Upload documents', { icon: 'upload', to: '/app/upload' }),
-    open('Actions', 'API console', { icon: 'documents', to: '/app/console' }),
-    open('Actions', 'Create or join an organization', { icon: 'plus', to: '/app/organizations' }),
-    ...(hasRole('ADMIN') ? [open('Actions', 'Create API key', { icon: 'keys', to: '/app/keys' })] : []),
+    open(texts.actions, texts.uploadDocuments, { icon: 'upload', to: '/app/upload' }),
+    open(texts.actions, texts.apiConsole, { icon: 'documents', to: '/app/console' }),
+    open(texts.actions, texts.createOrJoinAnOrganization, { icon: 'plus', to: '/app/organizations' }),
+    ...(hasRole('ADMIN') ? [open(texts.actions, texts.createApiKey, { icon: 'keys', to: '/app/keys' })] : []),
     ...actions(),
   ];
 }
@@ -65,18 +75,18 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
 function actions(): Command[] {
   const action = (name: string, icon: IconName, run: () => void): Command => ({
     id: `action ${name}`,
-    group: 'Actions',
+    group: texts.actions,
     name,
     icon,
     run,
   });
   return [
-    action('Light appearance', 'settings', () => setTheme('light')),
-    action('Dark appearance', 'settings', () => setTheme('dark')),
-    action('Use the appearance of the system', 'settings', () => setTheme('auto')),
-    action('Keyboard shortcuts', 'menu', () => openOverlay('shortcuts')),
-    action('API documentation', 'documents', () => window.open('/docs', '_blank', 'noreferrer')),
-    action('Sign out', 'next', () => {
+    action(texts.lightAppearance, 'settings', () => setTheme('light')),
+    action(texts.darkAppearance, 'settings', () => setTheme('dark')),
+    action(texts.useTheAppearanceOfThe, 'settings', () => setTheme('auto')),
+    action(texts.keyboardShortcuts, 'menu', () => openOverlay('shortcuts')),
+    action(texts.apiDocumentation, 'documents', () => window.open('/docs', '_blank', 'noreferrer')),
+    action(texts.signOut, 'next', () => {
       signOut().catch((error: unknown) => showToast(errorMessage(error), 'bad'));
     }),
   ];
@@ -111,12 +121,12 @@ export function filterCommands(
   if (query === '') return found;
   const command: Command = {
     id: 'search',
-    group: 'Search',
-    name: `Search documents for “${query}”`,
+    group: texts.search,
+    name: fill(texts.searchDocumentsForQuery, { query }),
     icon: 'search',
     run: () => search(query),
   };
-  return [...found, { name: 'Search', commands: [command] }];
+  return [...found, { name: texts.search, commands: [command] }];
 }
 
 /** All pages are listed: the user may not know their names. */

@@ -3,6 +3,8 @@ import { Button } from '../components/button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { SignInMethods } from '../pages/sign-in.tsx';
 import { refreshSession, session } from '../server/session.ts';
+import { texts } from '../texts/en/overlays.ts';
+import { rich } from '../texts/rich-text.ts';
 
 const checkMs = 2_000;
 
@@ -26,19 +28,16 @@ export function SessionEndedDialog() {
   const confirmSignIn = async () => setMissing(!(await refreshSession()));
   const email = session.value.state === 'in' ? session.value.account.user.email : '';
   return (
-    <Dialog title="Your session has ended" mayClose={false} onClose={() => {}}>
-      <p>
-        Sign in again as <strong>{email}</strong>, here or in another tab. Your input on this page is kept,
-        and interrupted actions continue automatically.
-      </p>
+    <Dialog title={texts.yourSessionHasEnded} mayClose={false} onClose={() => {}}>
+      <p>{rich(texts.signInAgainAsEmail, { email: <strong>{email}</strong> })}</p>
       <SignInMethods isOverlay email={email} />
       <p role="status" class="hint">
-        {isMissing && 'No new session found in this browser, or the server is unreachable.'}
+        {isMissing && texts.noNewSessionFoundIn}
       </p>
       <DialogActions>
-        <Button onClick={() => window.location.assign('/app/')}>Leave this page</Button>
+        <Button onClick={() => window.location.assign('/app/')}>{texts.leaveThisPage}</Button>
         <Button tone="primary" onClick={() => void confirmSignIn()}>
-          I have signed in
+          {texts.iHaveSignedIn}
         </Button>
       </DialogActions>
     </Dialog>

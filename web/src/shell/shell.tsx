@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isNavigationCollapsed } from '../browser/media.ts';
+import { texts } from '../texts/en/shell.ts';
 import { Icon } from './icons.tsx';
 import { listPageOf } from './list-page.ts';
 import { navigationEntries } from './navigation-entries.ts';
@@ -10,14 +11,14 @@ import { openOverlay, paletteKeys } from './overlay-state.ts';
 import { Overlays } from './overlays.tsx';
 import { UserMenu } from './user-menu.tsx';
 
-const groups = ['Retrieval', 'Organization', 'Server'] as const;
+const groups = [texts.retrieval, texts.organization, texts.server] as const;
 
 /** Layout with the navigation next to the page; on narrow screens it is collapsed above the page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="shell">
       <a class="skip" href="#page">
-        Skip to content
+        {texts.skipToContent}
       </a>
       {isNavigationCollapsed.value ? <TopBar /> : <SideBar />}
       <main id="page" class="page" tabIndex={-1}>
@@ -66,7 +67,7 @@ function TopBar() {
           details.current.querySelector('summary')?.focus();
         }}
       >
-        <summary aria-label="Menu">
+        <summary aria-label={texts.menu}>
           <Icon name="menu" />
         </summary>
         <div class="drawer-panel">
@@ -91,7 +92,7 @@ function PaletteButton({ onChoose }: NavigationProps) {
       }}
     >
       <Icon name="search" />
-      <span>Go to…</span>
+      <span>{texts.goTo}</span>
       <kbd>{paletteKeys}</kbd>
     </button>
   );
@@ -108,7 +109,7 @@ function Navigation({ onChoose }: NavigationProps) {
   const all = navigationEntries();
   const isCurrent = (to: string) => to.replace(/\/$/, '') === currentPath.replace(/\/$/, '');
   return (
-    <nav class="navigation" aria-label="Pages">
+    <nav class="navigation" aria-label={texts.pages}>
       {groups.map((group) => {
         const entries = all.filter((entry) => entry.group === group);
         if (entries.length === 0) return null;

@@ -1,37 +1,38 @@
 import { Button } from '../components/button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
+import { texts } from '../texts/en/overlays.ts';
 import { type OverlayProps, paletteKeys } from './overlay-state.ts';
 
 const groups: readonly (readonly [string, readonly (readonly [readonly string[], string])[]])[] = [
   [
-    'All pages',
+    texts.allPages,
     [
-      [['/'], 'Search'],
-      [[paletteKeys], 'Open the command palette'],
-      [['?'], 'Show these shortcuts'],
+      [['/'], texts.search],
+      [[paletteKeys], texts.openTheCommandPalette],
+      [['?'], texts.showTheseShortcuts],
     ],
   ],
   [
-    'Search',
+    texts.search,
     [
-      [['Enter'], 'Run the query'],
-      [['Shift Enter'], 'New line in the query'],
+      [['Enter'], texts.runTheQuery],
+      [['Shift Enter'], texts.newLineInTheQuery],
     ],
   ],
   [
-    'Document',
+    texts.document,
     [
-      [['←', '→'], 'Previous and next page'],
-      [['Page Up', 'Page Down'], 'Previous and next page'],
-      [['+', '−'], 'Zoom in and out'],
-      [['0'], 'Fit the width'],
+      [['←', '→'], texts.previousAndNextPage],
+      [['Page Up', 'Page Down'], texts.previousAndNextPage],
+      [['+', '−'], texts.zoomInAndOut],
+      [['0'], texts.fitTheWidth],
     ],
   ],
 ];
 
 export function ShortcutsDialog({ onClose }: OverlayProps) {
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog title={texts.keyboardShortcuts} onClose={onClose}>
       {groups.map(([title, shortcuts]) => (
         <section key={title} class="shortcuts">
           <h3>{title}</h3>
@@ -49,9 +50,9 @@ export function ShortcutsDialog({ onClose }: OverlayProps) {
           </dl>
         </section>
       ))}
-      <p class="hint">Single-key shortcuts are disabled while you type in a field.</p>
+      <p class="hint">{texts.singleKeyShortcutsAreDisabled}</p>
       <DialogActions>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>{texts.close}</Button>
       </DialogActions>
     </Dialog>
   );

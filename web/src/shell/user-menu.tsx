@@ -3,6 +3,8 @@ import { Menu } from '../components/menu.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { errorMessage } from '../server/api-call.ts';
 import { session, signOut } from '../server/session.ts';
+import { texts } from '../texts/en/shell.ts';
+import { fill } from '../texts/format-text.ts';
 import { Icon } from './icons.tsx';
 import { openOverlay } from './overlay-state.ts';
 import { currentTheme, setTheme } from './theme.ts';
@@ -17,7 +19,7 @@ export function UserMenu() {
   return (
     <Menu
       class="user-cell"
-      name={`${user.name ?? user.email}: account and appearance`}
+      name={fill(texts.nameAccountAndAppearance, { name: user.name ?? user.email })}
       label={
         <>
           <span
@@ -32,35 +34,35 @@ export function UserMenu() {
     >
       <div class="menu-choice">
         <RadioGroup
-          legend="Appearance"
+          legend={texts.appearance}
           name="theme"
           value={currentTheme()}
           options={[
-            ['auto', 'System'],
-            ['light', 'Light'],
-            ['dark', 'Dark'],
+            ['auto', texts.system],
+            ['light', texts.light],
+            ['dark', texts.dark],
           ]}
           onChange={setTheme}
         />
       </div>
       <ul>
         <li>
-          <a href="/app/settings">Your settings</a>
+          <a href="/app/settings">{texts.yourSettings}</a>
         </li>
         <li>
           {/* Served by the server, not by the router. */}
           <a href="/docs" target="_blank" rel="noreferrer">
-            API documentation
+            {texts.apiDocumentation}
           </a>
         </li>
         <li>
           <button type="button" onClick={() => openOverlay('shortcuts')}>
-            Keyboard shortcuts
+            {texts.keyboardShortcuts}
           </button>
         </li>
         <li class="apart">
           <button type="button" onClick={handleSignOut}>
-            Sign out
+            {texts.signOut}
           </button>
         </li>
       </ul>
