@@ -5,6 +5,7 @@ import { TextField } from '../components/text-field.tsx';
 import { isAdministratorSignedIn } from '../server/administrator-session.ts';
 import { signInAsAdministrator } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 import { CodeField } from './team/code-field.tsx';
 
 /** Form that signs in as the administrator of the installation, by password. */
@@ -25,7 +26,7 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
       }}
     >
       <TextField
-        label="Administrator password"
+        label={texts.administratorPassword}
         type="password"
         autoComplete="current-password"
         required
@@ -33,8 +34,8 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
         onChange={setPassword}
       />
       <CodeField
-        label="Authentication code"
-        hint="Required only if two-factor authentication is on."
+        label={texts.authenticationCode}
+        hint={texts.requiredOnlyIfTwoFactor}
         value={code}
         onChange={setCode}
         isOptional
@@ -42,7 +43,7 @@ export function AdministratorForm({ onDone }: { readonly onDone: () => void }) {
       <ErrorMessage error={submission.error} />
       <div class="row">
         <Button type="submit" busy={submission.isBusy}>
-          Sign in as administrator
+          {texts.signInAsAdministrator}
         </Button>
       </div>
     </form>

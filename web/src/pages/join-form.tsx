@@ -10,6 +10,7 @@ import { joinWithPasskey } from '../server/passkeys.ts';
 import { joinWithPassword } from '../server/passwords.ts';
 import { loadSession } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 
 /** Ways to sign in later that an invited user can choose; at least one. */
 export interface JoinMethods {
@@ -44,25 +45,22 @@ export function JoinForm({ code, passkey, password: mayUsePassword }: JoinFormPr
         submission.start();
       }}
     >
-      <Field label="Email">
+      <Field label={texts.email}>
         {(control) => <input {...control} type="email" autoComplete="username" readOnly value={email} />}
       </Field>
-      <TextField label="Name" autoComplete="name" maxLength={255} value={name} onChange={setName} />
+      <TextField label={texts.name} autoComplete="name" maxLength={255} value={name} onChange={setName} />
       {isPassword ? (
-        <PasswordField label="Choose a password" kind="new" value={password} onChange={setPassword} />
+        <PasswordField label={texts.chooseAPassword} kind="new" value={password} onChange={setPassword} />
       ) : (
-        <p class="hint">
-          A passkey replaces the password: you sign in with your fingerprint, face, device PIN or security
-          key.
-        </p>
+        <p class="hint">{texts.aPasskeyReplacesThePassword}</p>
       )}
       <ErrorMessage error={submission.error} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>
-        {isPassword ? 'Create account and join' : 'Create a passkey and join'}
+        {isPassword ? texts.createAccountAndJoin : texts.createAPasskeyAndJoin}
       </Button>
       {passkey && mayUsePassword && (
         <Button tone="ghost" class="wide" onClick={() => setIsPassword(!isPassword)}>
-          {isPassword ? 'Use a passkey instead' : 'Use a password instead'}
+          {isPassword ? texts.useAPasskeyInstead : texts.useAPasswordInstead}
         </Button>
       )}
     </form>

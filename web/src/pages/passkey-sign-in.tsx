@@ -5,6 +5,7 @@ import { ErrorMessage } from '../components/error-message.tsx';
 import { signInWithAutofill, signInWithPasskey } from '../server/passkeys.ts';
 import { loadSession, refreshSession } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 
 interface PasskeySignInProps {
   readonly redirect: string;
@@ -23,7 +24,7 @@ export function PasskeySignIn({ redirect, isOverlay }: PasskeySignInProps) {
     <div class="stack">
       <ErrorMessage error={submission.error ?? autofillError} />
       <Button class="wide" busy={submission.isBusy} onClick={submission.start}>
-        Sign in with a passkey
+        {texts.signInWithAPasskey}
       </Button>
     </div>
   );

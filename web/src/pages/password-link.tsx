@@ -5,6 +5,7 @@ import { ErrorMessage } from '../components/error-message.tsx';
 import { PasswordField } from '../components/password-field.tsx';
 import { resetPassword } from '../server/passwords.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 import { continueSignIn } from './password-sign-in.tsx';
 
 /** Target of a password link of the administrator. The token is in the URL fragment. */
@@ -13,7 +14,7 @@ export function PasswordLinkPage() {
   const [password, setPassword] = useState('');
   const { route } = useLocation();
   useEffect(() => {
-    document.title = 'New password · Quarry';
+    document.title = texts.newPasswordQuarry;
   }, []);
   const submission = useAsyncAction(async () => {
     const reply = await resetPassword(token, password);
@@ -24,7 +25,7 @@ export function PasswordLinkPage() {
     <div class="standalone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
-        <h1 tabIndex={-1}>Choose a new password</h1>
+        <h1 tabIndex={-1}>{texts.chooseANewPassword}</h1>
         <form
           class="stack"
           onSubmit={(event) => {
@@ -32,13 +33,13 @@ export function PasswordLinkPage() {
             submission.start();
           }}
         >
-          <p>All your sessions end, and you are signed in here.</p>
-          <PasswordField label="New password" kind="new" value={password} onChange={setPassword} />
+          <p>{texts.allYourSessionsEndAnd}</p>
+          <PasswordField label={texts.newPassword} kind="new" value={password} onChange={setPassword} />
           <ErrorMessage error={submission.error} />
           <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>
-            Save password
+            {texts.savePassword}
           </Button>
-          <LinkButton href="/app/">Go to sign-in</LinkButton>
+          <LinkButton href="/app/">{texts.goToSignIn}</LinkButton>
         </form>
       </div>
     </div>

@@ -6,6 +6,7 @@ import { TextField } from '../components/text-field.tsx';
 import { type PasswordReply, signInWithPassword } from '../server/passwords.ts';
 import { loadSession, refreshSession } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 
 interface PasswordSignInProps {
   readonly redirect: string;
@@ -32,7 +33,7 @@ export function PasswordSignIn({ redirect, email: initialEmail, isOverlay }: Pas
       }}
     >
       <TextField
-        label="Email"
+        label={texts.email}
         type="email"
         name="email"
         autoComplete="username webauthn"
@@ -41,12 +42,12 @@ export function PasswordSignIn({ redirect, email: initialEmail, isOverlay }: Pas
         value={email}
         onChange={setEmail}
       />
-      <PasswordField label="Password" kind="current" value={password} onChange={setPassword} />
+      <PasswordField label={texts.password} kind="current" value={password} onChange={setPassword} />
       <ErrorMessage error={submission.error} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy}>
-        Sign in
+        {texts.signIn}
       </Button>
-      <p class="hint">Forgot your password? Ask the administrator of this server for a password link.</p>
+      <p class="hint">{texts.forgotYourPasswordAskThe}</p>
     </form>
   );
 }

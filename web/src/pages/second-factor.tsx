@@ -3,13 +3,14 @@ import { Button, LinkButton } from '../components/button.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { finishSecondFactor } from '../server/second-factor.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
 import { CodeField } from './team/code-field.tsx';
 
 /** Second step of a sign-in. The server redirects to this page after a mailed link or a provider. */
 export function SecondFactorPage() {
   const [code, setCode] = useState('');
   useEffect(() => {
-    document.title = 'Two-factor authentication · Quarry';
+    document.title = texts.twoFactorAuthenticationQuarry;
   }, []);
   const finish = useAsyncAction(async () => {
     const { redirect_url } = await finishSecondFactor(code);
@@ -19,7 +20,7 @@ export function SecondFactorPage() {
     <div class="standalone">
       <div class="sign-in">
         <span class="mark" aria-hidden="true" />
-        <h1 tabIndex={-1}>Two-factor authentication</h1>
+        <h1 tabIndex={-1}>{texts.twoFactorAuthentication}</h1>
         <form
           class="stack"
           onSubmit={(event) => {
@@ -28,8 +29,8 @@ export function SecondFactorPage() {
           }}
         >
           <CodeField
-            label="Authentication code"
-            hint="Six digits from your authenticator app, or a recovery code. Each code works once."
+            label={texts.authenticationCode}
+            hint={texts.sixDigitsFromYourAuthenticator}
             value={code}
             onChange={setCode}
           />
@@ -41,9 +42,9 @@ export function SecondFactorPage() {
             busy={finish.isBusy}
             disabled={code.trim() === ''}
           >
-            Sign in
+            {texts.signIn}
           </Button>
-          <LinkButton href="/app/">Start over</LinkButton>
+          <LinkButton href="/app/">{texts.startOver}</LinkButton>
         </form>
       </div>
     </div>

@@ -11,6 +11,9 @@ import { useLoad } from '../server/load.ts';
 import { loadSession } from '../server/session.ts';
 import { getSignInOptions, providerLoginUrl, type SignInOptions, sendMagicLink } from '../server/sign-in.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/sign-in.ts';
+import { fill } from '../texts/format-text.ts';
+import { rich } from '../texts/rich-text.ts';
 import { AdministratorForm } from './administrator-form.tsx';
 import { JoinForm, type JoinMethods } from './join-form.tsx';
 import { PasskeySignIn } from './passkey-sign-in.tsx';
@@ -22,7 +25,7 @@ const redirectPathMax = 1_024;
 /** Shown at every URL to users who are not signed in. After sign-in, the requested page appears. */
 export function SignIn() {
   useEffect(() => {
-    document.title = 'Sign in · Quarry';
+    document.title = texts.signInQuarry;
     // A mailed link opens in another tab: this tab detects the new session when it becomes visible.
     const checkSession = () => {
       if (!document.hidden) loadSession().catch(() => {}); // without a reply this page stays
@@ -64,10 +67,10 @@ function SignInContent() {
   if (!mayJoin || mail || google || github)
     return (
       <>
-        <h1 tabIndex={-1}>Sign in to Quarry</h1>
+        <h1 tabIndex={-1}>{texts.signInToQuarry}</h1>
         <SignInMethods />
         {mayJoin && (
-          <More summary={`Create an account with ${methodNames(methods)}`}>
+          <More summary={fill(texts.createAnAccountWithMethods, { methods: methodNames(methods) })}>
             <JoinForm code={code} {...methods} />
           </More>
         )}
@@ -75,9 +78,9 @@ function SignInContent() {
     );
   return (
     <>
-      <h1 tabIndex={-1}>Accept the invitation</h1>
+      <h1 tabIndex={-1}>{texts.acceptTheInvitation}</h1>
       <JoinForm code={code} {...methods} />
-      <More summary="I already have an account">
+      <More summary={texts.iAlreadyHaveAnAccount}>
         <SignInMethods />
       </More>
     </>
@@ -85,8 +88,8 @@ function SignInContent() {
 }
 
 function methodNames({ passkey, password }: JoinMethods): string {
-  if (!passkey) return 'a password';
-  return password ? 'a passkey or a password' : 'a passkey';
+  if (!passkey) return texts.aPassword;
+  return password ? texts.aPasskeyOrAPassword : texts.aPasskey;
 }
 
 interface SignInMethodsProps {
@@ -108,7 +111,7 @@ export function SignInMethods({ isOverlay = false, email = '' }: SignInMethodsPr
   return (
     <div class="sign-in-methods">
       <Providers options={options.data} redirect={redirect} isOverlay={isOverlay} />
-      {mail && (google || github) && <p class="or">or</p>}
+      {mail && (google || github) && <p class="or">{texts.or}</p>}
       {mail && <MailLink redirect={redirect} pauseSeconds={options.data.resend_seconds} email={email} />}
       {password && (
         <Password isOnlyMethod={!mail && !google && !github} {...{ redirect, email, isOverlay }} />
@@ -144,7 +147,7 @@ function Providers({ options, redirect, isOverlay }: ProvidersProps) {
           target={isOverlay ? '_blank' : '_self'}
           rel="noreferrer"
         >
-          <span class="button-label">Continue with {name}</span>
+          <span class="button-label">{fill(texts.continueWithName, { name })}</span>
         </a>
       ))}
     </>
@@ -174,17 +177,15 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
   if (sentTo !== null) {
     return (
       <div class="sent" role="status">
-        <h2>Check your inbox</h2>
-        <p>
-          A sign-in link was sent to <strong>{sentTo}</strong>. Open it in this browser within 10 minutes.
-        </p>
+        <h2>{texts.checkYourInbox}</h2>
+        <p>{rich(texts.aSignInLinkWas, { sentTo: <strong>{sentTo}</strong> })}</p>
         <ErrorMessage error={send.error} />
         <div class="row">
           <Button onClick={send.start} busy={send.isBusy} disabled={secondsLeft > 0}>
-            {secondsLeft > 0 ? `Resend in ${secondsLeft} s` : 'Resend'}
+            {secondsLeft > 0 ? fill(texts.resendInSecondsLeftS, { secondsLeft }) : texts.resend}
           </Button>
           <Button tone="ghost" onClick={() => setSentTo(null)}>
-            Use another address
+            {texts.useAnotherAddress}
           </Button>
         </div>
       </div>
@@ -199,7 +200,7 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
       }}
     >
       <TextField
-        label="Email"
+        label={texts.email}
         type="email"
         name="email"
         autoComplete="email webauthn"
@@ -210,7 +211,7 @@ function MailLink({ redirect, pauseSeconds, email: initialEmail }: MailLinkProps
       />
       <ErrorMessage error={send.error} />
       <Button type="submit" tone="primary" class="wide" busy={send.isBusy}>
-        Email me a sign-in link
+        {texts.emailMeASignIn}
       </Button>
     </form>
   );
@@ -226,7 +227,7 @@ interface PasswordProps {
 function Password({ isOnlyMethod, ...props }: PasswordProps) {
   if (isOnlyMethod) return <PasswordSignIn {...props} />;
   return (
-    <More summary="Sign in with a password">
+    <More summary={texts.signInWithAPassword}>
       <PasswordSignIn {...props} />
     </More>
   );
@@ -237,24 +238,24 @@ const loginLinkCommand = 'quarry login-link';
 function OperatorLink({ isOnlyMethod }: { readonly isOnlyMethod: boolean }) {
   const instructions = (
     <>
-      <p>
-        The server prints a sign-in link when it starts. To get a new link, run this command on the server and
-        open the printed URL:
-      </p>
+      <p>{texts.theServerPrintsASign}</p>
       <div class="command">
         <code>{loginLinkCommand}</code>
         <CopyButton text={loginLinkCommand} />
       </div>
       <p>
-        Without <code>quarry</code> on the PATH, use <code>./quarry</code> in the folder of an archive, or{' '}
-        <code>node bin/quarry.js</code> in a clone.
+        {rich(texts.withoutQuarryOnThePath, {
+          quarry: <code>quarry</code>,
+          archive: <code>./quarry</code>,
+          clone: <code>node bin/quarry.js</code>,
+        })}
       </p>
     </>
   );
   if (isOnlyMethod) return <div class="stack">{instructions}</div>;
   return (
     <details class="more">
-      <summary>Do you operate this server?</summary>
+      <summary>{texts.doYouOperateThisServer}</summary>
       {instructions}
     </details>
   );
@@ -263,7 +264,7 @@ function OperatorLink({ isOnlyMethod }: { readonly isOnlyMethod: boolean }) {
 function Administrator() {
   const { route } = useLocation();
   return (
-    <More summary="Administrator">
+    <More summary={texts.administrator}>
       <AdministratorForm onDone={() => route('/app/admin')} />
     </More>
   );
