@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { RadioGroup } from '../components/field.tsx';
+import { texts } from '../texts/en/search.ts';
+import { rich } from '../texts/rich-text.ts';
 import { renderSample, type SampleLanguage, sampleLanguages } from './code-samples.ts';
 import { buildRequest, searchQuery } from './search-query.ts';
 
@@ -20,9 +22,9 @@ export function CodeDialog({
     baseUrl: `${window.location.origin}/v1`,
   });
   return (
-    <Dialog title="API request" onClose={onClose}>
+    <Dialog title={texts.apiRequest} onClose={onClose}>
       <RadioGroup
-        legend="Language"
+        legend={texts.language}
         name="language"
         value={language}
         options={sampleLanguages.map((each) => [each, each] as const)}
@@ -32,11 +34,13 @@ export function CodeDialog({
         {code}
       </pre>
       <p class="hint">
-        Set the API key before you run the code: <code>export QUARRY_API_KEY=ze_…</code>{' '}
-        <a href="/app/keys">Create API key</a>
+        {rich(texts.setTheApiKeyBefore, {
+          exportQuarryApiKey: <code>export QUARRY_API_KEY=ze_…</code>,
+          link: (children) => <a href="/app/keys">{children}</a>,
+        })}
       </p>
       <DialogActions>
-        <CopyButton text={code} label="Copy code" />
+        <CopyButton text={code} label={texts.copyCode} />
       </DialogActions>
     </Dialog>
   );

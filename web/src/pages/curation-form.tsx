@@ -6,6 +6,7 @@ import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/curations.ts';
 
 interface CurationFormProps {
   /** Undefined for a new rule. */
@@ -40,7 +41,7 @@ export function CurationForm({ saved, onSave, onClose }: CurationFormProps) {
   );
   return (
     <Dialog
-      title={saved === undefined ? 'New rule' : 'Edit rule'}
+      title={saved === undefined ? texts.newRule : texts.editRule}
       onClose={onClose}
       mayClose={!submission.isBusy}
     >
@@ -50,26 +51,26 @@ export function CurationForm({ saved, onSave, onClose }: CurationFormProps) {
           submission.start();
         }}
       >
-        {field('Queries', 'One per line. Case, accents and punctuation do not matter.', {
+        {field(texts.queries, texts.onePerLineCaseAccents, {
           value: queries,
           onChange: setQueries,
-          placeholder: 'refund\nmoney back',
+          placeholder: texts.refundMoneyBack,
         })}
-        {field('Pinned documents', 'Paths of the documents that come first, one per line, in this order.', {
+        {field(texts.pinnedDocuments, texts.pathsOfTheDocumentsThat, {
           value: pinned,
           onChange: setPinned,
           placeholder: 'refunds.md\nreturns.md',
         })}
-        {field('Hidden documents', 'Paths of the documents that are not returned, one per line.', {
+        {field(texts.hiddenDocuments, texts.pathsOfTheDocumentsThatAre, {
           value: hidden,
           onChange: setHidden,
           placeholder: 'refunds-2019.md',
         })}
         <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
-            Save rule
+            {texts.saveRule}
           </Button>
         </DialogActions>
       </form>

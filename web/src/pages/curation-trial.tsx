@@ -9,6 +9,7 @@ import { TextField } from '../components/text-field.tsx';
 import { documentSearchUrl, documentUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { topDocuments } from '../server/retrieval.ts';
+import { texts } from '../texts/en/curations.ts';
 
 /** Number of results that are shown. */
 const resultsMax = 10;
@@ -30,17 +31,17 @@ export function CurationTrial({ collection, rule, onClose, onLeave }: CurationTr
     [collection, query],
   );
   return (
-    <Dialog title="Try query" onClose={onClose}>
+    <Dialog title={texts.tryQuery} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           setQuery(text);
         }}
       >
-        <TextField label="Query" required value={text} onChange={setText} />
+        <TextField label={texts.query} required value={text} onChange={setText} />
         <div class="row">
           <Button type="submit" tone="primary" busy={found.isLoading}>
-            Search
+            {texts.search}
           </Button>
         </div>
       </form>
@@ -52,9 +53,9 @@ export function CurationTrial({ collection, rule, onClose, onLeave }: CurationTr
         <TrialResults collection={collection} results={found.data.results} onLeave={onLeave} />
       )}
       <DialogActions>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>{texts.close}</Button>
         <LinkButton href={documentSearchUrl(collection, query)} onFollow={onLeave}>
-          Open in search
+          {texts.openInSearch}
         </LinkButton>
       </DialogActions>
     </Dialog>
@@ -68,15 +69,15 @@ interface TrialResultsProps {
 }
 
 function TrialResults({ collection, results, onLeave }: TrialResultsProps) {
-  if (results.length === 0) return <p role="status">No results.</p>;
+  if (results.length === 0) return <p role="status">{texts.noResults}</p>;
   return (
-    <ol class="trial-ranks" aria-label="Results">
+    <ol class="trial-ranks" aria-label={texts.results}>
       {results.map(({ path, explain }) => (
         <li key={path}>
           <a href={documentUrl(collection, path)} onClick={onLeave}>
             {path}
           </a>{' '}
-          {explain?.pinned === true && <Chip tone="info">Pinned</Chip>}
+          {explain?.pinned === true && <Chip tone="info">{texts.pinned}</Chip>}
         </li>
       ))}
     </ol>

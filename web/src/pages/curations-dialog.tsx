@@ -9,6 +9,8 @@ import { SkeletonRows } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, updateCurations } from '../server/retrieval.ts';
+import { texts } from '../texts/en/curations.ts';
+import { fill } from '../texts/format-text.ts';
 import { collectionChanges } from './collection-changes.ts';
 import { CurationForm } from './curation-form.tsx';
 import { CurationTrial } from './curation-trial.tsx';
@@ -47,7 +49,7 @@ export function CurationsDialog({ collection, onClose }: CurationsDialogProps) {
   const rule = above === null ? undefined : saved[above.at];
   return (
     <>
-      <Dialog title={`Pinned and hidden results of ${collection}`} onClose={onClose}>
+      <Dialog title={fill(texts.pinnedAndHiddenResultsOf, { collection })} onClose={onClose}>
         {rules.data !== undefined ? (
           <RuleList rules={rules.data} addButton={addButton} onOpen={setAbove} onClose={onClose} />
         ) : rules.error === null ? (
@@ -60,7 +62,7 @@ export function CurationsDialog({ collection, onClose }: CurationsDialogProps) {
         <CurationForm
           saved={rule}
           onClose={close}
-          onSave={(changed) => save(saved.toSpliced(above.at, 1, changed), 'Rule saved.')}
+          onSave={(changed) => save(saved.toSpliced(above.at, 1, changed), texts.ruleSaved)}
         />
       )}
       {above?.action === 'try' && rule !== undefined && (
@@ -68,15 +70,15 @@ export function CurationsDialog({ collection, onClose }: CurationsDialogProps) {
       )}
       {above?.action === 'remove' && rule !== undefined && (
         <ConfirmDialog
-          title={`Remove the rule for ${nameOf(rule)}?`}
-          action="Remove rule"
+          title={fill(texts.removeTheRuleForRule, { rule: nameOf(rule) })}
+          action={texts.removeRule}
           onClose={close}
           onConfirm={async () => {
-            await save(saved.toSpliced(above.at, 1), 'Rule removed.');
+            await save(saved.toSpliced(above.at, 1), texts.ruleRemoved);
             hasRemoved.current = true;
           }}
         >
-          <p>Its queries return their results by score again. No document is deleted.</p>
+          <p>{texts.itsQueriesReturnTheirResults}</p>
         </ConfirmDialog>
       )}
     </>
@@ -97,24 +99,21 @@ interface RuleListProps {
 function RuleList({ rules, addButton, onOpen, onClose }: RuleListProps) {
   return (
     <>
-      <p class="muted">
-        A rule applies to a query that has exactly its words. Pinned documents come first, hidden ones are not
-        returned.
-      </p>
+      <p class="muted">{texts.aRuleAppliesToA}</p>
       {rules.length === 0 ? (
-        <p>No rules yet.</p>
+        <p>{texts.noRulesYet}</p>
       ) : (
-        <ul class="curations" aria-label="Rules">
+        <ul class="curations" aria-label={texts.rules}>
           {rules.map((rule, at) => (
             <Rule key={nameOf(rule)} rule={rule} onOpen={(action) => onOpen({ action, at })} />
           ))}
         </ul>
       )}
       <DialogActions>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>{texts.close}</Button>
         <span ref={addButton}>
           <Button tone="primary" onClick={() => onOpen({ action: 'edit', at: rules.length })}>
-            Add rule
+            {texts.addRule}
           </Button>
         </span>
       </DialogActions>
@@ -133,17 +132,25 @@ function Rule({ rule, onOpen }: RuleProps) {
   return (
     <li class="curation">
       <strong>{name}</strong>
-      {pinned.length > 0 && <p>Pinned: {pinned.join(', ')}</p>}
-      {hidden.length > 0 && <p>Hidden: {hidden.join(', ')}</p>}
+      {pinned.length > 0 && <p>{fill(texts.pinnedPinned, { pinned: pinned.join(', ') })}</p>}
+      {hidden.length > 0 && <p>{fill(texts.hiddenHidden, { hidden: hidden.join(', ') })}</p>}
       <div class="row">
-        <Button class="small" aria-label={`Try query ${name}`} onClick={() => onOpen('try')}>
-          Try query
+        <Button class="small" aria-label={fill(texts.tryQueryName, { name })} onClick={() => onOpen('try')}>
+          {texts.tryQuery}
         </Button>
-        <Button class="small" aria-label={`Edit the rule for ${name}`} onClick={() => onOpen('edit')}>
-          Edit
+        <Button
+          class="small"
+          aria-label={fill(texts.editTheRuleForName, { name })}
+          onClick={() => onOpen('edit')}
+        >
+          {texts.edit}
         </Button>
-        <Button class="small" aria-label={`Remove the rule for ${name}`} onClick={() => onOpen('remove')}>
-          Remove
+        <Button
+          class="small"
+          aria-label={fill(texts.removeTheRuleForName, { name })}
+          onClick={() => onOpen('remove')}
+        >
+          {texts.remove}
         </Button>
       </div>
     </li>

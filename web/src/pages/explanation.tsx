@@ -1,5 +1,7 @@
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
 import { formatScore } from '../format/numbers.ts';
+import { texts } from '../texts/en/results.ts';
+import { rich } from '../texts/rich-text.ts';
 
 /** Largest BM25 score of all results, used as the scale: BM25 scores have no fixed range. */
 export function maxLexicalScore(results: readonly { readonly explain?: ResultExplanation }[]): number {
@@ -17,21 +19,21 @@ interface ExplanationProps {
 export function Explanation({ score, explain, highest }: ExplanationProps) {
   const { lexical, vector, fused, rerank, relevance, look: proximity } = explain;
   const rows = [
-    ['Match strength', relevance, relevance],
-    ['Keyword (BM25)', lexical.score, lexical.score / highest],
-    ['Vector (cosine)', vector.similarity, vector.similarity],
-    ['Combined', fused, fused],
-    ['Reranker', rerank, rerank],
-    ['Early match', proximity?.lead ?? null, proximity?.lead ?? null],
-    ['Word order', proximity?.order ?? null, proximity?.order ?? null],
-    ['Proximity', proximity?.nearness ?? null, proximity?.nearness ?? null],
+    [texts.matchStrength, relevance, relevance],
+    [texts.keywordBm25, lexical.score, lexical.score / highest],
+    [texts.vectorCosine, vector.similarity, vector.similarity],
+    [texts.combined, fused, fused],
+    [texts.reranker, rerank, rerank],
+    [texts.earlyMatch, proximity?.lead ?? null, proximity?.lead ?? null],
+    [texts.wordOrder, proximity?.order ?? null, proximity?.order ?? null],
+    [texts.proximity, proximity?.nearness ?? null, proximity?.nearness ?? null],
     // The field `score` of the reply: its scale differs between queries.
-    ['Score of the reply', score, score],
+    [texts.scoreOfTheReply, score, score],
   ] as const;
   return (
     <div class="explanation">
       <table>
-        <caption class="visually-hidden">Score details</caption>
+        <caption class="visually-hidden">{texts.scoreDetails}</caption>
         <tbody>
           {rows.map(([name, value, share]) =>
             value === null || share === null ? null : (
@@ -48,10 +50,9 @@ export function Explanation({ score, explain, highest }: ExplanationProps) {
       </table>
       {lexical.terms.length > 0 && (
         <p class="hint">
-          Matching index terms:{' '}
-          {lexical.terms.map((term) => (
-            <code key={term}>{term} </code>
-          ))}
+          {rich(texts.matchingIndexTermsTerms, {
+            terms: lexical.terms.map((term) => <code key={term}>{term} </code>),
+          })}
         </p>
       )}
     </div>

@@ -4,6 +4,8 @@ import { CodeArea } from '../components/code-area.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { parseJson } from '../format/parse-json.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/search-options.ts';
+import { fill } from '../texts/format-text.ts';
 import {
   adaptRow,
   emptyRow,
@@ -33,14 +35,14 @@ export function FilterFields({ error }: { readonly error: string | null }) {
     <fieldset class="filter-fields" aria-labelledby={id}>
       <div class="filter-head">
         <span id={id} class="label">
-          Filter by metadata
+          {texts.filterByMetadata}
         </span>
         <RadioGroup
-          legend="Filter editor"
+          legend={texts.filterEditor}
           name="filter-editor"
           value={mode}
           options={[
-            ['builder', 'Conditions'],
+            ['builder', texts.conditions],
             ['json', 'JSON'],
           ]}
           onChange={setMode}
@@ -59,11 +61,7 @@ function readRows(filter: string): FilterRows | null {
 
 function JsonField({ error }: { readonly error: string | null }) {
   return (
-    <Field
-      label="Filter as JSON"
-      hint='Example: {"author": "Ada"}. Leave empty for all documents.'
-      error={error}
-    >
+    <Field label={texts.filterAsJson} hint={texts.exampleAuthorAdaLeaveEmpty} error={error}>
       {(control) => (
         <CodeArea
           control={control}
@@ -82,8 +80,7 @@ function FilterBuilder({ error }: { readonly error: string | null }) {
   /** Rows without a field are not part of the filter, so they are kept here. */
   const [draft, setDraft] = useState<FilterRows | null>(() => readRows(filter));
   const shown = draft !== null && toText(draft) === filter ? draft : readRows(filter);
-  if (shown === null)
-    return <p class="hint">This filter cannot be shown as conditions. Edit or clear it as JSON.</p>;
+  if (shown === null) return <p class="hint">{texts.thisFilterCannotBeShown}</p>;
   const apply = (next: FilterRows) => {
     setDraft(next);
     updateQuery({ filter: toText(next) });
@@ -95,12 +92,12 @@ function FilterBuilder({ error }: { readonly error: string | null }) {
     <>
       {rows.length > 1 && (
         <RadioGroup
-          legend="Match"
+          legend={texts.match}
           name="filter-match"
           value={match}
           options={[
-            ['all', 'All conditions'],
-            ['any', 'Any condition'],
+            ['all', texts.allConditions],
+            ['any', texts.anyCondition],
           ]}
           onChange={(next) => apply({ match: next, rows })}
         />
@@ -125,7 +122,7 @@ function FilterBuilder({ error }: { readonly error: string | null }) {
           onClick={() => apply({ match, rows: [...rows, emptyRow] })}
         >
           <Icon name="plus" />
-          Add condition
+          {texts.addCondition}
         </Button>
       </div>
       {error !== null && (
@@ -155,7 +152,7 @@ function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsPro
     <li class="field">
       <input
         type="text"
-        aria-label={`Field ${number}`}
+        aria-label={fill(texts.fieldNumber, { number })}
         placeholder="year"
         maxLength={256}
         spellcheck={false}
@@ -163,7 +160,7 @@ function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsPro
         onInput={(event) => onChange(adaptRow({ ...row, field: event.currentTarget.value }))}
       />
       <select
-        aria-label={`Operator ${number}`}
+        aria-label={fill(texts.operatorNumber, { number })}
         value={row.operator}
         onChange={(event) => onChange({ ...row, operator: event.currentTarget.value as FilterOperator })}
       >
@@ -174,7 +171,7 @@ function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsPro
         ))}
       </select>
       <select
-        aria-label={`Type ${number}`}
+        aria-label={fill(texts.typeNumber, { number })}
         // Lists contain text only.
         disabled={row.field.startsWith('list:')}
         value={row.type}
@@ -187,7 +184,12 @@ function FilterRowFields({ row, number, onChange, onRemove }: FilterRowFieldsPro
         ))}
       </select>
       <ValueInput row={row} number={number} onChange={(value) => onChange({ ...row, value })} />
-      <button type="button" class="icon-button" aria-label={`Remove condition ${number}`} onClick={onRemove}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={fill(texts.removeConditionNumber, { number })}
+        onClick={onRemove}
+      >
         <span aria-hidden="true">×</span>
       </button>
     </li>
@@ -209,12 +211,12 @@ interface ValueInputProps {
 }
 
 function ValueInput({ row: { type, operator, value }, number, onChange }: ValueInputProps) {
-  const label = `Value ${number}`;
+  const label = fill(texts.valueNumber, { number });
   if (type === 'boolean')
     return (
       <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value="true">Yes</option>
-        <option value="false">No</option>
+        <option value="true">{texts.yes}</option>
+        <option value="false">{texts.no}</option>
       </select>
     );
   return (

@@ -1,24 +1,26 @@
+import { texts } from '../texts/en/search-options.ts';
+
 /** Conditions of the filter builder, and the JSON filter of the API that they produce. */
 
 export const filterOperators = [
-  ['$eq', 'is'],
-  ['$ne', 'is not'],
-  ['$gt', 'is after'],
-  ['$gte', 'is at least'],
-  ['$lt', 'is before'],
-  ['$lte', 'is at most'],
-  ['$in', 'is one of'],
-  ['$nin', 'is none of'],
+  ['$eq', texts.is],
+  ['$ne', texts.isNot],
+  ['$gt', texts.isAfter],
+  ['$gte', texts.isAtLeast],
+  ['$lt', texts.isBefore],
+  ['$lte', texts.isAtMost],
+  ['$in', texts.isOneOf],
+  ['$nin', texts.isNoneOf],
 ] as const;
 
 export type FilterOperator = (typeof filterOperators)[number][0];
 
 /** Types of values: a value matches only values of its own type. */
 export const valueTypes = [
-  ['text', 'Text'],
-  ['number', 'Number'],
-  ['boolean', 'Yes or no'],
-  ['date', 'Date'],
+  ['text', texts.text],
+  ['number', texts.number],
+  ['boolean', texts.yesOrNo],
+  ['date', texts.date],
 ] as const;
 
 export type ValueType = (typeof valueTypes)[number][0];

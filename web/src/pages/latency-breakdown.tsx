@@ -1,4 +1,5 @@
 import { formatCount, formatDuration } from '../format/numbers.ts';
+import { texts } from '../texts/en/results.ts';
 import type { SearchReplyBody } from './search-query.ts';
 
 /** Time of a query by step, as a bar with a legend, and the work of each shard. */
@@ -7,11 +8,11 @@ export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody })
   if (explanation === undefined) return null;
   const { embed, search, rerank, read } = explanation.ms;
   const steps = [
-    ['Embedding', embed],
-    ['Search', search],
-    ['Reranking', rerank],
-    ['Reading', read],
-    ['Network and browser', Math.max(0, ms - embed - search - rerank - read)],
+    [texts.embedding, embed],
+    [texts.search, search],
+    [texts.reranking, rerank],
+    [texts.reading, read],
+    [texts.networkAndBrowser, Math.max(0, ms - embed - search - rerank - read)],
   ] as const;
   return (
     <details class="latency">
@@ -21,7 +22,7 @@ export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody })
             <span key={name} class={`step-${i}`} style={{ flexGrow: duration }} />
           ))}
         </span>
-        Latency
+        {texts.latency}
       </summary>
       <dl>
         {steps.map(([name, duration], i) => (
@@ -35,14 +36,14 @@ export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody })
         ))}
       </dl>
       {explanation.shards.length > 0 && (
-        <div class="table-frame" tabIndex={0} role="group" aria-label="Shards">
+        <div class="table-frame" tabIndex={0} role="group" aria-label={texts.shards}>
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">Shard</th>
-                <th scope="col">Strategy</th>
-                <th scope="col">Candidates</th>
-                <th scope="col">Time</th>
+                <th scope="col">{texts.shard}</th>
+                <th scope="col">{texts.strategy}</th>
+                <th scope="col">{texts.candidates}</th>
+                <th scope="col">{texts.time}</th>
               </tr>
             </thead>
             <tbody>

@@ -3,6 +3,8 @@ import { findBestSentence, findWords, type TextSpan } from '../../../src/core/ex
 import { goodMatchMin } from '../../../src/core/good-match.ts';
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
 import { formatScore } from '../format/numbers.ts';
+import { texts } from '../texts/en/results.ts';
+import { fill } from '../texts/format-text.ts';
 import { HighlightedText } from './highlighted-text.tsx';
 import { toUnits } from './passage.ts';
 
@@ -12,11 +14,14 @@ import { toUnits } from './passage.ts';
 export function MatchStrength({ relevance }: { readonly relevance: number | null }) {
   if (relevance === null) return null;
   return (
-    <span class="match-strength" title={`Match strength ${formatScore(relevance)} of 1`}>
+    <span
+      class="match-strength"
+      title={fill(texts.matchStrengthRelevanceOf1, { relevance: formatScore(relevance) })}
+    >
       <span class="level" aria-hidden="true">
         <span style={{ width: `${Math.round(relevance * 100)}%` }} />
       </span>
-      {relevance >= goodMatchMin ? 'Good match' : 'Weak match'}
+      {relevance >= goodMatchMin ? texts.goodMatch : texts.weakMatch}
     </span>
   );
 }
@@ -61,7 +66,7 @@ export function Excerpt({ text, explain, highlights, unitsMax }: ExcerptProps) {
           aria-expanded={isExpanded}
           onClick={() => setExpanded(!isExpanded)}
         >
-          {isExpanded ? 'Show less' : 'Show all'}
+          {isExpanded ? texts.showLess : texts.showAll}
         </button>
       )}
     </>

@@ -1,5 +1,7 @@
 import { formatCount, formatDuration } from '../format/numbers.ts';
 import { documentUrl } from '../page-urls.ts';
+import { texts } from '../texts/en/results.ts';
+import { fill } from '../texts/format-text.ts';
 import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
 import { type ResultItem, toResultItems } from './result-items.ts';
@@ -13,8 +15,8 @@ export function SearchComparison({ first, second }: Record<'first' | 'second', S
   const [firstItems, secondItems] = [toResultItems(first), toResultItems(second)];
   return (
     <div class="comparison">
-      <ComparedList name="First search" reply={first} items={firstItems} others={secondItems} />
-      <ComparedList name="Second search" reply={second} items={secondItems} others={firstItems} />
+      <ComparedList name={texts.firstSearch} reply={first} items={firstItems} others={secondItems} />
+      <ComparedList name={texts.secondSearch} reply={second} items={secondItems} others={firstItems} />
     </div>
   );
 }
@@ -36,7 +38,7 @@ function ComparedList({ name, reply, items, others }: ComparedListProps) {
         </p>
         <LatencyBreakdown found={reply} />
       </header>
-      {items.length === 0 && <p class="muted">No results.</p>}
+      {items.length === 0 && <p class="muted">{texts.noResults}</p>}
       <ol class="results">
         {items.slice(0, shownMax).map((item, rank) => (
           <li key={item.key} class="result">
@@ -66,11 +68,11 @@ function ComparedList({ name, reply, items, others }: ComparedListProps) {
 
 function describeSettings({ kind, settings: { reranker, latency, isPrecise } }: SearchReplyBody): string {
   const rerankerName =
-    reranker === noReranker ? 'no reranker' : reranker === '' ? 'default reranking' : reranker;
+    reranker === noReranker ? texts.noReranker : reranker === '' ? texts.defaultReranking : reranker;
   return [
     rerankerName,
-    ...(kind === 'snippets' ? [isPrecise ? 'precise' : 'not precise'] : []),
-    ...(latency === 'high' ? ['deeper search'] : []),
+    ...(kind === 'snippets' ? [isPrecise ? texts.precise : texts.notPrecise] : []),
+    ...(latency === 'high' ? [texts.deeperSearch] : []),
   ].join(', ');
 }
 
@@ -85,11 +87,11 @@ function isSame(one: ResultItem, other: ResultItem): boolean {
 function RankChange({ rank, other }: { readonly rank: number; readonly other: number }) {
   const [kind, text] =
     other < 0
-      ? ['new', 'only here']
+      ? ['new', texts.onlyHere]
       : other === rank
-        ? ['same', 'same rank']
+        ? ['same', texts.sameRank]
         : other > rank
-          ? ['up', `${formatCount(other - rank)} higher`]
-          : ['down', `${formatCount(rank - other)} lower`];
+          ? ['up', fill(texts.otherHigher, { other: formatCount(other - rank) })]
+          : ['down', fill(texts.rankLower, { rank: formatCount(rank - other) })];
   return <span class={`rank-change ${kind}`}>{text}</span>;
 }

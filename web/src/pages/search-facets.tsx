@@ -3,6 +3,8 @@ import type { FacetResponse } from '../../../src/schemas/facets.ts';
 import type { TopSnippetsRequest } from '../../../src/schemas/queries.ts';
 import { formatCount } from '../format/numbers.ts';
 import { parseJson } from '../format/parse-json.ts';
+import { texts } from '../texts/en/results.ts';
+import { fill } from '../texts/format-text.ts';
 import {
   hasConditions,
   type RequestedRange,
@@ -94,14 +96,18 @@ function toOptions(
 /** Number of the values that are not listed. */
 function OtherValues({ facet: { values, num_values: all = 0 } }: { readonly facet: FacetResponse }) {
   if (values === undefined) return null;
-  if (values.length === 0) return <span class="muted">No values</span>;
+  if (values.length === 0) return <span class="muted">{texts.noValues}</span>;
   const others = all - values.length;
-  return others > 0 ? <span class="muted">and {formatCount(others)} more</span> : null;
+  return others > 0 ? (
+    <span class="muted">{fill(texts.andOthersMore, { others: formatCount(others) })}</span>
+  ) : null;
 }
 
 function rangeLabel({ from = null, to = null }: RequestedRange): string {
   const text = (bound: NonNullable<RequestedRange['from']>) =>
     String(typeof bound === 'object' ? bound.$date : bound);
-  if (from === null) return to === null ? '' : `below ${text(to)}`;
-  return to === null ? `from ${text(from)}` : `${text(from)} to below ${text(to)}`;
+  if (from === null) return to === null ? '' : fill(texts.belowTo, { to: text(to) });
+  return to === null
+    ? fill(texts.fromFrom, { from: text(from) })
+    : fill(texts.fromToBelowTo, { from: text(from), to: text(to) });
 }

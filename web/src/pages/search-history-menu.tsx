@@ -1,5 +1,6 @@
 import { Menu } from '../components/menu.tsx';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/search.ts';
 import { clearHistory, describeEntry, type HistoryEntry, searchHistory } from './search-history.ts';
 
 /** Menu of the queries that were run in this browser. */
@@ -10,13 +11,13 @@ export function HistoryMenu({ onChoose }: { readonly onChoose: (entry: HistoryEn
       class="button-menu history"
       label={
         <>
-          History
+          {texts.history}
           <Icon name="down" />
         </>
       }
     >
       {entries.length === 0 ? (
-        <p class="hint">Queries that you run appear here. They stay in this browser.</p>
+        <p class="hint">{texts.queriesThatYouRunAppear}</p>
       ) : (
         <ul>
           {entries.map((entry) => (
@@ -29,7 +30,7 @@ export function HistoryMenu({ onChoose }: { readonly onChoose: (entry: HistoryEn
           ))}
           <li class="apart">
             <button type="button" onClick={clearHistory}>
-              Clear history
+              {texts.clearHistory}
             </button>
           </li>
         </ul>

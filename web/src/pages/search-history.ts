@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals';
 import { historyKeyPrefix } from '../browser/history-storage.ts';
 import { organizationId, session } from '../server/session.ts';
+import { texts } from '../texts/en/search.ts';
+import { fill } from '../texts/format-text.ts';
 import { fromFragment, hasSubject } from './search-settings.ts';
 
 /**
@@ -40,7 +42,9 @@ export function searchHistory(): readonly HistoryEntry[] {
 /** The query of an entry in words. */
 export function describeEntry({ fragment }: HistoryEntry): string {
   const { query, similarTo } = fromFragment(fragment);
-  return query.trim() === '' && similarTo !== null ? `Similar to ${similarTo.path}` : query;
+  return query.trim() === '' && similarTo !== null
+    ? fill(texts.similarToPath, { path: similarTo.path })
+    : query;
 }
 
 export function recordQuery(entry: HistoryEntry): void {

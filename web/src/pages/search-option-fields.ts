@@ -1,4 +1,6 @@
 import type * as wire from '../../../src/schemas/queries.ts';
+import { texts } from '../texts/en/search-options.ts';
+import { fill } from '../texts/format-text.ts';
 import type { ResultKind, SearchOptions } from './search-settings.ts';
 
 /** Fields of the API for the options of a search. Options that are not used add no field. */
@@ -57,7 +59,7 @@ export function canDiversify({ sort, groupField }: Pick<SearchOptions, 'sort' | 
 /** Returns the error in the options, or null. The server checks the rest. */
 export function findOptionsError({ facets }: Pick<SearchOptions, 'facets'>): string | null {
   const { error } = parseFacetFields(facets);
-  return error === null ? null : `This is not valid JSON. ${error}`;
+  return error === null ? null : fill(texts.thisIsNotValidJson, { error });
 }
 
 type FacetFields = NonNullable<wire.TopSnippetsRequest['facets']>;

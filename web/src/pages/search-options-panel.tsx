@@ -1,8 +1,9 @@
 import { Button } from '../components/button.tsx';
 import { Checkbox, Field } from '../components/field.tsx';
-import { formatCounted } from '../format/numbers.ts';
 import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, listDocuments } from '../server/retrieval.ts';
+import { texts } from '../texts/en/search-options.ts';
+import { counted, fill } from '../texts/format-text.ts';
 import { collectionChanges } from './collection-changes.ts';
 import { openCurations } from './curations-overlay.tsx';
 import { canDiversify, findOptionsError } from './search-option-fields.ts';
@@ -27,8 +28,8 @@ export function SearchOptionsPanel({ collection }: { readonly collection: string
       <DiversityField />
       {kind !== 'documents' && (
         <Checkbox
-          label="Highlights"
-          hint="Marks the positions that the API returns, for at most 128 results"
+          label={texts.highlights}
+          hint={texts.marksThePositionsThatThe}
           checked={hasHighlights}
           onChange={(isOn) => updateQuery({ hasHighlights: isOn })}
         />
@@ -42,11 +43,7 @@ export function SearchOptionsPanel({ collection }: { readonly collection: string
 function FacetsField() {
   const { facets } = searchQuery.value;
   return (
-    <Field
-      label="Facets"
-      hint="Counts of documents by metadata fields, separated by commas, or the JSON of the API"
-      error={findOptionsError({ facets })}
-    >
+    <Field label={texts.facets} hint={texts.countsOfDocumentsByMetadata} error={findOptionsError({ facets })}>
       {(control) => (
         <input
           {...control}
@@ -73,13 +70,13 @@ function SortFields() {
   };
   return (
     <fieldset class="sort-fields">
-      <legend>Sort by</legend>
+      <legend>{texts.sortBy}</legend>
       {levels.map(({ field, isDescending }, i) => (
         <div key={i} class="field pair-row">
           <input
             type="text"
-            aria-label={`Sort field ${i + 1}`}
-            placeholder={i === 0 ? 'Best match' : 'Then by'}
+            aria-label={fill(texts.sortFieldI, { i: i + 1 })}
+            placeholder={i === 0 ? texts.bestMatch : texts.thenBy}
             maxLength={256}
             spellcheck={false}
             list={fieldListId}
@@ -87,13 +84,13 @@ function SortFields() {
             onInput={(event) => replace(i, { field: event.currentTarget.value, isDescending })}
           />
           <select
-            aria-label={`Order ${i + 1}`}
+            aria-label={fill(texts.orderI, { i: i + 1 })}
             disabled={field === ''}
             value={String(isDescending)}
             onChange={(event) => replace(i, { field, isDescending: event.currentTarget.value === 'true' })}
           >
-            <option value="false">Ascending</option>
-            <option value="true">Descending</option>
+            <option value="false">{texts.ascending}</option>
+            <option value="true">{texts.descending}</option>
           </select>
         </div>
       ))}
@@ -106,14 +103,14 @@ function BoostFields() {
   return (
     <>
       <FieldName
-        label="Prefer recent documents"
-        hint="A metadata field with dates"
+        label={texts.preferRecentDocuments}
+        hint={texts.aMetadataFieldWithDates}
         value={boostField}
         onChange={(field) => updateQuery({ boostField: field })}
       />
       {boostField !== '' && (
         <div class="pair-row">
-          <Field label="Half-life" hint="s, m, h, d, w or y">
+          <Field label={texts.halfLife} hint={texts.sMHDW}>
             {(control) => (
               <input
                 {...control}
@@ -127,7 +124,7 @@ function BoostFields() {
             )}
           </Field>
           <ShareField
-            label="Weight"
+            label={texts.weight}
             value={boostWeight}
             onChange={(weight) => updateQuery({ boostWeight: weight })}
           />
@@ -142,13 +139,13 @@ function GroupFields() {
   return (
     <>
       <FieldName
-        label="Group by"
-        hint="The best results of each value of a metadata field"
+        label={texts.groupBy}
+        hint={texts.theBestResultsOfEach}
         value={groupField}
         onChange={(field) => updateQuery({ groupField: field })}
       />
       {groupField !== '' && (
-        <Field label="Results per group">
+        <Field label={texts.resultsPerGroup}>
           {(control) => (
             <input
               {...control}
@@ -172,12 +169,8 @@ function DiversityField() {
   const isPossible = canDiversify(searchQuery.value);
   return (
     <ShareField
-      label="Diversity"
-      hint={
-        isPossible
-          ? '0 orders by score, 1 by difference from other results'
-          : 'Not available with sort fields or groups'
-      }
+      label={texts.diversity}
+      hint={isPossible ? texts.n0OrdersByScore1 : texts.notAvailableWithSortFields}
       isDisabled={!isPossible}
       value={diversity}
       onChange={(next) => updateQuery({ diversity: next })}
@@ -200,7 +193,7 @@ function FieldName({ label, hint, value, onChange }: FieldNameProps) {
         <input
           {...control}
           type="text"
-          placeholder="Off"
+          placeholder={texts.off}
           maxLength={256}
           spellcheck={false}
           list={fieldListId}
@@ -221,7 +214,7 @@ interface ShareFieldProps {
   readonly onChange: (value: number) => void;
 }
 
-function ShareField({ label, hint = '0 to 1', isDisabled = false, value, onChange }: ShareFieldProps) {
+function ShareField({ label, hint = texts.n0To1, isDisabled = false, value, onChange }: ShareFieldProps) {
   return (
     <Field label={label} hint={hint}>
       {(control) => (
@@ -246,26 +239,28 @@ function CollectionRules({ collection }: { readonly collection: string }) {
     async (abort) => (await getCollectionInfo(collection, abort)).collection,
     [collection, collectionChanges.value],
   );
-  const line = (title: string, unit: string, count = 0) => (
+  const line = (title: string, count: number | undefined, counted: string) => (
     <span>
       {title}{' '}
       {info.data !== undefined && (
-        <span class="muted">{count === 0 ? 'none' : formatCounted(count, unit)}</span>
+        <span class="muted">{count === undefined || count === 0 ? texts.none : counted}</span>
       )}
     </span>
   );
+  const lists = info.data?.synonyms?.length;
+  const rules = info.data?.curations?.length;
   return (
     <>
       <div class="row between">
-        {line('Synonyms', 'list', info.data?.synonyms?.length)}
+        {line(texts.synonyms, lists, counted(texts.countLists, lists ?? 0))}
         <Button class="small" onClick={() => openSynonyms(collection)}>
-          Edit synonyms
+          {texts.editSynonyms}
         </Button>
       </div>
       <div class="row between">
-        {line('Pinned and hidden', 'rule', info.data?.curations?.length)}
+        {line(texts.pinnedAndHidden, rules, counted(texts.countRules, rules ?? 0))}
         <Button class="small" onClick={() => openCurations(collection)}>
-          Edit rules
+          {texts.editRules}
         </Button>
       </div>
     </>

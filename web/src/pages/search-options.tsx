@@ -4,6 +4,8 @@ import { lazyPart } from '../components/lazy-part.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { useLoad } from '../server/load.ts';
 import { listModels } from '../server/retrieval.ts';
+import { texts } from '../texts/en/search-options.ts';
+import { fill } from '../texts/format-text.ts';
 import { FilterFields } from './filter-builder.tsx';
 import { noReranker, searchQuery, updateQuery } from './search-query.ts';
 import { type ComparedSettings, countOptions, type ResultKind, resultsMax } from './search-settings.ts';
@@ -23,14 +25,14 @@ export function QueryOptions({ filterError, collection }: QueryOptionsProps) {
       <SettingsFields kind={kind} settings={{ reranker, latency, isPrecise }} onChange={updateQuery} />
       <FilterFields error={filterError} />
       <Checkbox
-        label="Compare settings"
-        hint="Shows two lists side by side"
+        label={texts.compareSettings}
+        hint={texts.showsTwoListsSideBy}
         checked={compared !== null}
         onChange={(isOn) => updateQuery({ compared: isOn ? otherSettings(kind) : null })}
       />
       {compared !== null && (
         <fieldset class="compared-settings">
-          <legend>Second search</legend>
+          <legend>{texts.secondSearch}</legend>
           <SettingsFields
             kind={kind}
             settings={compared}
@@ -58,8 +60,10 @@ function MoreOptions({ collection }: PanelProps) {
   return (
     <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        Options
-        {setCount > 0 && <span class="muted"> · {formatCount(setCount)} set</span>}
+        {texts.options}
+        {setCount > 0 && (
+          <span class="muted">{fill(texts.setCountSet, { setCount: formatCount(setCount) })}</span>
+        )}
       </summary>
       {isOpen && <Panel collection={collection} />}
     </details>
@@ -87,15 +91,15 @@ function SettingsFields({ kind, settings, onChange }: SettingsFieldsProps) {
       <div class="checks">
         {kind === 'snippets' && (
           <Checkbox
-            label="Precise snippets"
-            hint="About 200 characters instead of 2,000"
+            label={texts.preciseSnippets}
+            hint={texts.about200CharactersInsteadOf}
             checked={settings.isPrecise}
             onChange={(isPrecise) => onChange({ isPrecise })}
           />
         )}
         <Checkbox
-          label="Deeper search"
-          hint="More accurate, slower (latency_mode: high)"
+          label={texts.deeperSearch}
+          hint={texts.moreAccurateSlowerLatencyMode}
           checked={settings.latency === 'high'}
           onChange={(isHigh) => onChange({ latency: isHigh ? 'high' : 'low' })}
         />
@@ -108,7 +112,7 @@ function ResultsField() {
   const { kind, k } = searchQuery.value;
   const clampResults = (typed: number) => Math.max(1, Math.min(resultsMax[kind], Math.trunc(typed || 1)));
   return (
-    <Field label="Results">
+    <Field label={texts.results}>
       {(controlProps) => (
         <input
           {...controlProps}
@@ -138,11 +142,13 @@ function RerankerField({ reranker, onChange }: RerankerFieldProps) {
   const known = models.data?.rerankers ?? [];
   const isListed = reranker === '' || reranker === noReranker || known.includes(reranker);
   return (
-    <Field label="Reranker" error={models.error === null ? null : 'The rerankers could not be loaded.'}>
+    <Field label={texts.reranker} error={models.error === null ? null : texts.theRerankersCouldNotBe}>
       {(controlProps) => (
         <select {...controlProps} value={reranker} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">{defaultReranker === null ? 'None' : `Default: ${defaultReranker}`}</option>
-          {defaultReranker !== null && <option value={noReranker}>None</option>}
+          <option value="">
+            {defaultReranker === null ? texts.none2 : fill(texts.defaultDefaultReranker, { defaultReranker })}
+          </option>
+          {defaultReranker !== null && <option value={noReranker}>{texts.none2}</option>}
           {[...(isListed ? [] : [reranker]), ...known].map((name) => (
             <option key={name} value={name}>
               {name}

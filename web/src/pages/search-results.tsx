@@ -4,8 +4,11 @@ import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { formatMetadataValue } from '../format/metadata-value.ts';
-import { formatCount, formatCounted, formatDuration } from '../format/numbers.ts';
+import { formatCount, formatDuration } from '../format/numbers.ts';
 import { documentUrl, searchUrl } from '../page-urls.ts';
+import { texts } from '../texts/en/results.ts';
+import { counted, fill } from '../texts/format-text.ts';
+import { rich } from '../texts/rich-text.ts';
 import { Explanation, maxLexicalScore } from './explanation.tsx';
 import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
@@ -53,9 +56,7 @@ export function SearchResults({ found: replies, isStale, onFilter }: SearchResul
         <Facets facets={found.facets} requested={found.request.facets} onFilter={onFilter} />
       )}
       {found.results.length === 0 ? (
-        <EmptyState title="No results">
-          Documents that are not indexed yet cannot be found. A filter may exclude all others.
-        </EmptyState>
+        <EmptyState title={texts.noResults2}>{texts.documentsThatAreNotIndexed}</EmptyState>
       ) : (
         <>
           <MatchNote found={found} />
@@ -71,12 +72,11 @@ function MatchNote({ found }: { readonly found: SearchReplyBody }) {
   if (found.explanation?.good_match === false)
     return (
       <p class="note">
-        <strong>No good match.</strong> The collection probably does not answer this. These are the nearest
-        texts.
+        {rich(texts.noGoodMatchTheCollection, { strong: (children) => <strong>{children}</strong> })}
       </p>
     );
   if (found.request.query === '' || found.results.some(matchesWord)) return null;
-  return <p class="note">No result contains a word of the query. These texts are the closest in meaning.</p>;
+  return <p class="note">{texts.noResultContainsAWord}</p>;
 }
 
 function matchesWord({ explain }: { readonly explain?: wire.ResultExplanation }): boolean {
@@ -91,13 +91,18 @@ function Summary({ found }: { readonly found: SearchReplyBody }) {
   return (
     <div class="summary">
       <p role="status" class="number">
-        <strong>{formatCounted(found.results.length, 'result')}</strong> in {formatDuration(found.ms)}
-        {server !== null && <span class="muted"> · {formatDuration(server)} on the server</span>}
+        {rich(texts.countInMs, {
+          count: <strong>{counted(texts.countResults, found.results.length)}</strong>,
+          ms: formatDuration(found.ms),
+        })}
+        {server !== null && (
+          <span class="muted">{fill(texts.serverOnTheServer, { server: formatDuration(server) })}</span>
+        )}
       </p>
       <LatencyBreakdown found={found} />
       {corrected.map(({ typed, read_as: readAs }) => (
         <p key={typed} class="note">
-          No results for “{typed}”. Showing results for “{readAs}”.
+          {fill(texts.noResultsForTypedShowing, { typed, readAs })}
         </p>
       ))}
     </div>
@@ -120,7 +125,10 @@ function Results({ found }: { readonly found: SearchReplyBody }) {
       {left > 0 && (
         <div class="row center more-results">
           <Button onClick={() => setShownCount(shownCount + pageSize)}>
-            Show {formatCount(Math.min(left, pageSize))} more of {formatCount(left)}
+            {fill(texts.showCountMoreOfLeft, {
+              count: formatCount(Math.min(left, pageSize)),
+              left: formatCount(left),
+            })}
           </Button>
         </div>
       )}
@@ -142,7 +150,7 @@ function ResultGroups({ found, groups, max }: ResultGroupsProps) {
     const start = next;
     next += results;
     if (start >= max) return null;
-    const name = value === null ? 'without a value' : String(value);
+    const name = value === null ? texts.withoutAValue : String(value);
     return (
       <section key={start} class="result-group">
         <h2>
@@ -220,10 +228,10 @@ function Result({ collection, item, highest, rank }: ResultProps) {
             aria-expanded={isExplained}
             onClick={() => setExplained(!isExplained)}
           >
-            {isExplained ? 'Hide score details' : 'Show score details'}
+            {isExplained ? texts.hideScoreDetails : texts.showScoreDetails}
           </button>
         )}
-        <a href={similarUrl(collection, item)}>Find similar</a>
+        <a href={similarUrl(collection, item)}>{texts.findSimilar}</a>
       </div>
       {isExplained && explain !== undefined && (
         <Explanation score={item.score} explain={explain} highest={highest} />
@@ -241,7 +249,9 @@ function similarUrl(collection: string, { path, span }: ResultItem): string {
 function pageLabel({ page, end }: Pick<ResultItem, 'page' | 'end'>): string {
   const first = (page ?? 0) + 1;
   const last = end ?? first;
-  return last > first ? `pages ${formatCount(first)}–${formatCount(last)}` : `page ${formatCount(first)}`;
+  return last > first
+    ? fill(texts.pagesFirstLast, { first: formatCount(first), last: formatCount(last) })
+    : fill(texts.pageFirst, { first: formatCount(first) });
 }
 
 /** Length of an excerpt before it is expanded, in UTF-16 units. */
@@ -249,7 +259,7 @@ const excerptUnits = 700;
 
 function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalResponse['metadata'] }) {
   const entries = Object.entries(metadata ?? {});
-  if (entries.length === 0) return <p class="muted">No metadata.</p>;
+  if (entries.length === 0) return <p class="muted">{texts.noMetadata}</p>;
   return (
     <dl class="properties">
       {entries.map(([name, value]) => (

@@ -12,6 +12,8 @@ import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/search.ts';
+import { rich } from '../texts/rich-text.ts';
 import { answerSearch, chatModel, isAnswerable, loadChatModel } from './answers/answer-state.ts';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { CurationsOverlay } from './curations-overlay.tsx';
@@ -57,20 +59,20 @@ export function SearchPage() {
   const field = useQueryField();
   if (collections.error !== null && collections.data === undefined)
     return (
-      <Page title="Search">
+      <Page title={texts.search}>
         <LoadError error={collections.error} onRetry={collections.reload} />
       </Page>
     );
   if (collections.data?.length === 0)
     return (
-      <Page title="Search">
+      <Page title={texts.search}>
         <NoCollections />
       </Page>
     );
   return (
     <Page
-      title="Search"
-      subtitle="Run queries and see how each result was found."
+      title={texts.search}
+      subtitle={texts.runQueriesAndSeeHow}
       // An on-screen keyboard that opens by itself would cover half of a small screen.
       {...(isSingleColumn.peek() ? {} : { initialFocus: field })}
       actions={
@@ -92,7 +94,12 @@ export function SearchPage() {
           selected={selected}
           onChoose={(name) => route(searchUrl(name), true)}
         />
-        <section ref={resultsSection} class="results-pane" aria-label="Results" aria-busy={submission.isBusy}>
+        <section
+          ref={resultsSection}
+          class="results-pane"
+          aria-label={texts.results}
+          aria-busy={submission.isBusy}
+        >
           <ErrorMessage error={submission.error} />
           <IndexingNotice inProgress={inProgress} />
           <ResultsPane found={found} submission={submission} />
@@ -152,11 +159,7 @@ function ResultsPane({ found, submission }: ResultsPaneProps) {
       </>
     );
   if (isBusy) return <SkeletonRows rows={4} />;
-  return (
-    <EmptyState title="Search your documents">
-      Enter a question or keywords. Each result opens at its best sentence, with page and score.
-    </EmptyState>
-  );
+  return <EmptyState title={texts.searchYourDocuments}>{texts.enterAQuestionOrKeywords}</EmptyState>;
 }
 
 /** Reference to the field of the query, which receives the focus on request. */
@@ -181,7 +184,7 @@ function SearchActions({ isReady, onCode, onChoose }: SearchActionsProps) {
     <>
       <HistoryMenu onChoose={onChoose} />
       <Button disabled={!isReady} onClick={onCode}>
-        Copy as code
+        {texts.copyAsCode}
       </Button>
     </>
   );
@@ -190,14 +193,14 @@ function SearchActions({ isReady, onCode, onChoose }: SearchActionsProps) {
 function NoCollections() {
   return (
     <EmptyState
-      title="No documents to search"
+      title={texts.noDocumentsToSearch}
       actions={
         <LinkButton href="/app/upload" tone="primary">
-          Upload documents
+          {texts.uploadDocuments}
         </LinkButton>
       }
     >
-      Upload documents first. They become searchable within seconds.
+      {texts.uploadDocumentsFirstTheyBecome}
     </EmptyState>
   );
 }
@@ -246,16 +249,14 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
       }}
     >
       {similarTo !== null && <SimilarNote source={similarTo} />}
-      <Field label="Query">
+      <Field label={texts.query}>
         {(controlProps) => (
           <textarea
             {...controlProps}
             ref={field}
             rows={3}
             maxLength={8_192}
-            placeholder={
-              similarTo === null ? 'How long do refunds take?' : 'Optional: words to search for as well'
-            }
+            placeholder={similarTo === null ? texts.howLongDoRefundsTake : texts.optionalWordsToSearchFor}
             value={query}
             onInput={(event) => updateQuery({ query: event.currentTarget.value })}
             onKeyDown={(event) => {
@@ -267,20 +268,19 @@ function Form({ submission, field, collections, selected, onChoose }: FormProps)
         )}
       </Field>
       <RadioGroup
-        legend="Result type"
+        legend={texts.resultType}
         name="kind"
         value={kind}
         options={[
-          ['snippets', 'Snippets'],
-          ['pages', 'Pages'],
-          ['documents', 'Documents'],
+          ['snippets', texts.snippets],
+          ['pages', texts.pages],
+          ['documents', texts.documents],
         ]}
         onChange={(next) => updateQuery({ kind: next, k: Math.min(searchQuery.value.k, resultsMax[next]) })}
       />
       <CollectionField names={collections} selected={selected} onChoose={onChoose} />
       <Button type="submit" tone="primary" class="wide" busy={submission.isBusy} disabled={!isReady}>
-        {' '}
-        Search{' '}
+        {texts.search}
       </Button>
       <QueryOptions filterError={filterError} collection={selected} />
     </form>
@@ -292,13 +292,16 @@ function SimilarNote({ source: { path, start } }: { readonly source: SimilarSubj
   return (
     <div class="similar-note">
       <span>
-        Similar to {start === null ? '' : 'a part of '}
-        <strong>{path}</strong>
+        {start === null ? (
+          <>{rich(texts.similarToPath, { path: <strong>{path}</strong> })}</>
+        ) : (
+          <>{rich(texts.similarToAPartOf, { path: <strong>{path}</strong> })}</>
+        )}
       </span>
       <button
         type="button"
         class="icon-button"
-        aria-label="Search by query instead"
+        aria-label={texts.searchByQueryInstead}
         onClick={() => updateQuery({ similarTo: null })}
       >
         <span aria-hidden="true">×</span>

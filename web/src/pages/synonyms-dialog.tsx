@@ -10,6 +10,8 @@ import { showToast } from '../components/toasts.tsx';
 import { useLoad } from '../server/load.ts';
 import { getCollectionInfo, updateWords } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/curations.ts';
+import { fill } from '../texts/format-text.ts';
 import { collectionChanges } from './collection-changes.ts';
 
 interface SynonymsDialogProps {
@@ -24,7 +26,7 @@ export function SynonymsDialog({ collection, onClose }: SynonymsDialogProps) {
     [collection],
   );
   return (
-    <Dialog title={`Synonyms and stop words of ${collection}`} onClose={onClose}>
+    <Dialog title={fill(texts.synonymsAndStopWordsOf, { collection })} onClose={onClose}>
       {info.data !== undefined ? (
         <SynonymsForm collection={collection} saved={info.data} onClose={onClose} />
       ) : info.error === null ? (
@@ -48,7 +50,7 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
     const stop_words = toLists(stopWords).flat();
     await updateWords(collection, { synonyms: toLists(text), stop_words });
     collectionChanges.value += 1;
-    showToast('Synonyms and stop words saved.');
+    showToast(texts.synonymsAndStopWordsSaved);
     onClose();
   });
   return (
@@ -58,24 +60,18 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
         submission.start();
       }}
     >
-      <Field
-        label="Words with the same meaning"
-        hint="One list per line, its words separated by commas. They apply to all later queries of the collection."
-      >
+      <Field label={texts.wordsWithTheSameMeaning} hint={texts.oneListPerLineIts}>
         {(control) => (
           <CodeArea
             control={control}
             rows={8}
-            placeholder={'refund, reimbursement, repayment\nk8s, kubernetes'}
+            placeholder={texts.refundReimbursementRepaymentK8sKubernetes}
             value={text}
             onChange={setText}
           />
         )}
       </Field>
-      <Field
-        label="Stop words"
-        hint="Words that lexical search ignores, separated by commas, in addition to common words of the languages."
-      >
+      <Field label={texts.stopWords} hint={texts.wordsThatLexicalSearchIgnores}>
         {(control) => (
           <CodeArea
             control={control}
@@ -88,9 +84,9 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
       </Field>
       <ErrorMessage error={submission.error} />
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{texts.cancel}</Button>
         <Button type="submit" tone="primary" busy={submission.isBusy}>
-          Save words
+          {texts.saveWords}
         </Button>
       </DialogActions>
     </form>

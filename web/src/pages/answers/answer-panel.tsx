@@ -3,8 +3,10 @@ import { Button } from '../../components/button.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { formatCount, formatCounted } from '../../format/numbers.ts';
+import { formatCount } from '../../format/numbers.ts';
 import { documentUrl } from '../../page-urls.ts';
+import { texts } from '../../texts/en/answers.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import type { SearchReplyBody } from '../search-query.ts';
 import { type Answer, answerTo, isAutomatic, setAutomatic, startAnswer, stopAnswer } from './answer-state.ts';
 
@@ -26,9 +28,9 @@ export function AnswerPanel({ found, model, isStale }: AnswerPanelProps) {
     else void startAnswer(found);
   };
   return (
-    <section class={`card answer ${isStale ? 'stale' : ''}`} aria-label="Answer" aria-busy={isWriting}>
+    <section class={`card answer ${isStale ? 'stale' : ''}`} aria-label={texts.answer} aria-busy={isWriting}>
       <header>
-        <h2>Answer</h2>
+        <h2>{texts.answer}</h2>
         <span class="muted cut" title={model}>
           {model}
         </span>
@@ -43,7 +45,7 @@ export function AnswerPanel({ found, model, isStale }: AnswerPanelProps) {
           <SourceList sources={sources} collection={found.collection} />
         </>
       )}
-      <Checkbox label="Answer each search" checked={isAutomatic()} onChange={setAutomatic} />
+      <Checkbox label={texts.answerEachSearch} checked={isAutomatic()} onChange={setAutomatic} />
     </section>
   );
 }
@@ -51,14 +53,14 @@ export function AnswerPanel({ found, model, isStale }: AnswerPanelProps) {
 function actionName(answer: Answer | null): string {
   switch (answer?.state) {
     case undefined:
-      return 'Answer this question';
+      return texts.answerThisQuestion;
     case 'writing':
-      return 'Stop';
+      return texts.stop;
     case 'failed':
-      return 'Try again';
+      return texts.tryAgain;
     case 'stopped':
     case 'complete':
-      return 'Answer again';
+      return texts.answerAgain;
   }
 }
 
@@ -85,7 +87,7 @@ function AnswerText({ answer, sources, collection }: SourcesProps & { readonly a
   const { state, sentences } = answer;
   if (state === 'writing' && sentences.length === 0)
     return (
-      <div role="status" aria-label="The model is reading the documents">
+      <div role="status" aria-label={texts.theModelIsReadingThe}>
         <Skeleton lines={2} width="80%" />
       </div>
     );
@@ -101,7 +103,7 @@ function AnswerText({ answer, sources, collection }: SourcesProps & { readonly a
                 key={number}
                 class="citation number"
                 href={urlOf(collection, citation)}
-                aria-label={`Source ${number}: ${nameOf(citation)}`}
+                aria-label={fill(texts.sourceNumberCitation, { number, citation: nameOf(citation) })}
               >
                 {number}
               </a>
@@ -115,9 +117,9 @@ function AnswerText({ answer, sources, collection }: SourcesProps & { readonly a
 }
 
 const reasons: Readonly<Record<NonNullable<AnswerResponse['reason']>, string>> = {
-  no_snippets: 'No text of the collection matches the question.',
-  no_answer: 'The model found none in the texts that match the question best.',
-  no_citations: 'The model wrote text, but named no source for it.',
+  no_snippets: texts.noTextOfTheCollection,
+  no_answer: texts.theModelFoundNoneIn,
+  no_citations: texts.theModelWroteTextBut,
 };
 
 /** The end of an answer: no support, an error, or what is missing. */
@@ -126,7 +128,7 @@ function AnswerEnd({ answer: { state, reply, error } }: { readonly answer: Answe
   if (state === 'stopped')
     return (
       <p class="note" role="status">
-        Stopped before the answer was complete.
+        {texts.stoppedBeforeTheAnswerWas}
       </p>
     );
   if (reply === null) return null;
@@ -135,12 +137,12 @@ function AnswerEnd({ answer: { state, reply, error } }: { readonly answer: Answe
     <>
       {reason !== null && (
         <p class="note" role="status">
-          <strong>No answer is supported by the documents.</strong> {reasons[reason]}
+          <strong>{texts.noAnswerIsSupportedBy}</strong> {reasons[reason]}
         </p>
       )}
-      {isTruncated && <p class="note">The answer has reached its maximum length.</p>}
+      {isTruncated && <p class="note">{texts.theAnswerHasReachedIts}</p>}
       {reason === null && uncited > 0 && (
-        <p class="hint">{formatCounted(uncited, 'sentence')} without a source left out.</p>
+        <p class="hint">{counted(texts.countSentencesWithoutASource, uncited)}</p>
       )}
       {warnings.map((warning) => (
         <p key={warning} class="note">
@@ -154,7 +156,7 @@ function AnswerEnd({ answer: { state, reply, error } }: { readonly answer: Answe
 function SourceList({ sources, collection }: SourcesProps) {
   if (sources.size === 0) return null;
   return (
-    <ol class="answer-sources" aria-label="Sources">
+    <ol class="answer-sources" aria-label={texts.sources}>
       {[...sources].map(([key, { citation }]) => (
         <li key={key}>
           <a class="cut" href={urlOf(collection, citation)}>
@@ -182,6 +184,6 @@ function nameOf(citation: AnswerCitation): string {
 
 function pagesOf({ page_span: [first = 0, end = first + 1] }: AnswerCitation): string {
   return end - first > 1
-    ? `pages ${formatCount(first + 1)}–${formatCount(end)}`
-    : `page ${formatCount(first + 1)}`;
+    ? fill(texts.pagesFirstEnd, { first: formatCount(first + 1), end: formatCount(end) })
+    : fill(texts.pageFirst, { first: formatCount(first + 1) });
 }
