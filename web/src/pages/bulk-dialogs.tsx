@@ -5,10 +5,12 @@ import { ConfirmationField } from '../components/confirmation-field.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { showToast } from '../components/toasts.tsx';
-import { formatCount, formatCounted } from '../format/numbers.ts';
+import { formatCount } from '../format/numbers.ts';
 import { type DocumentRow, deleteDocuments, updateDocument } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/documents.ts';
+import { counted, fill } from '../texts/format-text.ts';
 import { type BulkAction, type BulkCounts, runBulk } from './bulk-run.ts';
 import { applyChanges, findChangeError, type MetadataChange } from './metadata-changes.ts';
 import { retryAction } from './retry.ts';
@@ -63,17 +65,14 @@ function DeleteDialog(props: BulkDialogProps) {
   return (
     <RunDialog
       {...props}
-      title={`Delete ${formatCounted(count, 'document')}?`}
-      label="Delete"
+      title={counted(texts.deleteCountDocuments, count)}
+      label={texts.delete}
       tone="danger"
       action={action}
       isReady={!isAll || typed === collection}
-      toSummary={({ done }) => `${formatCounted(done, 'document')} deleted.`}
+      toSummary={({ done }) => counted(texts.countDocumentsDeleted, done)}
     >
-      <p>
-        {count === 1 ? 'The document is' : 'The documents are'} removed from search immediately. This cannot
-        be undone.
-      </p>
+      <p>{counted(texts.theDocumentsAreRemovedFrom, count)}</p>
       {paths.length > 0 && (
         <ul>
           {paths.map((path) => (
@@ -90,19 +89,18 @@ function RetryDialog(props: BulkDialogProps) {
   return (
     <RunDialog
       {...props}
-      title="Retry failed documents?"
-      label="Retry"
+      title={texts.retryFailedDocuments}
+      label={texts.retry}
       tone="primary"
       action={retryAction}
       isReady
       toSummary={({ done, skipped }) =>
-        `${formatCounted(done, 'document')} queued for retry.${skipped > 0 ? ` ${formatCount(skipped)} had not failed.` : ''}`
+        counted(texts.countDocumentsQueuedForRetry, done, {
+          rest: skipped > 0 ? counted(texts.countHadNotFailed, skipped) : '',
+        })
       }
     >
-      <p>
-        {formatCounted(props.count, 'document')} selected. Failed ones are processed again from the step that
-        failed; others stay unchanged.
-      </p>
+      <p>{counted(texts.countDocumentsSelectedFailedOnes, props.count)}</p>
     </RunDialog>
   );
 }
@@ -131,16 +129,18 @@ function MetadataDialog(props: BulkDialogProps) {
   return (
     <RunDialog
       {...props}
-      title={`Edit metadata of ${formatCounted(props.count, 'document')}`}
-      label="Apply"
+      title={counted(texts.editMetadataOfCountDocuments, props.count)}
+      label={texts.apply}
       tone="primary"
       action={action}
       isReady={named.length > 0 && error === null}
       toSummary={({ done, skipped }) =>
-        `${formatCounted(done, 'document')} changed.${skipped > 0 ? ` ${formatCount(skipped)} skipped: not indexed, or unchanged.` : ''}`
+        counted(texts.countDocumentsChangedRest, done, {
+          rest: skipped > 0 ? counted(texts.countSkippedNotIndexedOr, skipped) : '',
+        })
       }
     >
-      <p>Other fields keep their values. Only indexed documents can be changed.</p>
+      <p>{texts.otherFieldsKeepTheirValues}</p>
       <ul class="metadata-changes">
         {changes.map((change, i) => (
           <MetadataChangeRow
@@ -158,7 +158,7 @@ function MetadataDialog(props: BulkDialogProps) {
       <div class="row">
         <Button disabled={changes.length >= changesMax} onClick={() => setChanges([...changes, emptyChange])}>
           <Icon name="plus" />
-          Add field
+          {texts.addField}
         </Button>
       </div>
     </RunDialog>
@@ -179,20 +179,20 @@ function MetadataChangeRow({ number, change, onChange, onRemove }: MetadataChang
     <li>
       <div class="field">
         <select
-          aria-label={`Change ${number}`}
+          aria-label={fill(texts.changeNumber, { number })}
           value={change.kind}
           onChange={({ currentTarget }) =>
             onChange({ ...change, kind: currentTarget.value === 'remove' ? 'remove' : 'set' })
           }
         >
-          <option value="set">Set</option>
-          <option value="remove">Remove</option>
+          <option value="set">{texts.set}</option>
+          <option value="remove">{texts.remove}</option>
         </select>
       </div>
       <div class="field">
         <input
           type="text"
-          aria-label={`Name of field ${number}`}
+          aria-label={fill(texts.nameOfFieldNumber, { number })}
           placeholder="year"
           autoComplete="off"
           spellcheck={false}
@@ -203,8 +203,8 @@ function MetadataChangeRow({ number, change, onChange, onRemove }: MetadataChang
       <div class="field">
         <input
           type="text"
-          aria-label={`Value of field ${number}`}
-          placeholder={isList ? 'billing, refunds' : '2026'}
+          aria-label={fill(texts.valueOfFieldNumber, { number })}
+          placeholder={isList ? texts.billingRefunds : '2026'}
           autoComplete="off"
           disabled={change.kind === 'remove'}
           value={change.kind === 'remove' ? '' : change.value}
@@ -212,7 +212,12 @@ function MetadataChangeRow({ number, change, onChange, onRemove }: MetadataChang
         />
       </div>
       {onRemove !== null && (
-        <button type="button" class="icon-button" aria-label={`Remove change ${number}`} onClick={onRemove}>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={fill(texts.removeChangeNumber, { number })}
+          onClick={onRemove}
+        >
           <span aria-hidden="true">×</span>
         </button>
       )}
@@ -242,7 +247,7 @@ function RunDialog(props: RunDialogProps) {
     try {
       const { signal } = abort.current;
       const total = await runBulk(pages(), action, { signal, onProgress: setCounts });
-      showToast(signal.aborted ? `Stopped. ${toSummary(total)}` : toSummary(total));
+      showToast(signal.aborted ? fill(texts.stoppedTotal, { total: toSummary(total) }) : toSummary(total));
       onClose();
     } finally {
       onChanged();
@@ -262,18 +267,18 @@ function RunDialog(props: RunDialogProps) {
         </fieldset>
         {submission.isBusy && (
           <div class="bulk-progress" role="status">
-            <progress max={Math.max(1, count)} value={processed} aria-label="Progress" />
+            <progress max={Math.max(1, count)} value={processed} aria-label={texts.progress} />
             <span class="muted number">
-              {formatCount(processed)} of {formatCount(count)}
+              {fill(texts.processedOfCount, { processed: formatCount(processed), count: formatCount(count) })}
             </span>
           </div>
         )}
         <ErrorMessage error={submission.error} />
         <DialogActions>
           {submission.isBusy ? (
-            <Button onClick={() => abort.current.abort()}>Stop</Button>
+            <Button onClick={() => abort.current.abort()}>{texts.stop}</Button>
           ) : (
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{texts.cancel}</Button>
           )}
           <Button type="submit" tone={tone} busy={submission.isBusy} disabled={!isReady}>
             {label}

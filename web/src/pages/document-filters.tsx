@@ -6,6 +6,7 @@ import { DayField } from '../components/day-field.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { formatCount } from '../format/numbers.ts';
+import { texts } from '../texts/en/documents.ts';
 import { CollectionField } from './collection-select.tsx';
 import { type AddedRange, addedRanges, type DocumentQuery, type StateGroup } from './document-query.ts';
 
@@ -27,14 +28,14 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
       <div class="filters">
         <CollectionField names={names} selected={query.collection} onChoose={onCollection} />
         <PathField text={query.text} onChange={(text) => onChange({ text })} />
-        <Field label="Type">
+        <Field label={texts.type}>
           {(control) => (
             <select
               {...control}
               value={type}
               onChange={(event) => onChange({ type: event.currentTarget.value as FileTypeName | '' })}
             >
-              <option value="">All types</option>
+              <option value="">{texts.allTypes}</option>
               {Object.entries(fileTypes).map(([value, { name }]) => (
                 <option key={value} value={value}>
                   {name}
@@ -43,14 +44,14 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
             </select>
           )}
         </Field>
-        <Field label="Added">
+        <Field label={texts.added}>
           {(control) => (
             <select
               {...control}
               value={added}
               onChange={(event) => onChange({ added: event.currentTarget.value as AddedRange | '' })}
             >
-              <option value="">Any time</option>
+              <option value="">{texts.anyTime}</option>
               {Object.entries(addedRanges).map(([value, name]) => (
                 <option key={value} value={value}>
                   {name}
@@ -61,8 +62,8 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
         </Field>
         {added === 'range' && (
           <>
-            <DayField label="From" value={from} onChange={(day) => onChange({ from: day })} />
-            <DayField label="To" value={to} onChange={(day) => onChange({ to: day })} />
+            <DayField label={texts.from} value={from} onChange={(day) => onChange({ from: day })} />
+            <DayField label={texts.to} value={to} onChange={(day) => onChange({ to: day })} />
           </>
         )}
       </div>
@@ -95,11 +96,11 @@ function PathField({ text, onChange }: { readonly text: string; readonly onChang
   }, [typed]);
   return (
     <TextField
-      label="Search paths"
+      label={texts.searchPaths}
       type="search"
       autoComplete="off"
       spellcheck={false}
-      placeholder="Part of a path"
+      placeholder={texts.partOfAPath}
       value={typed}
       onChange={setTyped}
     />
@@ -121,14 +122,14 @@ function StateFilter({ show, status, onChoose }: StateFilterProps) {
   const pending = status && status.num_parsing_documents + status.num_indexing_documents;
   return (
     <RadioGroup
-      legend="Documents to show"
+      legend={texts.documentsToShow}
       name="filter"
       value={show}
       options={[
-        ['all', optionLabel('All', status?.num_documents)],
-        ['indexed', optionLabel('Indexed', status?.num_indexed_documents)],
-        ['pending', optionLabel('In progress', pending)],
-        ['failed', optionLabel('Failed', status?.num_failed_documents)],
+        ['all', optionLabel(texts.all, status?.num_documents)],
+        ['indexed', optionLabel(texts.indexed, status?.num_indexed_documents)],
+        ['pending', optionLabel(texts.inProgress, pending)],
+        ['failed', optionLabel(texts.failed, status?.num_failed_documents)],
       ]}
       onChange={onChoose}
     />
@@ -137,13 +138,13 @@ function StateFilter({ show, status, onChoose }: StateFilterProps) {
 
 /** Orders to choose where the list has no column headings. */
 const orders = [
-  ['path', '', 'Path'],
-  ['created_at', 'desc', 'Newest first'],
-  ['created_at', '', 'Oldest first'],
-  ['size', 'desc', 'Largest first'],
-  ['size', '', 'Smallest first'],
-  ['num_pages', 'desc', 'Most pages first'],
-  ['index_status', '', 'State'],
+  ['path', '', texts.path],
+  ['created_at', 'desc', texts.newestFirst],
+  ['created_at', '', texts.oldestFirst],
+  ['size', 'desc', texts.largestFirst],
+  ['size', '', texts.smallestFirst],
+  ['num_pages', 'desc', texts.mostPagesFirst],
+  ['index_status', '', texts.state],
 ] as const;
 
 function SortField({ query, onChange }: Pick<DocumentFiltersProps, 'query' | 'onChange'>) {
@@ -151,7 +152,7 @@ function SortField({ query, onChange }: Pick<DocumentFiltersProps, 'query' | 'on
     ([sort, order]) => sort === query.sort && (order === 'desc') === query.isDescending,
   );
   return (
-    <Field label="Order">
+    <Field label={texts.order}>
       {(control) => (
         <select
           {...control}
@@ -161,7 +162,7 @@ function SortField({ query, onChange }: Pick<DocumentFiltersProps, 'query' | 'on
             onChange({ sort, isDescending: order === 'desc' });
           }}
         >
-          {current === -1 && <option value="-1">Other</option>}
+          {current === -1 && <option value="-1">{texts.other}</option>}
           {orders.map(([, , name], i) => (
             <option key={name} value={String(i)}>
               {name}

@@ -1,6 +1,7 @@
 import type { DocumentSortField } from '../../../src/core/document-sort-fields.ts';
 import { extensionsOf, type FileTypeName, fileTypes } from '../../../src/core/file-types.ts';
 import type { GetDocumentInfoListRequest } from '../../../src/schemas/document-list.ts';
+import { texts } from '../texts/en/documents.ts';
 
 /** Filters and order of the list of documents, and their form in the URL. */
 
@@ -15,11 +16,11 @@ export type StateGroup = keyof typeof stateGroups;
 
 /** Days before now, or `range` for the dates `from` and `to`. */
 export const addedRanges = {
-  '1': 'Last 24 hours',
-  '7': 'Last 7 days',
-  '30': 'Last 30 days',
-  '365': 'Last 12 months',
-  range: 'Dates…',
+  '1': texts.last24Hours,
+  '7': texts.last7Days,
+  '30': texts.last30Days,
+  '365': texts.last12Months,
+  range: texts.dates,
 } as const;
 export type AddedRange = keyof typeof addedRanges;
 

@@ -9,10 +9,12 @@ import { RelativeTime } from '../components/relative-time.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { VirtualRows, type VisibleRange } from '../components/virtual-rows.tsx';
-import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
+import { formatBytes, formatCount } from '../format/numbers.ts';
 import { documentUrl, uploadUrl } from '../page-urls.ts';
 import { errorMessage } from '../server/api-call.ts';
 import type { DocumentRow } from '../server/retrieval.ts';
+import { texts } from '../texts/en/documents.ts';
+import { counted, fill } from '../texts/format-text.ts';
 import type { BulkDialogName, BulkDialogProps } from './bulk-dialogs.tsx';
 import type { DocumentList } from './document-list.ts';
 import { type DocumentQuery, hasFilters } from './document-query.ts';
@@ -76,7 +78,7 @@ export function DocumentRows(props: DocumentRowsProps) {
       <div
         class={`document-rows ${kind}`}
         role="table"
-        aria-label="Documents"
+        aria-label={texts.documents}
         aria-rowcount={isComplete ? rows.length + 1 : -1}
       >
         <Headings query={query} onSort={onSort} />
@@ -125,7 +127,7 @@ function ListHead({ list, total, selection, onSelection, onChanged }: ListHeadPr
       <label class="check select-all">
         <input
           type="checkbox"
-          aria-label="Select all documents"
+          aria-label={texts.selectAllDocuments}
           checked={count > 0 && count === total}
           ref={(box) => {
             if (box !== null) box.indeterminate = count > 0 && count < total;
@@ -133,19 +135,19 @@ function ListHead({ list, total, selection, onSelection, onChanged }: ListHeadPr
           onChange={() => onSelection(count > 0 ? emptySelection : completeSelection)}
         />
         <span class="muted number" role="status">
-          {count > 0 ? `${formatCounted(count, 'document')} selected` : formatCounted(total, 'document')}
+          {count > 0 ? counted(texts.countDocumentsSelected, count) : counted(texts.countDocuments, total)}
         </span>
       </label>
       <div class="row">
         {count > 0 ? (
           <>
             <Button tone="ghost" onClick={() => onSelection(emptySelection)}>
-              Clear selection
+              {texts.clearSelection}
             </Button>
-            {mayRetry && <Button onClick={() => setDialog('retry')}>Retry failed</Button>}
-            <Button onClick={() => setDialog('metadata')}>Edit metadata</Button>
+            {mayRetry && <Button onClick={() => setDialog('retry')}>{texts.retryFailed}</Button>}
+            <Button onClick={() => setDialog('metadata')}>{texts.editMetadata}</Button>
             <Button tone="danger" onClick={() => setDialog('delete')}>
-              Delete
+              {texts.delete}
             </Button>
           </>
         ) : (
@@ -156,7 +158,7 @@ function ListHead({ list, total, selection, onSelection, onChanged }: ListHeadPr
                 setDialog('retry');
               }}
             >
-              Retry all
+              {texts.retryAll}
             </Button>
           )
         )}
@@ -201,11 +203,11 @@ function LazyBulkDialog(props: BulkDialogProps) {
 }
 
 const columns: readonly (readonly [DocumentSortField, string, 'number' | undefined])[] = [
-  ['path', 'Path', undefined],
-  ['index_status', 'Status', undefined],
-  ['num_pages', 'Pages', 'number'],
-  ['size', 'Size', 'number'],
-  ['created_at', 'Added', undefined],
+  ['path', texts.path, undefined],
+  ['index_status', texts.status, undefined],
+  ['num_pages', texts.pages, 'number'],
+  ['size', texts.size, 'number'],
+  ['created_at', texts.added, undefined],
 ];
 /** Columns whose greatest values are of interest first. */
 const descendingFirst: ReadonlySet<DocumentSortField> = new Set(['num_pages', 'size', 'created_at']);
@@ -216,7 +218,7 @@ function Headings({ query, onSort }: { readonly query: DocumentQuery } & Pick<Do
     <div role="rowgroup">
       <div role="row" aria-rowindex={1} class="document-row head">
         <span role="columnheader">
-          <span class="visually-hidden">Selected</span>
+          <span class="visually-hidden">{texts.selected}</span>
         </span>
         {columns.map(([field, title, kind]) => {
           const isSorted = query.sort === field;
@@ -250,41 +252,35 @@ function EmptyRows({ query, onClearFilters }: EmptyRowsProps) {
   if (hasFilters(query))
     return (
       <EmptyState
-        title="No matching documents"
-        actions={<Button onClick={onClearFilters}>Clear filters</Button>}
+        title={texts.noMatchingDocuments}
+        actions={<Button onClick={onClearFilters}>{texts.clearFilters}</Button>}
       >
         {query.text === ''
-          ? 'No document in this collection matches the filters.'
-          : `No document whose path contains “${query.text}” matches the filters.`}
+          ? texts.noDocumentInThisCollection
+          : fill(texts.noDocumentWhosePathContains, { text: query.text })}
       </EmptyState>
     );
   if (query.show === 'failed')
-    return (
-      <EmptyState title="No failed documents">
-        Documents that could not be parsed or indexed are listed here with the reason.
-      </EmptyState>
-    );
+    return <EmptyState title={texts.noFailedDocuments}>{texts.documentsThatCouldNotBe}</EmptyState>;
   if (query.show !== 'all')
     return (
       <EmptyState
-        title={query.show === 'pending' ? 'No documents in progress' : 'No indexed documents'}
-        actions={<Button onClick={onClearFilters}>Show all</Button>}
+        title={query.show === 'pending' ? texts.noDocumentsInProgress : texts.noIndexedDocuments}
+        actions={<Button onClick={onClearFilters}>{texts.showAll}</Button>}
       >
-        {query.show === 'pending'
-          ? 'Documents appear here from the upload until they are searchable.'
-          : 'Documents appear here as soon as search finds them.'}
+        {query.show === 'pending' ? texts.documentsAppearHereFromThe : texts.documentsAppearHereAsSoon}
       </EmptyState>
     );
   return (
     <EmptyState
-      title="This collection is empty"
+      title={texts.thisCollectionIsEmpty}
       actions={
         <LinkButton href={uploadUrl(query.collection)} tone="primary">
-          Upload documents
+          {texts.uploadDocuments}
         </LinkButton>
       }
     >
-      Upload files or folders here, or add documents with the API.
+      {texts.uploadFilesOrFoldersHere}
     </EmptyState>
   );
 }
@@ -302,7 +298,7 @@ function DocumentCells({ row, isSelected, onSelect }: DocumentCellsProps) {
         <input
           type="checkbox"
           checked={isSelected}
-          aria-label={`Select ${row.path}`}
+          aria-label={fill(texts.selectPath, { path: row.path })}
           onClick={(event) => onSelect(event.currentTarget.checked, event.shiftKey)}
         />
       </span>

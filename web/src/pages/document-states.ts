@@ -1,19 +1,21 @@
 import type { ChipTone } from '../components/chip.tsx';
 import { formatCount } from '../format/numbers.ts';
 import type { DocumentRow } from '../server/retrieval.ts';
+import { texts } from '../texts/en/documents.ts';
+import { fill } from '../texts/format-text.ts';
 
 /** Labels and colors of document states. */
 
 type Status = DocumentRow['index_status'];
 
 export const stateLabels: Readonly<Record<Status, readonly [string, ChipTone]>> = {
-  not_parsed: ['Waiting', 'neutral'],
-  parsing: ['Parsing', 'info'],
-  not_indexed: ['Parsed', 'info'],
-  indexing: ['Indexing', 'info'],
-  indexed: ['Indexed', 'good'],
-  parsing_failed: ['Parsing failed', 'bad'],
-  indexing_failed: ['Indexing failed', 'bad'],
+  not_parsed: [texts.waiting, 'neutral'],
+  parsing: [texts.parsing, 'info'],
+  not_indexed: [texts.parsed, 'info'],
+  indexing: [texts.indexing, 'info'],
+  indexed: [texts.indexed, 'good'],
+  parsing_failed: [texts.parsingFailed, 'bad'],
+  indexing_failed: [texts.indexingFailed, 'bad'],
 };
 
 /** Whether the state is final: it does not change by itself. */
@@ -31,10 +33,10 @@ export function retryStatusOf(status: Status): 'not_parsed' | 'not_indexed' {
 }
 
 const stageLabels = {
-  waiting: 'Waiting for a parser',
-  reading: 'Reading',
-  converting: 'Converting',
-  recognising: 'Running OCR',
+  waiting: texts.waitingForAParser,
+  reading: texts.reading,
+  converting: texts.converting,
+  recognising: texts.runningOcr,
 } as const;
 
 interface StageProgress {
@@ -47,5 +49,5 @@ export function stageLabel({ stage, done, pages }: StageProgress): string {
   const label = stageLabels[stage];
   return pages === null || pages === 0
     ? label
-    : `${label}, page ${formatCount(done)} of ${formatCount(pages)}`;
+    : fill(texts.labelPageDoneOfPages, { label, done: formatCount(done), pages: formatCount(pages) });
 }

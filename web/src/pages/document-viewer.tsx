@@ -16,6 +16,8 @@ import { documentUrl } from '../page-urls.ts';
 import type { LoadState } from '../server/load.ts';
 import type { DocumentReference } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/document.ts';
+import { fill } from '../texts/format-text.ts';
 import { type MarkedPassage, useMarkedPassage } from './document-passage.ts';
 import { hasFailed, isSettled } from './document-states.ts';
 import { nextZoom, PageImage, ZoomControls } from './page-image.tsx';
@@ -66,13 +68,19 @@ export function DocumentViewer({ reference, found, index, page }: DocumentViewer
     setView(next);
   };
   return (
-    <section class="card viewer" aria-label="Pages">
+    <section class="card viewer" aria-label={texts.pages}>
       <header>
         <PageTurner index={index} pages={pages} onGoToPage={goToPage} />
         {hasImages && (
           <div class="row">
             {view !== 'text' && <ZoomControls zoom={zoom} onZoom={setZoom} />}
-            <RadioGroup legend="View" name="view" value={view} options={viewOptions} onChange={chooseView} />
+            <RadioGroup
+              legend={texts.view}
+              name="view"
+              value={view}
+              options={viewOptions}
+              onChange={chooseView}
+            />
           </div>
         )}
       </header>
@@ -94,9 +102,9 @@ export function DocumentViewer({ reference, found, index, page }: DocumentViewer
 }
 
 const viewOptions = [
-  ['image', 'Image'],
-  ['both', 'Both'],
-  ['text', 'Text'],
+  ['image', texts.image],
+  ['both', texts.both],
+  ['text', texts.text],
 ] as const;
 
 interface ViewerKeys {
@@ -134,18 +142,18 @@ function PageTurner({ index, pages, onGoToPage }: PageTurnerProps) {
     <div class="row page-turner">
       <Button
         tone="ghost"
-        aria-label="Previous page"
+        aria-label={texts.previousPage}
         disabled={index === 0}
         onClick={() => onGoToPage(index - 1)}
       >
         <Icon name="previous" />
       </Button>
       <h2 aria-live="polite">
-        Page {formatCount(index + 1)} of {formatCount(pages)}
+        {fill(texts.pageIndexOfPages, { index: formatCount(index + 1), pages: formatCount(pages) })}
       </h2>
       <Button
         tone="ghost"
-        aria-label="Next page"
+        aria-label={texts.nextPage}
         disabled={index === pages - 1}
         onClick={() => onGoToPage(index + 1)}
       >
@@ -158,9 +166,9 @@ function PageTurner({ index, pages, onGoToPage }: PageTurnerProps) {
 function NoPages({ found }: { readonly found: DocumentResponse }) {
   if (hasFailed(found.index_status)) return null;
   return isSettled(found.index_status) ? (
-    <EmptyState title="No pages">This document contains no text.</EmptyState>
+    <EmptyState title={texts.noPages}>{texts.thisDocumentContainsNoText}</EmptyState>
   ) : (
-    <EmptyState title="Parsing">Pages appear here after the document is parsed.</EmptyState>
+    <EmptyState title={texts.parsing}>{texts.pagesAppearHereAfterThe}</EmptyState>
   );
 }
 
@@ -228,20 +236,25 @@ function TextPane({ path, page, passage, onGoToPage }: TextPaneProps) {
       <div class="text-tools">
         {passage.page !== null && (
           <Button tone="ghost" class="small" onClick={showPassage}>
-            Go to passage
+            {texts.goToPassage}
           </Button>
         )}
         {!isEmpty && syntax !== null && (
           <Button tone="ghost" class="small" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-            Stored text
+            {texts.storedText}
           </Button>
         )}
-        {!isEmpty && <CopyButton text={content} label="Copy text" />}
+        {!isEmpty && <CopyButton text={content} label={texts.copyText} />}
       </div>
       {isEmpty ? (
-        <p class="muted">This page contains no text.</p>
+        <p class="muted">{texts.thisPageContainsNoText}</p>
       ) : (
-        <section ref={body} class="text-body" tabIndex={0} aria-label={`Text of page ${index + 1}`}>
+        <section
+          ref={body}
+          class="text-body"
+          tabIndex={0}
+          aria-label={fill(texts.textOfPageIndex, { index: index + 1 })}
+        >
           <PageText text={content} syntax={isRaw ? null : syntax} passage={range} />
         </section>
       )}

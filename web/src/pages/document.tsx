@@ -20,6 +20,9 @@ import {
   toLocalUrl,
 } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/document.ts';
+import { fill } from '../texts/format-text.ts';
+import { rich } from '../texts/rich-text.ts';
 import { hasFailed, isSettled } from './document-states.ts';
 import { DocumentViewer } from './document-viewer.tsx';
 import { MetadataCard } from './metadata.tsx';
@@ -71,14 +74,16 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
       title={reference.path}
       subtitle={
         <>
-          in <a href={documentsUrl(reference.collection)}>{reference.collection}</a>
+          {rich(texts.inCollection, {
+            collection: <a href={documentsUrl(reference.collection)}>{reference.collection}</a>,
+          })}
         </>
       }
       actions={
         <>
           <FindSimilar reference={reference} isIndexed={found?.index_status === 'indexed'} />
           <Download path={reference.path} address={found && toLocalUrl(found.file_url)} />
-          <Button onClick={() => setDeleting(true)}>Delete…</Button>
+          <Button onClick={() => setDeleting(true)}>{texts.delete}</Button>
         </>
       }
     >
@@ -109,7 +114,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
 /** Placeholder for the whole page, so that the content appears in one step and nothing moves. */
 function DocumentSkeleton() {
   return (
-    <div class="document" role="status" aria-label="Loading">
+    <div class="document" role="status" aria-label={texts.loading}>
       <div class="card">
         <Skeleton lines={14} width="40%" />
       </div>
@@ -156,7 +161,7 @@ function Download({ path, address }: { readonly path: string; readonly address: 
   const link = address === undefined ? {} : { href: address };
   return (
     <a class="button" {...link} target="_blank" rel="noreferrer" download={name}>
-      <span class="button-label">Download</span>
+      <span class="button-label">{texts.download}</span>
     </a>
   );
 }
@@ -172,7 +177,7 @@ function FindSimilar({
   const link = isIndexed ? { href: similarDocumentsUrl(collection, path) } : {};
   return (
     <a class="button" {...link}>
-      <span class="button-label">Find similar</span>
+      <span class="button-label">{texts.findSimilar}</span>
     </a>
   );
 }
@@ -187,18 +192,16 @@ function DeleteDocument({
   const { route } = useLocation();
   return (
     <ConfirmDialog
-      title="Delete this document?"
-      action="Delete"
+      title={texts.deleteThisDocument}
+      action={texts.delete2}
       onClose={onClose}
       onConfirm={async () => {
         await deleteDocuments(reference.collection, [reference.path]);
-        showToast(`${reference.path} was deleted.`);
+        showToast(fill(texts.pathWasDeleted, { path: reference.path }));
         route(documentsUrl(reference.collection));
       }}
     >
-      <p>
-        <strong>{reference.path}</strong> is removed from search immediately. This cannot be undone.
-      </p>
+      <p>{rich(texts.pathIsRemovedFromSearch, { path: <strong>{reference.path}</strong> })}</p>
     </ConfirmDialog>
   );
 }
@@ -217,15 +220,13 @@ function Failure({ found, onRetried }: FailureProps) {
     <div class="failure" role="alert">
       <div>
         <h2>
-          {found.index_status === 'parsing_failed'
-            ? 'This file could not be parsed'
-            : 'This document could not be indexed'}
+          {found.index_status === 'parsing_failed' ? texts.thisFileCouldNotBe : texts.thisDocumentCouldNotBe}
         </h2>
-        <p>{found.error ?? 'The server reported no reason.'}</p>
+        <p>{found.error ?? texts.theServerReportedNoReason}</p>
         <ErrorMessage error={submission.error} />
       </div>
       <Button onClick={submission.start} busy={submission.isBusy}>
-        Retry
+        {texts.retry}
       </Button>
     </div>
   );
@@ -233,14 +234,14 @@ function Failure({ found, onRetried }: FailureProps) {
 
 function DocumentDetails({ found }: { readonly found: DocumentResponse }) {
   const details = [
-    ['Status', <StateChip key="state" row={{ ...found, error: null }} />],
-    ['Title', found.title],
-    ['Language', languageName(found.language)],
-    ['Pages', found.num_pages === null ? null : formatCount(found.num_pages)],
-    ['Size', formatBytes(found.size)],
+    [texts.status, <StateChip key="state" row={{ ...found, error: null }} />],
+    [texts.title, found.title],
+    [texts.language, languageName(found.language)],
+    [texts.pages, found.num_pages === null ? null : formatCount(found.num_pages)],
+    [texts.size, formatBytes(found.size)],
   ] as const;
   return (
-    <Card title="Details">
+    <Card title={texts.details}>
       <dl class="properties">
         {details.map(([name, value]) =>
           value === null ? null : (
@@ -251,7 +252,7 @@ function DocumentDetails({ found }: { readonly found: DocumentResponse }) {
           ),
         )}
         <div>
-          <dt>SHA-256</dt>
+          <dt>{texts.sha256}</dt>
           <dd>
             <code class="cut" title={found.sha256}>
               {found.sha256.slice(0, 12)}…

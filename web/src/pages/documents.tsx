@@ -7,11 +7,12 @@ import { LoadError } from '../components/error-message.tsx';
 import { Page } from '../components/page.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import type { VisibleRange } from '../components/virtual-rows.tsx';
-import { formatCounted } from '../format/numbers.ts';
 import { documentsUrl, uploadUrl } from '../page-urls.ts';
 import { reconnectCount } from '../server/api-call.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
+import { texts } from '../texts/en/documents.ts';
+import { counted } from '../texts/format-text.ts';
 import { useCollection } from './collection-select.tsx';
 import { DocumentFilters } from './document-filters.tsx';
 import { DocumentList } from './document-list.ts';
@@ -26,35 +27,35 @@ export function Documents() {
   const { names, selected } = useCollection();
   if (names.error !== null && names.data === undefined)
     return (
-      <Page title="Documents">
+      <Page title={texts.documents}>
         <LoadError error={names.error} onRetry={names.reload} />
       </Page>
     );
   if (selected === null)
     return (
-      <Page title="Documents">
+      <Page title={texts.documents}>
         {names.data === undefined ? (
           <SkeletonRows />
         ) : (
           <EmptyState
-            title="No documents yet"
+            title={texts.noDocumentsYet}
             actions={
               <LinkButton href="/app/upload" tone="primary">
-                Upload documents
+                {texts.uploadDocuments}
               </LinkButton>
             }
           >
-            Upload files or folders. They become searchable within seconds.
+            {texts.uploadFilesOrFoldersThey}
           </EmptyState>
         )}
       </Page>
     );
   return (
     <Page
-      title="Documents"
+      title={texts.documents}
       actions={
         <LinkButton href={uploadUrl(selected)} tone="primary">
-          Upload
+          {texts.upload}
         </LinkButton>
       }
     >
@@ -151,7 +152,7 @@ function IndexingNotice({ status }: { readonly status: StatusResponse | undefine
   const inProgress = status === undefined ? 0 : status.num_parsing_documents + status.num_indexing_documents;
   return (
     <p class="in-progress muted" role="status">
-      {inProgress > 0 && `${formatCounted(inProgress, 'document')} in progress`}
+      {inProgress > 0 && counted(texts.countDocumentsInProgress, inProgress)}
       {status?.waiting_for?.map((reason) => ` · ${reason}`)}
     </p>
   );

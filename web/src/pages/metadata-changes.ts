@@ -1,4 +1,5 @@
 import type { DocumentRow } from '../server/retrieval.ts';
+import { texts } from '../texts/en/document.ts';
 
 /** Changes of some metadata fields of many documents. */
 
@@ -14,9 +15,8 @@ export interface MetadataChange {
 /** Reason why the changes cannot be applied; null if they can. */
 export function findChangeError(changes: readonly MetadataChange[]): string | null {
   const names = changes.map(({ name }) => name);
-  if (names.some((name) => !/^(list:)?[A-Za-z0-9_-]+$/.test(name)))
-    return 'Names consist of letters, digits, “-” and “_”. Names of lists start with “list:”.';
-  if (new Set(names).size < names.length) return 'Each field can be changed only once.';
+  if (names.some((name) => !/^(list:)?[A-Za-z0-9_-]+$/.test(name))) return texts.namesConsistOfLettersDigits;
+  if (new Set(names).size < names.length) return texts.eachFieldCanBeChanged;
   return null;
 }
 

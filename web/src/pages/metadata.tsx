@@ -11,6 +11,7 @@ import { formatMetadataValue } from '../format/metadata-value.ts';
 import { parseJson } from '../format/parse-json.ts';
 import { type DocumentReference, updateDocument } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/document.ts';
 
 interface MetadataCardProps {
   readonly reference: DocumentReference;
@@ -25,20 +26,20 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
   const mayEdit = found.index_status === 'indexed';
   return (
     <Card
-      title="Metadata"
+      title={texts.metadata}
       actions={
         <Button
           tone="ghost"
           disabled={!mayEdit}
-          title={mayEdit ? undefined : 'Metadata can be edited after the document is indexed.'}
+          title={mayEdit ? undefined : texts.metadataCanBeEditedAfter}
           onClick={() => setEditing(true)}
         >
-          Edit
+          {texts.edit}
         </Button>
       }
     >
       {entries.length === 0 ? (
-        <p class="muted">No metadata. Queries can filter by metadata, such as author or year.</p>
+        <p class="muted">{texts.noMetadataQueriesCanFilter}</p>
       ) : (
         <dl class="properties">
           {entries.map(([name, value]) => (
@@ -74,30 +75,26 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
   const submission = useAsyncAction(async () => {
     if (parsed.error !== null) return;
     await updateDocument(reference, { metadata: parsed.value as DocumentResponse['metadata'] });
-    showToast('Metadata saved.');
+    showToast(texts.metadataSaved);
     onSaved();
     onClose();
   });
   return (
-    <Dialog title="Edit metadata" onClose={onClose} mayClose={!submission.isBusy}>
+    <Dialog title={texts.editMetadata} onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           submission.start();
         }}
       >
-        <Field
-          label="JSON"
-          hint='Keys with texts, numbers, booleans or points, such as {"author": "Ada", "year": 2026}. Keys with list values start with "list:".'
-          error={parsed.error}
-        >
+        <Field label="JSON" hint={texts.keysWithTextsNumbersBooleans} error={parsed.error}>
           {(control) => <CodeArea control={control} rows={10} value={text} onChange={setText} />}
         </Field>
         <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={parsed.error !== null}>
-            Save
+            {texts.save}
           </Button>
         </DialogActions>
       </form>

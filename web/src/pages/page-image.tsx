@@ -4,6 +4,8 @@ import { Button } from '../components/button.tsx';
 import { formatPercent } from '../format/numbers.ts';
 import { toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/document.ts';
+import { fill } from '../texts/format-text.ts';
 
 /** Widths relative to the pane; 1 fits the width. */
 const zoomLevels = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4] as const;
@@ -35,14 +37,19 @@ export function PageImage({ address, index, zoom, share, marks }: PageImageProps
   const url = toLocalUrl(address);
   const pane = useRef<HTMLElement>(null);
   return (
-    <section ref={pane} class="page-image" tabIndex={0} aria-label={`Image of page ${index + 1}`}>
+    <section
+      ref={pane}
+      class="page-image"
+      tabIndex={0}
+      aria-label={fill(texts.imageOfPageIndex, { index: index + 1 })}
+    >
       <div class="page-frame" style={{ width: `${zoom * 100}%` }}>
         <img
           key={url}
           src={`${url}&width=1024`}
           srcset={imageWidths.map((width) => `${url}&width=${width} ${width}w`).join(', ')}
           sizes={`${Math.round(share * zoom * 100)}vw`}
-          alt={`Rendered page ${index + 1}`}
+          alt={fill(texts.renderedPageIndex, { index: index + 1 })}
           onLoad={() => scrollToMark(pane.current)}
         />
         {marks.map(({ left, top, width, height }, i) => (
@@ -77,14 +84,28 @@ interface ZoomControlsProps {
 export function ZoomControls({ zoom, onZoom }: ZoomControlsProps) {
   const [smaller, larger] = [nextZoom(zoom, -1), nextZoom(zoom, 1)];
   return (
-    <div class="zoom-controls" role="group" aria-label="Zoom">
-      <Button tone="ghost" aria-label="Zoom out" disabled={smaller === zoom} onClick={() => onZoom(smaller)}>
+    <div class="zoom-controls" role="group" aria-label={texts.zoom}>
+      <Button
+        tone="ghost"
+        aria-label={texts.zoomOut}
+        disabled={smaller === zoom}
+        onClick={() => onZoom(smaller)}
+      >
         <Icon name="minus" />
       </Button>
-      <Button tone="ghost" aria-label={`Fit width, now ${formatPercent(zoom, 1)}`} onClick={() => onZoom(1)}>
+      <Button
+        tone="ghost"
+        aria-label={fill(texts.fitWidthNowZoom, { zoom: formatPercent(zoom, 1) })}
+        onClick={() => onZoom(1)}
+      >
         <span class="number">{formatPercent(zoom, 1)}</span>
       </Button>
-      <Button tone="ghost" aria-label="Zoom in" disabled={larger === zoom} onClick={() => onZoom(larger)}>
+      <Button
+        tone="ghost"
+        aria-label={texts.zoomIn}
+        disabled={larger === zoom}
+        onClick={() => onZoom(larger)}
+      >
         <Icon name="plus" />
       </Button>
     </div>

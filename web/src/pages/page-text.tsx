@@ -7,6 +7,7 @@ import {
   splitInline,
   type TextRange,
 } from '../../../src/core/text-blocks.ts';
+import { texts } from '../texts/en/document.ts';
 
 /** Longer texts are shown as they are: thousands of blocks would make the page slow. */
 const blockTextUnitsMax = 200_000;
@@ -90,7 +91,7 @@ function TextTable({ block: { rows, hasHeader }, source }: TextTableProps) {
     });
   const [first, ...others] = rows;
   return (
-    <div class="text-table" tabIndex={0} role="group" aria-label="Table">
+    <div class="text-table" tabIndex={0} role="group" aria-label={texts.table}>
       <table>
         {hasHeader && first !== undefined && (
           <thead>

@@ -4,6 +4,8 @@ import { documentUrl } from '../page-urls.ts';
 import { useLoad } from '../server/load.ts';
 import { type DocumentReference, getPage, toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/document.ts';
+import { fill } from '../texts/format-text.ts';
 import type { Passage } from './passage.ts';
 
 /** Maximum number of pages of one result that are searched for the best match. */
@@ -41,7 +43,7 @@ export function PageThumbnail({ reference, first, end, knownUrl, passage, words 
   );
   const page = image.data?.page ?? first;
   const address = image.data?.address ?? null;
-  const name = `Page ${page + 1} of ${path}`;
+  const name = fill(texts.pagePageOfPath, { page: page + 1, path });
   return (
     <a class="thumbnail" href={documentUrl(collection, path, page, end - first > 1 ? undefined : passage)}>
       <span class="thumbnail-frame">
@@ -54,7 +56,7 @@ export function PageThumbnail({ reference, first, end, knownUrl, passage, words 
           <img src={`${toLocalUrl(address)}&width=256`} width={74} height={96} alt={name} loading="lazy" />
         )}
       </span>
-      {end - first > 1 && <span class="number">Page {formatCount(page + 1)}</span>}
+      {end - first > 1 && <span class="number">{fill(texts.pagePage, { page: formatCount(page + 1) })}</span>}
     </a>
   );
 }

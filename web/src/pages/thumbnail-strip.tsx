@@ -4,6 +4,7 @@ import { isSingleColumn } from '../browser/media.ts';
 import { formatCount } from '../format/numbers.ts';
 import { useLoad } from '../server/load.ts';
 import { type DocumentReference, getPage, toLocalUrl } from '../server/retrieval.ts';
+import { texts } from '../texts/en/document.ts';
 
 /** Length of an entry along the strip, in pixels. */
 const entryLength = { vertical: 124, horizontal: 84 } as const;
@@ -38,7 +39,7 @@ export function ThumbnailStrip({ reference, pages, index, onGoToPage }: Thumbnai
   const size = { [direction === 'vertical' ? 'height' : 'width']: `${pages * length}px` };
   const axis = direction === 'vertical' ? 'Y' : 'X';
   return (
-    <nav ref={strip} class="thumbnails" aria-label="Thumbnails">
+    <nav ref={strip} class="thumbnails" aria-label={texts.thumbnails}>
       <ol style={size}>
         {[...shown]
           .sort((one, other) => one - other)
@@ -52,7 +53,7 @@ export function ThumbnailStrip({ reference, pages, index, onGoToPage }: Thumbnai
               >
                 <ThumbnailImage reference={reference} index={each} />
                 <span class="number">
-                  <span class="visually-hidden">Page </span>
+                  <span class="visually-hidden">{texts.page}</span>
                   {formatCount(each + 1)}
                 </span>
               </button>

@@ -2,8 +2,10 @@ import { isNarrow } from '../browser/media.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
 import { VirtualRows } from '../components/virtual-rows.tsx';
-import { formatBytes, formatCount, formatCounted } from '../format/numbers.ts';
+import { formatBytes, formatCount } from '../format/numbers.ts';
 import { documentsUrl, documentUrl, failedDocumentsUrl, searchUrl } from '../page-urls.ts';
+import { texts } from '../texts/en/upload.ts';
+import { counted, fill } from '../texts/format-text.ts';
 import { hasFailed, stageLabel, stateLabels } from './document-states.ts';
 import { countUploads, type UploadCounts } from './upload-counts.ts';
 import { useUploadedDocuments } from './uploaded-documents.ts';
@@ -26,7 +28,7 @@ export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
   const counts = countUploads(all);
   useUploadedDocuments(all);
   return (
-    <section class="stack" aria-label="Uploads">
+    <section class="stack" aria-label={texts.uploads}>
       <div class="list-head">
         <p role="status" class="number">
           <Summary counts={counts} total={all.length} />
@@ -37,7 +39,7 @@ export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
         </div>
       </div>
       <FailureReasons all={all} />
-      <div role="table" aria-label="Uploads" aria-rowcount={all.length}>
+      <div role="table" aria-label={texts.uploads} aria-rowcount={all.length}>
         <VirtualRows
           rows={all}
           rowHeight={isNarrow.value ? rowHeights.narrow : rowHeights.wide}
@@ -62,11 +64,11 @@ function Summary({ counts: { pending, stored, failed, tooLarge, existing }, tota
   return (
     <>
       {pending > 0
-        ? `${formatCount(stored)} of ${formatCounted(total, 'file')} uploaded`
-        : `${formatCounted(stored, 'file')} uploaded`}
-      {failed > 0 && `, ${formatCount(failed)} failed`}
-      {tooLarge > 0 && `, ${formatCount(tooLarge)} too large`}
-      {existing > 0 && `, ${formatCount(existing)} already exist`}
+        ? counted(texts.storedOfCountFilesUploaded, total, { stored: formatCount(stored) })
+        : counted(texts.countFilesUploaded, stored)}
+      {failed > 0 && counted(texts.countFailed, failed)}
+      {tooLarge > 0 && counted(texts.countTooLarge, tooLarge)}
+      {existing > 0 && counted(texts.countAlreadyExist, existing)}
     </>
   );
 }
@@ -83,10 +85,10 @@ function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
   }
   if (files.size === 0) return null;
   return (
-    <ul class="reasons error-text" aria-label="Failed uploads">
+    <ul class="reasons error-text" aria-label={texts.failedUploads}>
       {[...files].slice(0, reasonsMax).map(([reason, count]) => (
         <li key={reason}>
-          <strong class="number">{formatCounted(count, 'file')}:</strong> {reason}
+          <strong class="number">{`${counted(texts.countFiles, count)}:`}</strong> {reason}
         </li>
       ))}
     </ul>
@@ -98,7 +100,7 @@ function failureOf(state: UploadState): string | null {
   if (state.name === 'failed' || state.name === 'too-large') return state.reason;
   if (state.name !== 'stored' || state.document === undefined || state.document === 'deleted') return null;
   const { index_status: status, error } = state.document;
-  return hasFailed(status) ? (error ?? 'The server reported no reason.') : null;
+  return hasFailed(status) ? (error ?? texts.theServerReportedNoReason) : null;
 }
 
 /** Indexing progress of the uploaded files. */
@@ -109,15 +111,13 @@ function IndexingSummary({
 }: SummaryProps & { readonly collection: string }) {
   return (
     <span class="muted">
-      {indexing > 0 && ` · ${formatCount(indexing)} being indexed`}
+      {indexing > 0 && fill(texts.indexingBeingIndexed, { indexing: formatCount(indexing) })}
       {searchable > 0 &&
-        (searchable === total ? ' · all files are searchable' : ` · ${formatCount(searchable)} searchable`)}
+        (searchable === total ? texts.allFilesAreSearchable : counted(texts.countSearchable, searchable))}
       {notIndexed > 0 && (
         <>
           {' · '}
-          <a href={failedDocumentsUrl(collection)}>
-            {formatCounted(notIndexed, 'file')} could not be indexed
-          </a>
+          <a href={failedDocumentsUrl(collection)}>{counted(texts.countFilesCouldNotBe, notIndexed)}</a>
         </>
       )}
     </span>
@@ -136,20 +136,22 @@ function NextSteps({ all, collection, isSent }: NextStepsProps) {
   const failed = filterByState(all, 'failed');
   return (
     <>
-      {exist.length > 0 && <Button onClick={() => overwriteUploads(toIds(exist))}>Replace existing</Button>}
-      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>Retry failed</Button>}
+      {exist.length > 0 && (
+        <Button onClick={() => overwriteUploads(toIds(exist))}>{texts.replaceExisting}</Button>
+      )}
+      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>{texts.retryFailed}</Button>}
       {isSent ? (
         <>
           <Button tone="ghost" onClick={clearUploads}>
-            Clear list
+            {texts.clearList}
           </Button>
-          <LinkButton href={documentsUrl(collection)}>View documents</LinkButton>
+          <LinkButton href={documentsUrl(collection)}>{texts.viewDocuments}</LinkButton>
           <LinkButton href={searchUrl(collection)} tone="primary">
-            Search
+            {texts.search}
           </LinkButton>
         </>
       ) : (
-        <Button onClick={() => cancelUploads(toIds(all.filter(isPending)))}>Cancel all</Button>
+        <Button onClick={() => cancelUploads(toIds(all.filter(isPending)))}>{texts.cancelAll}</Button>
       )}
     </>
   );
@@ -167,7 +169,8 @@ function Row({ upload }: { readonly upload: UploadItem }) {
         {state.name === 'stored' ? <a href={documentUrl(collection, path)}>{path}</a> : path}
         <span class="muted number cut">
           {failure === null ? (
-            (progressOf(state) ?? `${formatBytes(file.size)} into ${collection}`)
+            (progressOf(state) ??
+            fill(texts.sizeIntoCollection, { size: formatBytes(file.size), collection }))
           ) : (
             <span class="wrong" title={failure}>
               {failure}
@@ -195,8 +198,8 @@ function progressOf(state: UploadState): string | null {
 }
 
 function StoredState({ document }: { readonly document: UploadedDocument | undefined }) {
-  if (document === undefined) return <Chip tone="info">Uploaded</Chip>;
-  if (document === 'deleted') return <Chip>Deleted</Chip>;
+  if (document === undefined) return <Chip tone="info">{texts.uploaded}</Chip>;
+  if (document === 'deleted') return <Chip>{texts.deleted}</Chip>;
   const [label, tone] = stateLabels[document.index_status];
   return <Chip tone={document.waiting_for === undefined ? tone : 'warning'}>{label}</Chip>;
 }
@@ -204,19 +207,25 @@ function StoredState({ document }: { readonly document: UploadedDocument | undef
 function State({ upload: { state, file, path } }: { readonly upload: UploadItem }) {
   switch (state.name) {
     case 'waiting':
-      return <Chip>Waiting</Chip>;
+      return <Chip>{texts.waiting}</Chip>;
     case 'sending':
-      return <progress max={Math.max(1, file.size)} value={state.sent} aria-label={`Uploading ${path}`} />;
+      return (
+        <progress
+          max={Math.max(1, file.size)}
+          value={state.sent}
+          aria-label={fill(texts.uploadingPath, { path })}
+        />
+      );
     case 'stored':
       return <StoredState document={state.document} />;
     case 'exists':
-      return <Chip tone="warning">Already exists</Chip>;
+      return <Chip tone="warning">{texts.alreadyExists}</Chip>;
     case 'failed':
-      return <Chip tone="bad">Failed</Chip>;
+      return <Chip tone="bad">{texts.failed}</Chip>;
     case 'canceled':
-      return <Chip>Canceled</Chip>;
+      return <Chip>{texts.canceled}</Chip>;
     case 'too-large':
-      return <Chip tone="bad">Too large</Chip>;
+      return <Chip tone="bad">{texts.tooLarge}</Chip>;
   }
 }
 
@@ -225,22 +234,25 @@ function Actions({ upload: { id, path, state } }: { readonly upload: UploadItem 
     case 'waiting':
     case 'sending':
       return (
-        <Button tone="ghost" aria-label={`Cancel ${path}`} onClick={() => cancelUploads([id])}>
-          Cancel
+        <Button
+          tone="ghost"
+          aria-label={fill(texts.cancelPath, { path })}
+          onClick={() => cancelUploads([id])}
+        >
+          {texts.cancel}
         </Button>
       );
     case 'exists':
       return (
-        <Button aria-label={`Replace ${path}`} onClick={() => overwriteUploads([id])}>
-          Replace
+        <Button aria-label={fill(texts.replacePath, { path })} onClick={() => overwriteUploads([id])}>
+          {texts.replace}
         </Button>
       );
     case 'failed':
     case 'canceled':
       return (
-        <Button aria-label={`Retry ${path}`} onClick={() => retryUploads([id])}>
-          {' '}
-          Retry{' '}
+        <Button aria-label={fill(texts.retryPath, { path })} onClick={() => retryUploads([id])}>
+          {texts.retry}
         </Button>
       );
     case 'stored':

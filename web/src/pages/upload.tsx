@@ -13,6 +13,8 @@ import { useLoad } from '../server/load.ts';
 import { addCollection } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/upload.ts';
+import { fill } from '../texts/format-text.ts';
 import { CollectionField, useCollection } from './collection-select.tsx';
 import { filesFromDrop, filesFromPicker } from './selected-files.ts';
 import { UploadList } from './upload-list.tsx';
@@ -30,7 +32,7 @@ export function UploadPage() {
   const [error, setError] = useState<unknown>(null);
   if (names.error !== null && names.data === undefined)
     return (
-      <Page title="Upload">
+      <Page title={texts.upload}>
         <LoadError error={names.error} onRetry={names.reload} />
       </Page>
     );
@@ -41,7 +43,7 @@ export function UploadPage() {
     setError(null);
     try {
       const files = await found;
-      if (files.length === 0) throw new Error('The selection contains no files.');
+      if (files.length === 0) throw new Error(texts.theSelectionContainsNoFiles);
       if (!all.includes(collection)) await ensureCollection(collection);
       const prefix = folder.trim().replace(/\/*$/, '');
       addUploads(
@@ -55,10 +57,7 @@ export function UploadPage() {
     }
   };
   return (
-    <Page
-      title="Upload"
-      subtitle="PDF, Office, HTML, email, e-books, images and plain text. The file type is detected from the content."
-    >
+    <Page title={texts.upload} subtitle={texts.pdfOfficeHtmlEmailE}>
       <div class="stack">
         <DropZone
           onFiles={addFiles}
@@ -68,7 +67,7 @@ export function UploadPage() {
         />
         <ErrorMessage error={error} />
         {names.data?.length === 0 ? (
-          <p class="hint">Files are added to a new collection named “{firstCollection}”.</p>
+          <p class="hint">{fill(texts.filesAreAddedToA, { firstCollection })}</p>
         ) : (
           <div class="filters two">
             <CollectionField
@@ -93,7 +92,7 @@ interface FolderFieldProps {
 function FolderField({ folder, onType }: FolderFieldProps) {
   return (
     <TextField
-      label="Folder in the collection (optional)"
+      label={texts.folderInTheCollectionOptional}
       autoComplete="off"
       spellcheck={false}
       placeholder="reports/2026"
@@ -133,21 +132,25 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
     void onFiles(found);
   };
   return (
-    <section class={`drop-zone ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label="Files">
+    <section class={`drop-zone ${isOver ? 'over' : ''} ${isSmall ? 'small' : ''}`} aria-label={texts.files}>
       <Icon name="upload" />
-      <h2>Drop files or folders here</h2>
+      <h2>{texts.dropFilesOrFoldersHere}</h2>
       <p class="muted">
         <LoadingText
-          value={bytesMax === undefined ? undefined : `or choose files, up to ${formatBytes(bytesMax)} each`}
+          value={
+            bytesMax === undefined
+              ? undefined
+              : fill(texts.orChooseFilesUpTo, { bytesMax: formatBytes(bytesMax) })
+          }
           width="14rem"
         />
       </p>
       <div class="row">
         <Button tone="primary" disabled={!isReady} onClick={() => files.current?.click()}>
-          Choose files
+          {texts.chooseFiles}
         </Button>
         <Button disabled={!isReady} onClick={() => folder.current?.click()}>
-          Choose a folder
+          {texts.chooseAFolder}
         </Button>
       </div>
       <input
@@ -156,7 +159,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
         type="file"
         multiple
         tabIndex={-1}
-        aria-label="Files to upload"
+        aria-label={texts.filesToUpload}
         onChange={addPicked}
       />
       <input
@@ -165,7 +168,7 @@ function DropZone({ isReady, isSmall, bytesMax, onFiles }: DropZoneProps) {
         type="file"
         multiple
         tabIndex={-1}
-        aria-label="Folder to upload"
+        aria-label={texts.folderToUpload}
         {...{ webkitdirectory: true }}
         onChange={addPicked}
       />

@@ -1,8 +1,10 @@
 import { effect, signal } from '@preact/signals';
-import { formatBytes, formatCounted } from '../format/numbers.ts';
+import { formatBytes } from '../format/numbers.ts';
 import { type ApiError, isReachable, noReplyMessage, renewSession, toApiError } from '../server/api-call.ts';
 import type { DocumentRow } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
+import { texts } from '../texts/en/upload.ts';
+import { counted, fill } from '../texts/format-text.ts';
 
 /** Upload queue: three files at a time, independent of the page that is shown. */
 
@@ -42,7 +44,9 @@ const unansweredAttemptsMax = 3;
 /** Maximum number of files in the list; for more files, use the command line. */
 const uploadsMax = 20_000;
 export const uploads = signal<readonly UploadItem[]>([]);
-const interruptedMessage = `The upload was interrupted ${unansweredAttemptsMax} times. The file may be too large for a proxy.`;
+const interruptedMessage = fill(texts.theUploadWasInterruptedUnansweredAttemptsMax, {
+  unansweredAttemptsMax,
+});
 const running = new Map<number, XMLHttpRequest>();
 let lastId = 0;
 
@@ -58,12 +62,10 @@ export interface SelectedFile {
  */
 export function addUploads(collection: string, selected: readonly SelectedFile[], bytesMax: number): void {
   if (uploads.peek().length + selected.length > uploadsMax)
-    throw new Error(
-      `Cannot upload ${formatCounted(selected.length, 'file')} at once in the browser. Use "quarry ingest <folder>".`,
-    );
+    throw new Error(counted(texts.cannotUploadCountFilesAt, selected.length));
   const tooLarge = {
     name: 'too-large',
-    reason: `The file exceeds the limit of ${formatBytes(bytesMax)}.`,
+    reason: fill(texts.theFileExceedsTheLimit, { bytesMax: formatBytes(bytesMax) }),
   } as const;
   const added = selected.map(({ file, path }): UploadItem => {
     lastId += 1;
