@@ -2,6 +2,7 @@ import { ErrorMessage } from '../components/error-message.tsx';
 import { Checkbox } from '../components/field.tsx';
 import { useLoad } from '../server/load.ts';
 import { listCollections } from '../server/retrieval.ts';
+import { texts } from '../texts/en/collections.ts';
 
 interface CollectionPickerProps {
   /** Null for all collections. */
@@ -16,12 +17,12 @@ export function CollectionPicker({ selected, onChange }: CollectionPickerProps) 
   return (
     <>
       <Checkbox
-        label="Limit to selected collections"
+        label={texts.limitToSelectedCollections}
         checked={selected !== null}
         onChange={(isSome) => onChange(isSome ? [] : null)}
       />
       {selected !== null && (
-        <div class="picks" role="group" aria-label="Collections">
+        <div class="picks" role="group" aria-label={texts.collections}>
           {all.map((each) => (
             <Checkbox
               key={each}
@@ -32,7 +33,9 @@ export function CollectionPicker({ selected, onChange }: CollectionPickerProps) 
               }
             />
           ))}
-          {list.data !== undefined && all.length === 0 && <p class="hint">There are no collections yet.</p>}
+          {list.data !== undefined && all.length === 0 && (
+            <p class="hint">{texts.thereAreNoCollectionsYet}</p>
+          )}
           <ErrorMessage error={list.error} />
         </div>
       )}

@@ -5,6 +5,7 @@ import { Field } from '../components/field.tsx';
 import { type LoadState, useLoad } from '../server/load.ts';
 import { listCollections } from '../server/retrieval.ts';
 import { organizationId } from '../server/session.ts';
+import { texts } from '../texts/en/collections.ts';
 
 export interface CollectionSelection {
   readonly names: LoadState<readonly string[]>;
@@ -46,7 +47,7 @@ interface CollectionFieldProps {
 export function CollectionField({ names, selected, onChoose }: CollectionFieldProps) {
   const all = selected === null || names.includes(selected) ? names : [selected, ...names];
   return (
-    <Field label="Collection">
+    <Field label={texts.collection}>
       {(control) => (
         <select {...control} value={selected ?? ''} onChange={(event) => onChoose(event.currentTarget.value)}>
           {all.map((name) => (

@@ -20,6 +20,9 @@ import {
   updateCollection,
 } from '../server/retrieval.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/collections.ts';
+import { fill } from '../texts/format-text.ts';
+import { rich } from '../texts/rich-text.ts';
 
 /** Model of collections whose vectors the caller sends. */
 const ownVectors = 'own';
@@ -66,7 +69,7 @@ async function loadDefaults(name: string, abort: AbortSignal): Promise<QueryDefa
   return all?.find(({ collection_name }) => collection_name === name)?.query_defaults ?? {};
 }
 
-const stateNames = { ready: 'Ready', loading: 'Loading', repairing: 'Being repaired' } as const;
+const stateNames = { ready: texts.ready, loading: texts.loading, repairing: texts.beingRepaired } as const;
 
 function Details({ status }: { readonly status: StatusResponse }) {
   const { details } = status;
@@ -74,17 +77,19 @@ function Details({ status }: { readonly status: StatusResponse }) {
   return (
     <DescriptionList
       facts={[
-        ['Documents', formatCount(status.num_documents)],
-        ['Chunks', formatCount(details.num_chunks)],
-        ['Original files', formatBytes(details.num_stored_bytes)],
+        [texts.documents, formatCount(status.num_documents)],
+        [texts.chunks, formatCount(details.num_chunks)],
+        [texts.originalFiles, formatBytes(details.num_stored_bytes)],
         [
-          'Index on disk',
-          details.num_index_disk_bytes === 0 ? 'Not written yet' : formatBytes(details.num_index_disk_bytes),
+          texts.indexOnDisk,
+          details.num_index_disk_bytes === 0
+            ? texts.notWrittenYet
+            : formatBytes(details.num_index_disk_bytes),
         ],
-        ['Index in memory', formatBytes(details.num_index_memory_bytes)],
-        ['Index', stateNames[details.index_state]],
-        ['Shards', formatCount(details.num_shards)],
-        ['Created', formatDateTime(details.created_at)],
+        [texts.indexInMemory, formatBytes(details.num_index_memory_bytes)],
+        [texts.index, stateNames[details.index_state]],
+        [texts.shards, formatCount(details.num_shards)],
+        [texts.created, formatDateTime(details.created_at)],
       ]}
     />
   );
@@ -108,8 +113,7 @@ function ModelForm({ name, status, onChanged }: ModelFormProps) {
     setChosen(null);
     onChanged();
   });
-  if (current === ownVectors)
-    return <p class="hint">You send the vectors of this collection with its documents and queries.</p>;
+  if (current === ownVectors) return <p class="hint">{texts.youSendTheVectorsOf}</p>;
   if (change !== undefined)
     return <ModelChangeProgress current={current} change={change} cancellation={submission} />;
   const names = models.data?.embedding_models ?? [];
@@ -120,10 +124,7 @@ function ModelForm({ name, status, onChanged }: ModelFormProps) {
         if (model !== current) submission.start();
       }}
     >
-      <Field
-        label="Embedding model"
-        hint="A change computes new vectors for all documents. Search continues with the old ones meanwhile."
-      >
+      <Field label={texts.embeddingModel} hint={texts.aChangeComputesNewVectors}>
         {(control) => (
           <select {...control} value={model} onChange={(event) => setChosen(event.currentTarget.value)}>
             {[...new Set([current, ...names])].map((each) => (
@@ -138,9 +139,9 @@ function ModelForm({ name, status, onChanged }: ModelFormProps) {
       {model !== current && (
         <div class="row">
           <Button type="submit" tone="primary" busy={submission.isBusy}>
-            Change model
+            {texts.changeModel}
           </Button>
-          <Button onClick={() => setChosen(null)}>Keep {current}</Button>
+          <Button onClick={() => setChosen(null)}>{fill(texts.keepCurrent, { current })}</Button>
         </div>
       )}
     </form>
@@ -157,24 +158,29 @@ function ModelChangeProgress({ current, change, cancellation }: ModelChangeProgr
   return (
     <div class="bulk-fields" role="status">
       <p>
-        Changing the model from <strong>{current}</strong> to <strong>{change.embedding_model}</strong>.
-        Queries use the old model until all documents have new vectors.
+        {rich(texts.changingTheModelFromCurrent, {
+          current: <strong>{current}</strong>,
+          embeddingModel: <strong>{change.embedding_model}</strong>,
+        })}
       </p>
       <div class="bulk-progress">
         <progress
           max={Math.max(1, change.num_documents)}
           value={change.num_documents_done}
-          aria-label="Documents with new vectors"
+          aria-label={texts.documentsWithNewVectors}
         />
         <span class="muted number">
-          {formatCount(change.num_documents_done)} of {formatCount(change.num_documents)}
+          {fill(texts.numDocumentsDoneOfNumDocuments, {
+            numDocumentsDone: formatCount(change.num_documents_done),
+            numDocuments: formatCount(change.num_documents),
+          })}
         </span>
       </div>
       {change.waiting_for !== undefined && <p class="note warning">{change.waiting_for}</p>}
       <ErrorMessage error={cancellation.error} />
       <div class="row">
         <Button onClick={cancellation.start} busy={cancellation.isBusy}>
-          Cancel the change
+          {texts.cancelTheChange}
         </Button>
       </div>
     </div>
@@ -206,7 +212,7 @@ function DefaultsForm({ name, saved, onSaved, onClose }: DefaultsFormProps) {
   }));
   const submission = useAsyncAction(async () => {
     await updateCollection(name, toDefaults(text, saved));
-    showToast('Query defaults saved.');
+    showToast(texts.queryDefaultsSaved);
     onSaved();
   });
   const field = (key: keyof DefaultsText, label: string, bounds: object, hint: string) => (
@@ -226,18 +232,28 @@ function DefaultsForm({ name, saved, onSaved, onClose }: DefaultsFormProps) {
         submission.start();
       }}
     >
-      <h3>Query defaults</h3>
+      <h3>{texts.queryDefaults}</h3>
       <div class="default-fields">
-        {field('lexical', 'Weight of words', { min: 0, step: 'any', placeholder: '1' }, 'Exact words')}
-        {field('vector', 'Weight of meaning', { min: 0, step: 'any', placeholder: '0.6' }, 'Similar meaning')}
-        {field('minScore', 'Minimum score', { min: 0, max: 1, step: 'any', placeholder: 'None' }, '0 to 1')}
-        {field('perDocument', 'Results per document', { min: 1, placeholder: 'No limit' }, 'At most')}
+        {field('lexical', texts.weightOfWords, { min: 0, step: 'any', placeholder: '1' }, texts.exactWords)}
+        {field(
+          'vector',
+          texts.weightOfMeaning,
+          { min: 0, step: 'any', placeholder: '0.6' },
+          texts.similarMeaning,
+        )}
+        {field(
+          'minScore',
+          texts.minimumScore,
+          { min: 0, max: 1, step: 'any', placeholder: texts.none },
+          texts.n0To1,
+        )}
+        {field('perDocument', texts.resultsPerDocument, { min: 1, placeholder: texts.noLimit }, texts.atMost)}
       </div>
       <ErrorMessage error={submission.error} />
       <DialogActions>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>{texts.close}</Button>
         <Button type="submit" tone="primary" busy={submission.isBusy}>
-          Save defaults
+          {texts.saveDefaults}
         </Button>
       </DialogActions>
     </form>

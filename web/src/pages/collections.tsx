@@ -16,6 +16,8 @@ import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getCollectionStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
+import { texts } from '../texts/en/collections.ts';
+import { fill } from '../texts/format-text.ts';
 import { CurationsOverlay, openCurations } from './curations-overlay.tsx';
 import { NewCollection } from './new-collection.tsx';
 import { openSynonyms, SynonymsOverlay } from './synonyms-overlay.tsx';
@@ -42,11 +44,11 @@ export function Collections() {
   };
   return (
     <Page
-      title="Collections"
-      subtitle="A collection is a set of documents that are searched together."
+      title={texts.collections}
+      subtitle={texts.aCollectionIsASet}
       actions={
         <Button tone="primary" onClick={() => setDialog('new')}>
-          New collection
+          {texts.newCollection}
         </Button>
       }
     >
@@ -56,14 +58,14 @@ export function Collections() {
         <SkeletonRows />
       ) : list.data.length === 0 ? (
         <EmptyState
-          title="No collections yet"
+          title={texts.noCollectionsYet}
           actions={
             <Button tone="primary" onClick={() => setDialog('new')}>
-              Create collection
+              {texts.createCollection}
             </Button>
           }
         >
-          One collection is enough to start. Put documents that you search together into the same collection.
+          {texts.oneCollectionIsEnoughTo}
         </EmptyState>
       ) : (
         <CollectionTable
@@ -73,7 +75,10 @@ export function Collections() {
         />
       )}
       {dialog === 'new' && (
-        <NewCollection onClose={() => setDialog(null)} onCreated={(name) => done(`${name} was created.`)} />
+        <NewCollection
+          onClose={() => setDialog(null)}
+          onCreated={(name) => done(fill(texts.nameWasCreated, { name }))}
+        />
       )}
       <SynonymsOverlay />
       <CurationsOverlay />
@@ -82,16 +87,16 @@ export function Collections() {
       )}
       {dialog !== null && dialog !== 'new' && 'deleting' in dialog && (
         <ConfirmDialog
-          title={`Delete ${dialog.deleting}?`}
-          action="Delete collection"
+          title={fill(texts.deleteDeleting, { deleting: dialog.deleting })}
+          action={texts.deleteCollection}
           requiredText={dialog.deleting}
           onClose={() => setDialog(null)}
           onConfirm={async () => {
             await deleteCollection(dialog.deleting);
-            done(`${dialog.deleting} was deleted.`);
+            done(fill(texts.deletingWasDeleted, { deleting: dialog.deleting }));
           }}
         >
-          <p>The collection and all its documents are deleted immediately. This cannot be undone.</p>
+          <p>{texts.theCollectionAndAllIts}</p>
         </ConfirmDialog>
       )}
     </Page>
@@ -114,7 +119,10 @@ function CollectionTable({ names, onDelete, onSettings }: CollectionTableProps) 
       {left > 0 && (
         <div class="row center">
           <Button onClick={() => setMax(max + pageSize)}>
-            Show {formatCount(Math.min(left, pageSize))} more of {formatCount(left)}
+            {fill(texts.showCountMoreOfLeft, {
+              count: formatCount(Math.min(left, pageSize)),
+              left: formatCount(left),
+            })}
           </Button>
         </div>
       )}
@@ -130,12 +138,12 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
   };
   return (
     <Table
-      caption="Collections"
+      caption={texts.collections}
       rows={names}
       keyOf={(name) => name}
       columns={[
         {
-          title: 'Name',
+          title: texts.name,
           cell: (name) => (
             <a class="name" href={documentsUrl(name)} title={name}>
               {name}
@@ -143,7 +151,7 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
           ),
         },
         {
-          title: 'Documents',
+          title: texts.documents,
           isNumber: true,
           width: '8rem',
           cell: (name) => (
@@ -151,7 +159,7 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
           ),
         },
         {
-          title: 'Chunks',
+          title: texts.chunks,
           isNumber: true,
           width: '7rem',
           cell: (name) => (
@@ -159,21 +167,21 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
           ),
         },
         {
-          title: 'On disk',
+          title: texts.onDisk,
           isNumber: true,
           width: '7rem',
           cell: (name) => <LoadingText value={statusText(name, sizeOnDisk)} width="5ch" />,
         },
         {
-          title: 'Model',
+          title: texts.model,
           width: '9rem',
           cell: (name) => (
             <LoadingText value={statusText(name, ({ embedding_model: model }) => model ?? '–')} width="8ch" />
           ),
         },
-        { title: 'Status', width: '9rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
+        { title: texts.status, width: '9rem', cell: (name) => <CollectionState status={counts.get(name)} /> },
         {
-          title: 'Actions',
+          title: texts.actions,
           isActions: true,
           width: '5rem',
           cell: (name) => <CollectionMenu name={name} onDelete={onDelete} onSettings={onSettings} />,
@@ -189,35 +197,35 @@ function CollectionMenu({
   onSettings,
 }: Omit<CollectionTableProps, 'names'> & { readonly name: string }) {
   return (
-    <Menu class="at-end" name={`Actions for ${name}`} label={<Icon name="more" />}>
+    <Menu class="at-end" name={fill(texts.actionsForName, { name })} label={<Icon name="more" />}>
       <ul>
         <li>
-          <a href={documentsUrl(name)}>Documents</a>
+          <a href={documentsUrl(name)}>{texts.documents}</a>
         </li>
         <li>
-          <a href={uploadUrl(name)}>Upload</a>
+          <a href={uploadUrl(name)}>{texts.upload}</a>
         </li>
         <li>
-          <a href={searchUrl(name)}>Search</a>
+          <a href={searchUrl(name)}>{texts.search}</a>
         </li>
         <li>
           <button type="button" onClick={() => onSettings(name)}>
-            Details and settings…
+            {texts.detailsAndSettings}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => openSynonyms(name)}>
-            Synonyms…
+            {texts.synonyms}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => openCurations(name)}>
-            Pinned and hidden results…
+            {texts.pinnedAndHiddenResults}
           </button>
         </li>
         <li class="apart">
           <button type="button" class="danger" onClick={() => onDelete(name)}>
-            Delete…
+            {texts.delete}
           </button>
         </li>
       </ul>
@@ -231,25 +239,36 @@ function sizeOnDisk({ details }: StatusResponse): string {
 }
 
 function CollectionState({ status }: { readonly status: StatusResponse | null | undefined }) {
-  if (status === null) return <Chip>Unknown</Chip>;
+  if (status === null) return <Chip>{texts.unknown}</Chip>;
   if (status === undefined) return <LoadingText value={undefined} width="6ch" />;
   const state = status.details?.index_state;
-  if (state === 'loading') return <Chip tone="info">Loading</Chip>;
-  if (state === 'repairing') return <Chip tone="warning">Being repaired</Chip>;
+  if (state === 'loading') return <Chip tone="info">{texts.loading}</Chip>;
+  if (state === 'repairing') return <Chip tone="warning">{texts.beingRepaired}</Chip>;
   const change = status.model_changes?.[0];
   if (change !== undefined)
     return (
       <Chip tone={change.waiting_for === undefined ? 'info' : 'warning'}>
-        {`New model ${formatPercent(change.num_documents_done, change.num_documents)}`}
+        {fill(texts.newModelNumDocumentsDone, {
+          numDocumentsDone: formatPercent(change.num_documents_done, change.num_documents),
+        })}
       </Chip>
     );
   const inProgress = status.num_parsing_documents + status.num_indexing_documents;
-  if (inProgress > 0) return <Chip tone="info">{formatCount(inProgress)} in progress</Chip>;
+  if (inProgress > 0)
+    return (
+      <Chip tone="info">{fill(texts.inProgressInProgress, { inProgress: formatCount(inProgress) })}</Chip>
+    );
   if (status.num_failed_documents > 0)
-    return <Chip tone="bad">{formatCount(status.num_failed_documents)} failed</Chip>;
+    return (
+      <Chip tone="bad">
+        {fill(texts.numFailedDocumentsFailed, {
+          numFailedDocuments: formatCount(status.num_failed_documents),
+        })}
+      </Chip>
+    );
   return (
     <Chip tone={status.num_documents === 0 ? 'neutral' : 'good'}>
-      {status.num_documents === 0 ? 'Empty' : 'Indexed'}
+      {status.num_documents === 0 ? texts.empty : texts.indexed}
     </Chip>
   );
 }

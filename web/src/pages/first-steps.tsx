@@ -1,33 +1,32 @@
 import { LinkButton } from '../components/button.tsx';
+import { texts } from '../texts/en/overview.ts';
 import { hasRole } from './team/roles.tsx';
 
 const steps = (mayCreateKeys: boolean) => [
   {
-    title: 'Upload documents',
-    text: 'Upload files or folders: PDF, Office, HTML, email, e-books, scans and text. All data stays on this server.',
+    title: texts.uploadDocuments,
+    text: texts.uploadFilesOrFoldersPdf,
     to: '/app/upload',
-    action: 'Upload documents',
+    action: texts.uploadDocuments,
   },
   {
-    title: 'Run a query',
-    text: 'Enter a question. Matching text is highlighted and shown with its page.',
+    title: texts.runAQuery,
+    text: texts.enterAQuestionMatchingText,
     to: '/app/search',
-    action: 'Search',
+    action: texts.search,
   },
   {
-    title: 'Use the API',
-    text: mayCreateKeys
-      ? 'Create an API key and copy the request from the search page as curl, Node.js or Python.'
-      : 'Get an API key from an owner or admin and copy the request from the search page as curl, Node.js or Python.',
+    title: texts.useTheApi,
+    text: mayCreateKeys ? texts.createAnApiKeyAnd : texts.getAnApiKeyFrom,
     to: '/app/keys',
-    action: mayCreateKeys ? 'Create key' : 'View keys',
+    action: mayCreateKeys ? texts.createKey : texts.viewKeys,
   },
 ];
 
 /** First steps for an organization without documents. */
 export function FirstSteps() {
   return (
-    <section class="card first-steps" aria-label="First steps">
+    <section class="card first-steps" aria-label={texts.firstSteps}>
       <ol>
         {steps(hasRole('ADMIN')).map(({ title, text, to, action }, i) => (
           <li key={to}>

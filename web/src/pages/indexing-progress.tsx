@@ -1,6 +1,7 @@
-import { formatCounted } from '../format/numbers.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { getStatus } from '../server/retrieval.ts';
+import { texts } from '../texts/en/overview.ts';
+import { counted } from '../texts/format-text.ts';
 
 /** Polls the number of documents of a collection that are being parsed or indexed; undefined while unknown. */
 export function useIndexingCount(collection: string | null): number | undefined {
@@ -26,7 +27,7 @@ export function IndexingNotice({ inProgress }: { readonly inProgress: number | u
   if (inProgress === undefined || inProgress === 0) return null;
   return (
     <p class="note" role="status">
-      {formatCounted(inProgress, 'document is', 'documents are')} being indexed and cannot be found yet.
+      {counted(texts.countDocumentsAreBeingIndexed, inProgress)}
     </p>
   );
 }

@@ -6,13 +6,14 @@ import { Field } from '../components/field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { addCollection } from '../server/retrieval.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/collections.ts';
 
 const shardChoices = [
-  [1, '1 (up to a few hundred thousand documents)'],
-  [8, '8 (up to a few million documents)'],
-  [16, '16 (tens of millions of documents)'],
-  [32, '32 (larger collections)'],
-  [64, '64 (maximum)'],
+  [1, texts.n1UpToAFew],
+  [8, texts.n8UpToAFew],
+  [16, texts.n16TensOfMillionsOf],
+  [32, texts.n32LargerCollections],
+  [64, texts.n64Maximum],
 ] as const;
 
 interface NewCollectionProps {
@@ -29,7 +30,7 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
     onClose();
   });
   return (
-    <Dialog title="New collection" onClose={onClose} mayClose={!submission.isBusy}>
+    <Dialog title={texts.newCollection} onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -37,8 +38,8 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
         }}
       >
         <TextField
-          label="Name"
-          hint="The API uses this name. It cannot be changed later."
+          label={texts.name}
+          hint={texts.theApiUsesThisName}
           required
           autoComplete="off"
           spellcheck={false}
@@ -46,10 +47,7 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
           value={name}
           onChange={setName}
         />
-        <Field
-          label="Shards"
-          hint="Number of index parts that are searched in parallel. More shards speed up indexing and search of large collections and slow down small ones. Use 1 for most collections. The number cannot be changed later."
-        >
+        <Field label={texts.shards} hint={texts.numberOfIndexPartsThat}>
           {(controlProps) => (
             <select
               {...controlProps}
@@ -66,9 +64,9 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
         </Field>
         <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
-            Create collection
+            {texts.createCollection}
           </Button>
         </DialogActions>
       </form>

@@ -14,6 +14,8 @@ import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
 import { isBillingEnabled } from '../server/session.ts';
 import { queryTimesOf } from '../server/usage.ts';
+import { texts } from '../texts/en/overview.ts';
+import { counted, fill } from '../texts/format-text.ts';
 import { stageLabel } from './document-states.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { type ChartSpan, toBars, toSeconds } from './overview-bars.ts';
@@ -30,14 +32,14 @@ export function Overview() {
   const isEmpty = status.data !== undefined && status.data.num_documents === 0;
   return (
     <Page
-      title="Overview"
-      subtitle={isEmpty ? 'Follow these steps to get started.' : undefined}
+      title={texts.overview}
+      subtitle={isEmpty ? texts.followTheseStepsToGet : undefined}
       actions={
         isEmpty ? undefined : (
           <>
-            <LinkButton href="/app/upload">Upload</LinkButton>
+            <LinkButton href="/app/upload">{texts.upload}</LinkButton>
             <LinkButton href="/app/search" tone="primary">
-              Search
+              {texts.search}
             </LinkButton>
           </>
         )
@@ -67,10 +69,10 @@ function isBusy(status: StatusResponse): boolean {
 }
 
 const statusFields = [
-  ['num_indexed_documents', 'Indexed', 'good', 'indexed'],
-  ['num_indexing_documents', 'Indexing', 'info', 'pending'],
-  ['num_parsing_documents', 'Parsing', 'info two', 'pending'],
-  ['num_failed_documents', 'Failed', 'bad', 'failed'],
+  ['num_indexed_documents', texts.indexed, 'good', 'indexed'],
+  ['num_indexing_documents', texts.indexing, 'info', 'pending'],
+  ['num_parsing_documents', texts.parsing, 'info two', 'pending'],
+  ['num_failed_documents', texts.failed, 'bad', 'failed'],
 ] as const;
 
 /** A number that opens the list behind it. While it loads, there is no link: it would have no accessible text. */
@@ -94,12 +96,12 @@ function CountLink({
 function DocumentCounts({ status }: { readonly status: StatusResponse | undefined }) {
   const all = status?.num_documents ?? 0;
   return (
-    <section class="card counts" aria-label="Documents by status">
+    <section class="card counts" aria-label={texts.documentsByStatus}>
       <dl>
         <div class="count-all">
-          <dt>Documents</dt>
+          <dt>{texts.documents}</dt>
           <dd>
-            <CountLink href="/app/collections" name="Documents" value={status && all} />
+            <CountLink href="/app/collections" name={texts.documents} value={status && all} />
           </dd>
         </div>
         {statusFields.map(([field, name, tone, show]) => (
@@ -114,7 +116,7 @@ function DocumentCounts({ status }: { readonly status: StatusResponse | undefine
           </div>
         ))}
         <div>
-          <dt>Indexed text</dt>
+          <dt>{texts.indexedText}</dt>
           <dd>
             <LoadingText value={status && formatBytes(status.num_indexed_bytes)} width="6ch" />
           </dd>
@@ -145,7 +147,7 @@ function InProgressCard({ status }: { readonly status: StatusResponse }) {
   const waitReasons = status.waiting_for ?? [];
   if (reading.length + waitReasons.length === 0) return null;
   return (
-    <Card title="In progress">
+    <Card title={texts.inProgress}>
       {waitReasons.map((reason) => (
         <p key={reason} class="note">
           {reason}
@@ -187,18 +189,18 @@ function Indexing() {
   const bars = rows && toBars(rows, minute, (row) => row.event_count);
   const all = bars?.reduce((sum, { value }) => sum + value, 0);
   return (
-    <Card title="Indexed in the last hour">
+    <Card title={texts.indexedInTheLastHour}>
       <ErrorMessage error={usage.error} />
       <p class="figure">
         {all === undefined ? (
           <Skeleton />
         ) : (
           <>
-            {formatCount(all)} <span class="muted">{all === 1 ? 'document' : 'documents'}</span>
+            {formatCount(all)} <span class="muted">{counted(texts.documents2, all)}</span>
           </>
         )}
       </p>
-      <BarChart title="Documents indexed" step="Minute" bars={bars} />
+      <BarChart title={texts.documentsIndexed} step={texts.minute} bars={bars} />
     </Card>
   );
 }
@@ -216,7 +218,7 @@ function Queries() {
   const totalMs = rows?.reduce((sum, row) => sum + row.total_time_taken_ms, 0);
   const p95 = rows === undefined ? null : durationPercentile(queryTimesOf(rows), 0.95);
   return (
-    <Card title="Queries in the last 24 hours">
+    <Card title={texts.queriesInTheLast24}>
       <ErrorMessage error={usage.error} />
       <p class="figure">
         {all === undefined || totalMs === undefined ? (
@@ -224,11 +226,11 @@ function Queries() {
         ) : (
           <>
             <a href="/app/usage">{formatCount(all)}</a>{' '}
-            <span class="muted">{all === 1 ? 'query,' : 'queries,'}</span> {timeLabel(totalMs / all, p95)}
+            <span class="muted">{counted(texts.queries, all)}</span> {timeLabel(totalMs / all, p95)}
           </>
         )}
       </p>
-      <BarChart title="Queries" step="Hour" bars={bars} />
+      <BarChart title={texts.queries2} step={texts.hour} bars={bars} />
     </Card>
   );
 }
@@ -238,7 +240,7 @@ function timeLabel(averageMs: number, p95: number | null) {
   if (Number.isNaN(averageMs)) return '–';
   return (
     <>
-      <span class="muted">{p95 === null ? 'average' : 'p95'}</span> {formatDuration(p95 ?? averageMs)}
+      <span class="muted">{p95 === null ? texts.average : 'p95'}</span> {formatDuration(p95 ?? averageMs)}
     </>
   );
 }
@@ -247,35 +249,38 @@ function Limits() {
   const info = useLoad(getOrganizationInfo, []);
   const found = info.data?.organization;
   return (
-    <Card title="Storage and limits">
+    <Card title={texts.storageAndLimits}>
       <ErrorMessage error={info.error} />
       {found === undefined ? (
         <Skeleton lines={6} />
       ) : (
         <div class="stack">
           <Meter
-            label="Documents"
+            label={texts.documents}
             value={found.storage.documents}
             max={found.rate_limits.max_documents}
             format={formatCount}
           />
           <Meter
-            label="Storage"
+            label={texts.storage}
             value={found.storage.bytes}
             max={found.rate_limits.max_storage_bytes}
             format={formatBytes}
           />
           <Meter
-            label="Waiting to be indexed"
+            label={texts.waitingToBeIndexed}
             value={found.storage.ingest_documents}
             max={found.rate_limits.max_ingest_documents}
             format={formatCount}
           />
           <p class="hint">
             {found.rate_limits.queries_per_minute === null
-              ? 'No query limit.'
-              : `${formatCount(found.rate_limits.queries_per_minute)} queries per minute.`}
-            {isBillingEnabled.value && ` Plan: ${tierName(found.subscription_tier)}.`}
+              ? texts.noQueryLimit
+              : fill(texts.queriesPerMinuteQueriesPerMinute, {
+                  queriesPerMinute: formatCount(found.rate_limits.queries_per_minute),
+                })}
+            {isBillingEnabled.value &&
+              fill(texts.planSubscriptionTier, { subscriptionTier: tierName(found.subscription_tier) })}
           </p>
         </div>
       )}

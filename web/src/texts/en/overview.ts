@@ -1,0 +1,48 @@
+import { localize } from '../localize.ts';
+
+export const texts = localize('overview', {
+  uploadDocuments: 'Upload documents',
+  uploadFilesOrFoldersPdf:
+    'Upload files or folders: PDF, Office, HTML, email, e-books, scans and text. All data stays on this server.',
+  runAQuery: 'Run a query',
+  enterAQuestionMatchingText: 'Enter a question. Matching text is highlighted and shown with its page.',
+  search: 'Search',
+  useTheApi: 'Use the API',
+  createAnApiKeyAnd:
+    'Create an API key and copy the request from the search page as curl, Node.js or Python.',
+  getAnApiKeyFrom:
+    'Get an API key from an owner or admin and copy the request from the search page as curl, Node.js or Python.',
+  createKey: 'Create key',
+  viewKeys: 'View keys',
+  firstSteps: 'First steps',
+  countDocumentsAreBeingIndexed: {
+    one: '{count} document is being indexed and cannot be found yet.',
+    other: '{count} documents are being indexed and cannot be found yet.',
+  },
+  overview: 'Overview',
+  followTheseStepsToGet: 'Follow these steps to get started.',
+  upload: 'Upload',
+  indexed: 'Indexed',
+  indexing: 'Indexing',
+  parsing: 'Parsing',
+  failed: 'Failed',
+  documentsByStatus: 'Documents by status',
+  documents: 'Documents',
+  indexedText: 'Indexed text',
+  inProgress: 'In progress',
+  indexedInTheLastHour: 'Indexed in the last hour',
+  documents2: { one: 'document', other: 'documents' },
+  documentsIndexed: 'Documents indexed',
+  minute: 'Minute',
+  queriesInTheLast24: 'Queries in the last 24 hours',
+  queries: { one: 'query,', other: 'queries,' },
+  queries2: 'Queries',
+  hour: 'Hour',
+  average: 'average',
+  storageAndLimits: 'Storage and limits',
+  storage: 'Storage',
+  waitingToBeIndexed: 'Waiting to be indexed',
+  noQueryLimit: 'No query limit.',
+  queriesPerMinuteQueriesPerMinute: '{queriesPerMinute} queries per minute.',
+  planSubscriptionTier: ' Plan: {subscriptionTier}.',
+});
