@@ -8,6 +8,9 @@ import { formatCount } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
 import { previewSource, type SourcePreview, syncSource, updateSource } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/sources.ts';
+import { counted, fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import type { PendingStart } from './source-form.tsx';
 import { describeCounts } from './source-status.tsx';
 
@@ -17,10 +20,10 @@ type PlannedChange = SourcePreview['changes'][number];
 const shownMax = 200;
 
 const actions: Readonly<Record<PlannedChange['action'], readonly [label: string, tone: ChipTone]>> = {
-  add: ['Add', 'good'],
-  update: ['Update', 'info'],
-  delete: ['Delete', 'warning'],
-  fail: ['Fails', 'bad'],
+  add: [texts.add, 'good'],
+  update: [texts.update, 'info'],
+  delete: [texts.delete, 'warning'],
+  fail: [texts.fails, 'bad'],
 };
 
 interface DryRunDialogProps {
@@ -37,16 +40,16 @@ export function DryRunDialog({ name, pending, onClose, onStarted }: DryRunDialog
   const start = useAsyncAction(async () => {
     if (pending !== null) await updateSource({ source_name: name, ...toOptions(pending) });
     await syncSource(name);
-    showToast(`${name} runs now.`);
+    showToast(fill(texts.nameRunsNow, { name }));
     onStarted();
     onClose();
   });
   return (
-    <Dialog title={`Dry run of ${name}`} onClose={onClose} mayClose={!start.isBusy}>
+    <Dialog title={fill(texts.dryRunOfName, { name })} onClose={onClose} mayClose={!start.isBusy}>
       {preview.data === undefined ? (
         preview.error === null ? (
           <>
-            <p class="hint">The origin is listed; nothing is changed. This can take up to 45 seconds.</p>
+            <p class="hint">{texts.theOriginIsListedNothing}</p>
             <SkeletonRows rows={3} />
           </>
         ) : (
@@ -57,23 +60,24 @@ export function DryRunDialog({ name, pending, onClose, onStarted }: DryRunDialog
       )}
       {pending !== null && (
         <p class="hint">
-          The source does not run yet. “Run now” starts it
-          {pending.schedule === 'off' ? '.' : ' and turns on its schedule.'}
+          {pending.schedule === 'off' ? texts.theSourceDoesNotRun : texts.theSourceDoesNotRunYet}
         </p>
       )}
       <ErrorMessage error={start.error} />
       <DialogActions>
         <Button onClick={onClose} disabled={start.isBusy}>
-          Close
+          {texts.close}
         </Button>
-        {preview.error !== null && !preview.isLoading && <Button onClick={preview.reload}>Retry</Button>}
+        {preview.error !== null && !preview.isLoading && (
+          <Button onClick={preview.reload}>{texts.retry}</Button>
+        )}
         <Button
           tone="primary"
           busy={start.isBusy}
           disabled={preview.data === undefined}
           onClick={start.start}
         >
-          Run now
+          {texts.runNow}
         </Button>
       </DialogActions>
     </Dialog>
@@ -94,16 +98,12 @@ function Preview({ preview }: { readonly preview: SourcePreview }) {
   return (
     <>
       <p>
-        A run would make these changes: <strong>{describeCounts(counts)}</strong>
-        {counts.unchanged > 0 && `, ${formatCount(counts.unchanged)} unchanged`}
+        {rich(texts.aRunWouldMakeThese, { counts: <strong>{describeCounts(counts)}</strong> })}
+        {counts.unchanged > 0 && counted(texts.countUnchanged, counts.unchanged)}
       </p>
-      {!isComplete && (
-        <p class="note warning">
-          The origin was not listed completely in the time of a dry run. A run lists all of it.
-        </p>
-      )}
+      {!isComplete && <p class="note warning">{texts.theOriginWasNotListed}</p>}
       {shown.length > 0 && (
-        <div class="planned-changes" tabIndex={0} role="group" aria-label="Changes">
+        <div class="planned-changes" tabIndex={0} role="group" aria-label={texts.changes}>
           <ul>
             {shown.map((change) => (
               <PlannedChangeRow key={`${change.action} ${change.key}`} change={change} />
@@ -111,7 +111,9 @@ function Preview({ preview }: { readonly preview: SourcePreview }) {
           </ul>
         </div>
       )}
-      {all > shown.length && <p class="hint">{`${formatCount(all - shown.length)} more`}</p>}
+      {all > shown.length && (
+        <p class="hint">{fill(texts.allMore, { all: formatCount(all - shown.length) })}</p>
+      )}
     </>
   );
 }

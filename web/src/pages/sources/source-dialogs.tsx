@@ -12,6 +12,8 @@ import {
   syncSource,
 } from '../../server/sources.ts';
 import { Icon } from '../../shell/icons.tsx';
+import { texts } from '../../texts/en/sources.ts';
+import { fill } from '../../texts/format-text.ts';
 import { DryRunDialog } from './dry-run-dialog.tsx';
 import { type PendingStart, SourceForm } from './source-form.tsx';
 
@@ -39,7 +41,7 @@ export function SourceDialogs({ dialog, onClose, onChanged }: SourceDialogsProps
           collections={[]}
           onClose={onClose}
           onDone={() => {
-            showToast(`${dialog.source.source_name} was updated.`);
+            showToast(fill(texts.sourceNameWasUpdated, { sourceName: dialog.source.source_name }));
             onChanged();
             onClose();
           }}
@@ -48,18 +50,15 @@ export function SourceDialogs({ dialog, onClose, onChanged }: SourceDialogsProps
     case 'empty':
       return (
         <ConfirmDialog
-          title={`Run ${dialog.source.source_name}, even if its origin is empty?`}
-          action="Run"
+          title={fill(texts.runSourceNameEvenIfIts, { sourceName: dialog.source.source_name })}
+          action={texts.run}
           onClose={onClose}
           onConfirm={async () => {
             await syncSource(dialog.source.source_name, { allowEmpty: true });
             onChanged();
           }}
         >
-          <p>
-            If the origin is empty, for example because a disk is not mounted, all documents of the source are
-            deleted. Other runs fail instead.
-          </p>
+          <p>{texts.ifTheOriginIsEmpty}</p>
         </ConfirmDialog>
       );
     case 'delete':
@@ -75,18 +74,18 @@ function DeleteDialog({ source, onClose, onChanged }: DeleteDialogProps) {
   const [deletesDocuments, setDeletesDocuments] = useState(false);
   return (
     <ConfirmDialog
-      title={`Delete ${source.source_name}?`}
-      action="Delete source"
+      title={fill(texts.deleteSourceName, { sourceName: source.source_name })}
+      action={texts.deleteSource}
       onClose={onClose}
       onConfirm={async () => {
         await deleteSource(source.source_name, deletesDocuments);
-        showToast(`${source.source_name} is deleted.`);
+        showToast(fill(texts.sourceNameIsDeleted, { sourceName: source.source_name }));
         onChanged();
       }}
     >
-      <p>The collection no longer follows the origin. The origin is not changed.</p>
+      <p>{texts.theCollectionNoLongerFollows}</p>
       <Checkbox
-        label="Delete the documents of the source, too"
+        label={texts.deleteTheDocumentsOfThe}
         checked={deletesDocuments}
         onChange={setDeletesDocuments}
       />
@@ -120,25 +119,25 @@ export function SourceMenu({ source, onOpenDialog, onChanged }: SourceMenuProps)
   const isPaused = state === 'paused';
   if (state === 'deleting') return null;
   return (
-    <Menu class="at-end" name={`Actions for ${name}`} label={<Icon name="more" />}>
+    <Menu class="at-end" name={fill(texts.actionsForName, { name })} label={<Icon name="more" />}>
       <ul>
         <li>
           <button
             type="button"
             disabled={isPaused}
-            onClick={() => void perform(syncSource(name), `${name} runs now.`, onChanged)}
+            onClick={() => void perform(syncSource(name), fill(texts.nameRunsNow, { name }), onChanged)}
           >
-            Run now
+            {texts.runNow}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => onOpenDialog({ kind: 'preview', name, pending: null })}>
-            Dry run…
+            {texts.dryRun}
           </button>
         </li>
         <li>
           <button type="button" disabled={isPaused} onClick={() => onOpenDialog({ kind: 'empty', source })}>
-            Run, even if empty…
+            {texts.runEvenIfEmpty}
           </button>
         </li>
         <li>
@@ -146,21 +145,21 @@ export function SourceMenu({ source, onOpenDialog, onChanged }: SourceMenuProps)
             type="button"
             onClick={() =>
               void (isPaused
-                ? perform(resumeSource(name), `${name} was resumed.`, onChanged)
-                : perform(pauseSource(name), `${name} was paused.`, onChanged))
+                ? perform(resumeSource(name), fill(texts.nameWasResumed, { name }), onChanged)
+                : perform(pauseSource(name), fill(texts.nameWasPaused, { name }), onChanged))
             }
           >
-            {isPaused ? 'Resume' : 'Pause'}
+            {isPaused ? texts.resume : texts.pause}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => onOpenDialog({ kind: 'edit', source })}>
-            Edit…
+            {texts.edit}
           </button>
         </li>
         <li class="apart">
           <button type="button" class="danger" onClick={() => onOpenDialog({ kind: 'delete', source })}>
-            Delete…
+            {texts.delete2}
           </button>
         </li>
       </ul>

@@ -1,5 +1,6 @@
 import { Checkbox, Field } from '../../components/field.tsx';
 import { TextField, type TextFieldProps } from '../../components/text-field.tsx';
+import { texts } from '../../texts/en/sources.ts';
 import type { SourceField, SourceFormValues } from './source-kinds.ts';
 
 interface SourceFieldsProps {
@@ -49,11 +50,11 @@ function typeAttributes(type: SourceField['type'], isSecret: boolean): Partial<T
 }
 
 const schedules = [
-  ['15m', 'Every 15 minutes'],
-  ['1h', 'Every hour'],
-  ['6h', 'Every 6 hours'],
-  ['1d', 'Every day'],
-  ['off', 'Only on request'],
+  ['15m', texts.every15Minutes],
+  ['1h', texts.everyHour],
+  ['6h', texts.every6Hours],
+  ['1d', texts.everyDay],
+  ['off', texts.onlyOnRequest],
 ] as const;
 
 /** Whether a schedule has times, which depend on a time zone. */
@@ -72,7 +73,7 @@ export function ScheduleField({ schedule, timeZone, onChange }: ScheduleFieldPro
   const isUsual = schedules.some(([value]) => value === schedule);
   return (
     <>
-      <Field label="Runs">
+      <Field label={texts.runs}>
         {(control) => (
           <select
             {...control}
@@ -84,14 +85,14 @@ export function ScheduleField({ schedule, timeZone, onChange }: ScheduleFieldPro
                 {label}
               </option>
             ))}
-            <option value="">Other…</option>
+            <option value="">{texts.other}</option>
           </select>
         )}
       </Field>
       {!isUsual && (
         <TextField
-          label="Schedule"
-          hint="An interval (30m, 12h, 7d), a time of day (02:30), or a cron expression (0 3 * * MON-FRI)."
+          label={texts.schedule}
+          hint={texts.anInterval30m12h7d}
           required
           pattern="[1-9][0-9]{0,3}[mhd]|([01][0-9]|2[0-3]):[0-5][0-9]|\S+( +\S+){4}"
           autoComplete="off"
@@ -103,7 +104,7 @@ export function ScheduleField({ schedule, timeZone, onChange }: ScheduleFieldPro
       )}
       {hasTimes(schedule) && (
         <TextField
-          label="Time zone"
+          label={texts.timeZone}
           required
           autoComplete="off"
           spellcheck={false}

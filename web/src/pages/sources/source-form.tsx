@@ -7,6 +7,9 @@ import { Checkbox, Field } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/sources.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { CollectionField } from '../collection-select.tsx';
 import { hasTimes, ScheduleField, SourceFields } from './source-fields.tsx';
 import {
@@ -47,7 +50,9 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
   const submission = useAsyncAction(async () => onDone(await form.save()));
   return (
     <Dialog
-      title={before === null ? 'Add source' : `Edit ${before.source_name}`}
+      title={
+        before === null ? texts.addSource : fill(texts.editSourceName, { sourceName: before.source_name })
+      }
       onClose={onClose}
       mayClose={!submission.isBusy}
     >
@@ -66,8 +71,8 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
         <ScheduleField schedule={fields.schedule} timeZone={fields.timeZone} onChange={change} />
         {description.canWatch && (
           <Checkbox
-            label="Run after each change"
-            hint="The folder is watched; the schedule finds changes that the system does not report."
+            label={texts.runAfterEachChange}
+            hint={texts.theFolderIsWatchedThe}
             checked={fields.isWatched}
             onChange={(isWatched) => change({ isWatched })}
           />
@@ -78,7 +83,7 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
         <MoreSettings form={form} isNew={before === null} />
         {before === null && (
           <Checkbox
-            label="Show what the first run would change before it starts"
+            label={texts.showWhatTheFirstRun}
             checked={fields.isReviewed}
             onChange={(isReviewed) => change({ isReviewed })}
           />
@@ -86,10 +91,10 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
         <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose} disabled={submission.isBusy}>
-            Cancel
+            {texts.cancel}
           </Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
-            {before === null ? 'Add source' : 'Save'}
+            {before === null ? texts.addSource : texts.save}
           </Button>
         </DialogActions>
       </form>
@@ -176,8 +181,8 @@ function NewSourceFields({ form: { kind, chooseKind, fields, change }, collectio
   return (
     <>
       <TextField
-        label="Name"
-        hint="It cannot be changed later."
+        label={texts.name}
+        hint={texts.itCannotBeChangedLater}
         required
         maxLength={256}
         autoComplete="off"
@@ -191,7 +196,7 @@ function NewSourceFields({ form: { kind, chooseKind, fields, change }, collectio
         selected={fields.collection}
         onChoose={(collection) => change({ collection })}
       />
-      <Field label="Kind">
+      <Field label={texts.kind}>
         {(control) => (
           <select
             {...control}
@@ -216,14 +221,10 @@ interface MoreSettingsProps {
 }
 
 function MoreSettings({ form: { kind, fields, change, metadataError }, isNew }: MoreSettingsProps) {
-  const hint = (
-    <>
-      A JSON object, for example <code>{'{"team": "sales"}'}</code>.
-    </>
-  );
+  const hint = <>{rich(texts.aJsonObjectForExample, { example: <code>{'{"team": "sales"}'}</code> })}</>;
   return (
     <details class="more">
-      <summary>More settings</summary>
+      <summary>{texts.moreSettings}</summary>
       <div class="stack">
         <SourceFields
           fields={sourceKindDescriptions[kind].moreFields}
@@ -231,7 +232,7 @@ function MoreSettings({ form: { kind, fields, change, metadataError }, isNew }: 
           onChange={(settings) => change({ settings })}
         />
         {isNew && <PrefixField prefix={fields.prefix} onChange={(prefix) => change({ prefix })} />}
-        <Field label="Metadata of all documents" hint={hint} error={metadataError}>
+        <Field label={texts.metadataOfAllDocuments} hint={hint} error={metadataError}>
           {(control) => (
             <CodeArea
               control={control}
@@ -254,13 +255,9 @@ interface CredentialsProps {
 function Credentials({ form: { kind, fields, change }, hasCredentials }: CredentialsProps) {
   return (
     <details class="more">
-      <summary>Credentials</summary>
+      <summary>{texts.credentials}</summary>
       <div class="stack">
-        <p class="hint">
-          {hasCredentials
-            ? 'Credentials are stored. Leave the fields empty to keep them.'
-            : 'For origins that are not public. They are stored encrypted and not shown again.'}
-        </p>
+        <p class="hint">{hasCredentials ? texts.credentialsAreStoredLeaveThe : texts.forOriginsThatAreNot}</p>
         <SourceFields
           isSecret
           fields={sourceKindDescriptions[kind].credentials}
@@ -281,8 +278,8 @@ function PrefixField({
 }) {
   return (
     <TextField
-      label="Path prefix of its documents"
-      hint="It cannot be changed later."
+      label={texts.pathPrefixOfItsDocuments}
+      hint={texts.itCannotBeChangedLater}
       autoComplete="off"
       spellcheck={false}
       placeholder="handbook/"
@@ -305,8 +302,8 @@ function parseMetadata(text: string): { readonly metadata: Metadata; readonly er
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { metadata: value as Metadata, error: null };
-    return { metadata: {}, error: 'The metadata must be a JSON object.' };
+    return { metadata: {}, error: texts.theMetadataMustBeA };
   } catch {
-    return { metadata: {}, error: 'Invalid JSON.' };
+    return { metadata: {}, error: texts.invalidJson };
   }
 }

@@ -11,13 +11,14 @@ import { documentUrl } from '../../page-urls.ts';
 import { useLoad } from '../../server/load.ts';
 import { type ListedItem, listSourceItems, type SourceInfo } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/sources.ts';
 
 const pageSize = 50;
 
 const results: Readonly<Record<ListedItem['result'], readonly [label: string, tone: ChipTone]>> = {
-  added: ['Added', 'good'],
-  updated: ['Updated', 'good'],
-  failed: ['Failed', 'bad'],
+  added: [texts.added, 'good'],
+  updated: [texts.updated, 'good'],
+  failed: [texts.failed, 'bad'],
 };
 
 /** Items of a source with the result of each; at first those that failed, if there are any. */
@@ -26,15 +27,15 @@ export function SourceItems({ source }: { readonly source: SourceInfo }) {
   const shown = selection ?? ((source.last_run?.counts.failed ?? 0) > 0 ? 'failed' : 'all');
   return (
     <Card
-      title="Items"
+      title={texts.items}
       actions={
         <RadioGroup
-          legend="Items to show"
+          legend={texts.itemsToShow}
           name="items"
           value={shown}
           options={[
-            ['all', 'All'],
-            ['failed', 'Failed'],
+            ['all', texts.all],
+            ['failed', texts.failed],
           ]}
           onChange={setSelection}
         />
@@ -76,15 +77,11 @@ function ItemTable({ source, isFailed }: ItemTableProps) {
     );
   const rows = [...first.data.items, ...more];
   if (rows.length === 0)
-    return (
-      <p class="empty-note">
-        {isFailed ? 'No item failed.' : 'No items yet. They appear during the first run.'}
-      </p>
-    );
+    return <p class="empty-note">{isFailed ? texts.noItemFailed : texts.noItemsYetTheyAppear}</p>;
   return (
     <>
       <Table
-        caption="Items"
+        caption={texts.items}
         columns={columnsFor(source.collection_name)}
         rows={rows}
         keyOf={({ key }) => key}
@@ -93,7 +90,7 @@ function ItemTable({ source, isFailed }: ItemTableProps) {
       {next !== null && (
         <div class="row center">
           <Button busy={loading.isBusy} onClick={loading.start}>
-            Show more items
+            {texts.showMoreItems}
           </Button>
         </div>
       )}
@@ -104,7 +101,7 @@ function ItemTable({ source, isFailed }: ItemTableProps) {
 function columnsFor(collection: string | null): TableColumn<ListedItem>[] {
   return [
     {
-      title: 'Document',
+      title: texts.document,
       cell: ({ path, sha256, error }) => (
         <span class="user-cell">
           {collection === null || sha256 === null ? (
@@ -119,10 +116,10 @@ function columnsFor(collection: string | null): TableColumn<ListedItem>[] {
       ),
     },
     {
-      title: 'Result',
+      title: texts.result,
       width: '8rem',
       cell: ({ result }) => <Chip tone={results[result][1]}>{results[result][0]}</Chip>,
     },
-    { title: 'Time', width: '9rem', cell: ({ at }) => <RelativeTime at={at} /> },
+    { title: texts.time, width: '9rem', cell: ({ at }) => <RelativeTime at={at} /> },
   ];
 }

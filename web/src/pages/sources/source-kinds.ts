@@ -1,4 +1,5 @@
 import type { SourceInfo, SourceKind } from '../../server/sources.ts';
+import { texts } from '../../texts/en/sources.ts';
 
 /** Fields of the settings of each kind of source, for forms and descriptions. */
 
@@ -26,80 +27,80 @@ export interface SourceKindDescription {
 
 const authorization: SourceField = {
   name: 'authorization',
-  label: 'Authorization header',
+  label: texts.authorizationHeader,
   type: 'text',
   placeholder: 'Bearer …',
 };
 
-const username: SourceField = { name: 'username', label: 'User name', type: 'text' };
-const password: SourceField = { name: 'password', label: 'Password or token', type: 'text' };
+const username: SourceField = { name: 'username', label: texts.userName, type: 'text' };
+const password: SourceField = { name: 'password', label: texts.passwordOrToken, type: 'text' };
 
 export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescription>> = {
   directory: {
-    name: 'Folder',
+    name: texts.folder,
     fields: [
       {
         name: 'path',
-        label: 'Path',
+        label: texts.path,
         type: 'text',
-        hint: 'A folder on the server that the operator allows.',
+        hint: texts.aFolderOnTheServer,
         placeholder: '/srv/handbook',
         isRequired: true,
       },
     ],
     moreFields: [
-      { name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' },
-      { name: 'url_prefix', label: 'URL prefix of the files', type: 'url' },
+      { name: 'include_hidden', label: texts.includeNamesThatStartWith, type: 'switch' },
+      { name: 'url_prefix', label: texts.urlPrefixOfTheFiles, type: 'url' },
     ],
     credentials: [],
     canWatch: true,
   },
   s3: {
-    name: 'S3 bucket',
+    name: texts.s3Bucket,
     fields: [
-      { name: 'bucket', label: 'Bucket', type: 'text', placeholder: 'reports', isRequired: true },
-      { name: 'key_prefix', label: 'Key prefix', type: 'text', placeholder: '2026/' },
-      { name: 'region', label: 'Region', type: 'text', placeholder: 'us-east-1' },
+      { name: 'bucket', label: texts.bucket, type: 'text', placeholder: 'reports', isRequired: true },
+      { name: 'key_prefix', label: texts.keyPrefix, type: 'text', placeholder: '2026/' },
+      { name: 'region', label: texts.region, type: 'text', placeholder: 'us-east-1' },
     ],
     moreFields: [
-      { name: 'endpoint', label: 'Endpoint of a compatible store', type: 'url' },
-      { name: 'include_tags', label: 'Store the tags of objects as metadata', type: 'switch' },
+      { name: 'endpoint', label: texts.endpointOfACompatibleStore, type: 'url' },
+      { name: 'include_tags', label: texts.storeTheTagsOfObjects, type: 'switch' },
     ],
     credentials: [
-      { name: 'access_key_id', label: 'Access key ID', type: 'text' },
-      { name: 'secret_access_key', label: 'Secret access key', type: 'text' },
+      { name: 'access_key_id', label: texts.accessKeyId, type: 'text' },
+      { name: 'secret_access_key', label: texts.secretAccessKey, type: 'text' },
     ],
     canWatch: false,
   },
   website: {
-    name: 'Website',
+    name: texts.website,
     fields: [
       {
         name: 'url',
         label: 'URL',
         type: 'url',
-        hint: 'The first page. Links to pages in its folder are followed.',
+        hint: texts.theFirstPageLinksTo,
         placeholder: 'https://docs.example.com/guide/',
         isRequired: true,
       },
       {
         name: 'sitemap_url',
-        label: 'Sitemap',
+        label: texts.sitemap,
         type: 'url',
-        hint: 'Its pages are read instead of following links.',
+        hint: texts.itsPagesAreReadInstead,
       },
     ],
     moreFields: [
-      { name: 'max_pages', label: 'Maximum number of pages', type: 'number', placeholder: '1000' },
-      { name: 'max_depth', label: 'Maximum number of links to a page', type: 'number', placeholder: '5' },
-      { name: 'requests_per_second', label: 'Requests per second', type: 'number', placeholder: '2' },
-      { name: 'main_content', label: 'Only the main content of pages', type: 'switch' },
+      { name: 'max_pages', label: texts.maximumNumberOfPages, type: 'number', placeholder: '1000' },
+      { name: 'max_depth', label: texts.maximumNumberOfLinksTo, type: 'number', placeholder: '5' },
+      { name: 'requests_per_second', label: texts.requestsPerSecond, type: 'number', placeholder: '2' },
+      { name: 'main_content', label: texts.onlyTheMainContentOf, type: 'switch' },
     ],
     credentials: [authorization],
     canWatch: false,
   },
   rss: {
-    name: 'RSS or Atom feed',
+    name: texts.rssOrAtomFeed,
     fields: [
       {
         name: 'url',
@@ -112,7 +113,7 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     moreFields: [
       {
         name: 'keep_removed',
-        label: 'Keep entries that are no longer in the feed',
+        label: texts.keepEntriesThatAreNo,
         type: 'switch',
         isOnByDefault: true,
       },
@@ -121,57 +122,57 @@ export const sourceKindDescriptions: Readonly<Record<SourceKind, SourceKindDescr
     canWatch: false,
   },
   git: {
-    name: 'Git repository',
+    name: texts.gitRepository,
     fields: [
       {
         name: 'url',
         label: 'URL',
         type: 'url',
-        hint: 'The address for git clone, with https://.',
+        hint: texts.theAddressForGitClone,
         placeholder: 'https://example.com/handbook.git',
         isRequired: true,
       },
-      { name: 'branch', label: 'Branch', type: 'text', hint: 'Empty: the default branch.' },
-      { name: 'folder', label: 'Folder', type: 'text', hint: 'Empty: all files.', placeholder: 'docs' },
+      { name: 'branch', label: texts.branch, type: 'text', hint: texts.emptyTheDefaultBranch },
+      { name: 'folder', label: texts.folder, type: 'text', hint: texts.emptyAllFiles, placeholder: 'docs' },
     ],
     moreFields: [
-      { name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' },
-      { name: 'url_prefix', label: 'URL prefix of the files', type: 'url' },
+      { name: 'include_hidden', label: texts.includeNamesThatStartWith, type: 'switch' },
+      { name: 'url_prefix', label: texts.urlPrefixOfTheFiles, type: 'url' },
     ],
     credentials: [username, password],
     canWatch: false,
   },
   webdav: {
-    name: 'WebDAV folder',
+    name: texts.webDAVFolder,
     fields: [
       {
         name: 'url',
         label: 'URL',
         type: 'url',
-        hint: 'The address of a folder, for example of Nextcloud.',
+        hint: texts.theAddressOfAFolder,
         placeholder: 'https://cloud.example.com/remote.php/dav/files/ada/',
         isRequired: true,
       },
     ],
-    moreFields: [{ name: 'include_hidden', label: 'Include names that start with a dot', type: 'switch' }],
+    moreFields: [{ name: 'include_hidden', label: texts.includeNamesThatStartWith, type: 'switch' }],
     credentials: [username, password],
     canWatch: false,
   },
   imap: {
-    name: 'Mail account (IMAP)',
+    name: texts.mailAccountImap,
     fields: [
-      { name: 'host', label: 'Host', type: 'text', placeholder: 'mail.example.com', isRequired: true },
+      { name: 'host', label: texts.host, type: 'text', placeholder: 'mail.example.com', isRequired: true },
       {
         name: 'mailbox',
-        label: 'Mailbox',
+        label: texts.mailbox,
         type: 'text',
-        hint: 'It is read with those below it. Empty: all without drafts, junk and trash.',
+        hint: texts.itIsReadWithThose,
         placeholder: 'INBOX',
       },
     ],
     moreFields: [
-      { name: 'port', label: 'Port', type: 'number', placeholder: '993' },
-      { name: 'tls', label: 'Encrypt the connection (TLS)', type: 'switch', isOnByDefault: true },
+      { name: 'port', label: texts.port, type: 'number', placeholder: '993' },
+      { name: 'tls', label: texts.encryptTheConnectionTls, type: 'switch', isOnByDefault: true },
     ],
     credentials: [username, password],
     canWatch: false,
@@ -198,7 +199,7 @@ export function describeSettings(source: SourceInfo): (readonly [label: string, 
   return [...fields, ...moreFields].flatMap(({ name, label }): (readonly [string, string])[] => {
     const value = settings[name];
     if (value === undefined || value === null || value === '') return [];
-    return [[label, typeof value === 'boolean' ? (value ? 'Yes' : 'No') : String(value)]];
+    return [[label, typeof value === 'boolean' ? (value ? texts.yes : texts.no) : String(value)]];
   });
 }
 

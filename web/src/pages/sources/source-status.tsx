@@ -1,23 +1,24 @@
 import { Chip, type ChipTone } from '../../components/chip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { formatCount } from '../../format/numbers.ts';
 import type { RunCounts, SourceInfo } from '../../server/sources.ts';
+import { texts } from '../../texts/en/sources.ts';
+import { counted } from '../../texts/format-text.ts';
 
 type LastRun = NonNullable<SourceInfo['last_run']>;
 
 const stateLabels: Readonly<Record<SourceInfo['state'], readonly [label: string, tone: ChipTone]>> = {
-  idle: ['Idle', 'neutral'],
-  queued: ['Queued', 'info'],
-  running: ['Running', 'info'],
-  paused: ['Paused', 'warning'],
-  deleting: ['Being deleted', 'warning'],
+  idle: [texts.idle, 'neutral'],
+  queued: [texts.queued, 'info'],
+  running: [texts.running, 'info'],
+  paused: [texts.paused, 'warning'],
+  deleting: [texts.beingDeleted, 'warning'],
 };
 
 const outcomeLabels: Readonly<Record<LastRun['outcome'], readonly [label: string, tone: ChipTone]>> = {
-  succeeded: ['Succeeded', 'good'],
-  partial: ['Items failed', 'warning'],
-  failed: ['Failed', 'bad'],
-  interrupted: ['Interrupted', 'neutral'],
+  succeeded: [texts.succeeded, 'good'],
+  partial: [texts.itemsFailed, 'warning'],
+  failed: [texts.failed, 'bad'],
+  interrupted: [texts.interrupted, 'neutral'],
 };
 
 export function SourceState({ source }: { readonly source: SourceInfo }) {
@@ -27,7 +28,7 @@ export function SourceState({ source }: { readonly source: SourceInfo }) {
 
 /** Outcome and time of the last run. */
 export function LastRunCell({ run }: { readonly run: SourceInfo['last_run'] }) {
-  if (run === null) return <span class="hint">Never</span>;
+  if (run === null) return <span class="hint">{texts.never}</span>;
   const [label, tone] = outcomeLabels[run.outcome];
   return (
     <span class="user-cell">
@@ -43,15 +44,18 @@ export function LastRunCell({ run }: { readonly run: SourceInfo['last_run'] }) {
 
 export function NextRunCell({ source: { next_run_at: next, watch } }: { readonly source: SourceInfo }) {
   if (next !== null) return <RelativeTime at={next} />;
-  return <span class="hint">{watch ? 'After a change' : 'Not scheduled'}</span>;
+  return <span class="hint">{watch ? texts.afterAChange : texts.notScheduled}</span>;
 }
 
 /** "12 added, 1 failed"; "No changes" if all counts but the unchanged items are zero. */
 export function describeCounts(counts: RunCounts): string {
-  const parts = (['added', 'updated', 'deleted', 'failed'] as const)
-    .filter((name) => counts[name] > 0)
-    .map((name) => `${formatCount(counts[name])} ${name}`);
-  return parts.length === 0 ? 'No changes' : parts.join(', ');
+  const parts = [
+    counts.added > 0 && counted(texts.countAdded, counts.added),
+    counts.updated > 0 && counted(texts.countUpdated, counts.updated),
+    counts.deleted > 0 && counted(texts.countDeleted, counts.deleted),
+    counts.failed > 0 && counted(texts.countFailed, counts.failed),
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? texts.noChanges : parts.join(', ');
 }
 
 /** Counts of the current run, else of the last one; null before the first. */

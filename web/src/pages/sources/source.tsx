@@ -13,6 +13,9 @@ import { documentsUrl, sourceUrl } from '../../page-urls.ts';
 import { isNotFound } from '../../server/api-call.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { getSource, type SourceInfo, syncSource } from '../../server/sources.ts';
+import { texts } from '../../texts/en/sources.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { perform, type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
 import { hasTimes } from './source-fields.tsx';
 import { SourceItems } from './source-items.tsx';
@@ -53,15 +56,15 @@ function SourceView({ name }: { readonly name: string }) {
   return (
     <Page
       title={name}
-      subtitle={source === undefined ? 'Source' : <Subtitle source={source} />}
+      subtitle={source === undefined ? texts.source : <Subtitle source={source} />}
       actions={
         source && (
           <>
             <Button
               disabled={source.state === 'paused' || source.state === 'deleting'}
-              onClick={() => void perform(syncSource(name), `${name} runs now.`, loaded.reload)}
+              onClick={() => void perform(syncSource(name), fill(texts.nameRunsNow, { name }), loaded.reload)}
             >
-              Run now
+              {texts.runNow}
             </Button>
             <SourceMenu source={source} onOpenDialog={setDialog} onChanged={loaded.reload} />
           </>
@@ -98,8 +101,15 @@ function firstDialog(name: string, query: Readonly<Record<string, string>>): Sou
 function Subtitle({ source: { kind, collection_name: collection } }: { readonly source: SourceInfo }) {
   return (
     <>
-      {sourceKindDescriptions[kind].name}, followed by{' '}
-      {collection === null ? 'a deleted collection' : <a href={documentsUrl(collection)}>{collection}</a>}
+      {rich(texts.nameFollowedByCollection, {
+        name: sourceKindDescriptions[kind].name,
+        collection:
+          collection === null ? (
+            texts.aDeletedCollection
+          ) : (
+            <a href={documentsUrl(collection)}>{collection}</a>
+          ),
+      })}
     </>
   );
 }
@@ -111,23 +121,23 @@ function RunCard({ source }: { readonly source: SourceInfo }) {
   const count = (name: keyof NonNullable<typeof counts>) =>
     counts === null ? '–' : formatCount(counts[name]);
   return (
-    <Card title={running === null ? 'Last run' : 'Current run'}>
+    <Card title={running === null ? texts.lastRun : texts.currentRun}>
       {error !== null && <p class="error-text">{error}</p>}
-      {watchError !== null && <p class="note warning">The folder is not watched. {watchError}</p>}
+      {watchError !== null && <p class="note warning">{fill(texts.theFolderIsNotWatched, { watchError })}</p>}
       <DescriptionList
         facts={[
-          ['State', <SourceState key="state" source={source} />],
-          ['Outcome', <LastRunCell key="last" run={last} />],
+          [texts.state, <SourceState key="state" source={source} />],
+          [texts.outcome, <LastRunCell key="last" run={last} />],
           [
-            'Last run without a failure',
-            succeededAt === null ? 'Never' : <RelativeTime key="success" at={succeededAt} />,
+            texts.lastRunWithoutAFailure,
+            succeededAt === null ? texts.never : <RelativeTime key="success" at={succeededAt} />,
           ],
-          ['Next run', <NextRunCell key="next" source={source} />],
-          ['Added', count('added')],
-          ['Updated', count('updated')],
-          ['Deleted', count('deleted')],
-          ['Unchanged', count('unchanged')],
-          ['Failed', count('failed')],
+          [texts.nextRun, <NextRunCell key="next" source={source} />],
+          [texts.added, count('added')],
+          [texts.updated, count('updated')],
+          [texts.deleted, count('deleted')],
+          [texts.unchanged, count('unchanged')],
+          [texts.failed, count('failed')],
         ]}
       />
     </Card>
@@ -145,21 +155,21 @@ function SettingsCard({ source }: { readonly source: SourceInfo }) {
     created_at: createdAt,
   } = source;
   return (
-    <Card title="Settings">
+    <Card title={texts.settings}>
       <DescriptionList
         facts={[
           ...describeSettings(source),
           [
-            'Schedule',
-            schedule === 'off' ? 'Off' : hasTimes(schedule) ? `${schedule} ${timeZone}` : schedule,
+            texts.schedule,
+            schedule === 'off' ? texts.off : hasTimes(schedule) ? `${schedule} ${timeZone}` : schedule,
           ],
-          ...(watch ? [['Runs after changes', 'Yes'] as const] : []),
-          ...(prefix === '' ? [] : [['Path prefix', <code key="prefix">{prefix}</code>] as const]),
+          ...(watch ? [[texts.runsAfterChanges, texts.yes] as const] : []),
+          ...(prefix === '' ? [] : [[texts.pathPrefix, <code key="prefix">{prefix}</code>] as const]),
           ...(Object.keys(metadata).length === 0
             ? []
-            : [['Metadata', <code key="metadata">{JSON.stringify(metadata)}</code>] as const]),
-          ...(hasCredentials ? [['Credentials', 'Stored'] as const] : []),
-          ['Created', formatDate(createdAt)],
+            : [[texts.metadata, <code key="metadata">{JSON.stringify(metadata)}</code>] as const]),
+          ...(hasCredentials ? [[texts.credentials, texts.stored] as const] : []),
+          [texts.created, formatDate(createdAt)],
         ]}
       />
     </Card>

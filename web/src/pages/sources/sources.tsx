@@ -12,6 +12,8 @@ import { useLoad, usePoll } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
 import { listSources, type SourceInfo } from '../../server/sources.ts';
+import { texts } from '../../texts/en/sources.ts';
+import { fill } from '../../texts/format-text.ts';
 import { type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
 import { SourceForm } from './source-form.tsx';
 import { originOf, sourceKindDescriptions } from './source-kinds.ts';
@@ -42,15 +44,11 @@ export function SourcesPage() {
   const names = collections.data?.collection_names;
   const add = (
     <Button tone="primary" disabled={!names?.length} onClick={() => setDialog('new')}>
-      Add source
+      {texts.addSource}
     </Button>
   );
   return (
-    <Page
-      title="Sources"
-      subtitle="A source makes a collection follow a folder, a bucket, a website, a feed, a Git repository, a WebDAV server or a mail account."
-      actions={add}
-    >
+    <Page title={texts.sources} subtitle={texts.aSourceMakesACollection} actions={add}>
       {list.data === undefined || names === undefined ? (
         <Pending
           error={list.error ?? collections.error}
@@ -64,7 +62,7 @@ export function SourcesPage() {
       ) : (
         <Card>
           <Table
-            caption="Sources"
+            caption={texts.sources}
             columns={columnsFor({ onOpenDialog: setDialog, onChanged: list.reload })}
             rows={list.data}
             keyOf={({ source_name }) => source_name}
@@ -104,7 +102,7 @@ function NewSourceForm({ collections, onClose }: NewSourceFormProps) {
       onDone={(created) => {
         if (created === null) return;
         const { name, pending } = created;
-        showToast(`${name} was added.`);
+        showToast(fill(texts.nameWasAdded, { name }));
         route(pending === null ? sourceUrl(name) : newSourceUrl(name, pending));
       }}
     />
@@ -119,18 +117,18 @@ interface NoSourcesProps {
 function NoSources({ hasCollections, onAdd }: NoSourcesProps) {
   return (
     <EmptyState
-      title="No sources yet"
+      title={texts.noSourcesYet}
       actions={
         hasCollections ? (
           <Button tone="primary" onClick={onAdd}>
-            Add source
+            {texts.addSource}
           </Button>
         ) : (
-          <LinkButton href="/app/collections">Create a collection first</LinkButton>
+          <LinkButton href="/app/collections">{texts.createACollectionFirst}</LinkButton>
         )
       }
     >
-      New items of the origin are added, changed ones replaced, and the documents of deleted ones removed.
+      {texts.newItemsOfTheOrigin}
     </EmptyState>
   );
 }
@@ -143,7 +141,7 @@ interface RowActions {
 function columnsFor({ onOpenDialog, onChanged }: RowActions): TableColumn<SourceInfo>[] {
   return [
     {
-      title: 'Name',
+      title: texts.name,
       cell: (source) => (
         <span class="user-cell">
           <a class="name" href={sourceUrl(source.source_name)} title={source.source_name}>
@@ -154,23 +152,23 @@ function columnsFor({ onOpenDialog, onChanged }: RowActions): TableColumn<Source
       ),
     },
     {
-      title: 'Collection',
+      title: texts.collection,
       cell: ({ collection_name: name }) =>
-        name === null ? <span class="hint">Deleted</span> : <a href={documentsUrl(name)}>{name}</a>,
+        name === null ? <span class="hint">{texts.deleted}</span> : <a href={documentsUrl(name)}>{name}</a>,
     },
-    { title: 'State', width: '8rem', cell: (source) => <SourceState source={source} /> },
-    { title: 'Last run', width: '9rem', cell: ({ last_run: run }) => <LastRunCell run={run} /> },
+    { title: texts.state, width: '8rem', cell: (source) => <SourceState source={source} /> },
+    { title: texts.lastRun, width: '9rem', cell: ({ last_run: run }) => <LastRunCell run={run} /> },
     {
-      title: 'Result',
+      title: texts.result,
       width: '10rem',
       cell: (source) => {
         const counts = currentCounts(source);
         return counts && describeCounts(counts);
       },
     },
-    { title: 'Next run', width: '9rem', cell: (source) => <NextRunCell source={source} /> },
+    { title: texts.nextRun, width: '9rem', cell: (source) => <NextRunCell source={source} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       width: '5rem',
       cell: (source) => <SourceMenu source={source} onOpenDialog={onOpenDialog} onChanged={onChanged} />,

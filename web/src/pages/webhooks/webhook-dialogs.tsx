@@ -12,6 +12,9 @@ import {
   type WebhookInfo,
 } from '../../server/webhooks.ts';
 import { Icon } from '../../shell/icons.tsx';
+import { texts } from '../../texts/en/webhooks.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { WebhookForm } from './webhook-form.tsx';
 
 export type WebhookDialog =
@@ -43,7 +46,7 @@ export function WebhookDialogs({
           onClose={close}
           onDone={(created) => {
             onChanged();
-            if (created === null) showToast('Webhook updated.');
+            if (created === null) showToast(texts.webhookUpdated);
             onOpenDialog(created && { kind: 'secret', secret: created.secret });
           }}
         />
@@ -51,7 +54,7 @@ export function WebhookDialogs({
     case 'secret':
       return (
         <SecretDialog kind="secret" secret={dialog.secret} onClose={close}>
-          Your server verifies the signature of each message with this secret. It is shown only once.
+          {texts.yourServerVerifiesTheSignature}
         </SecretDialog>
       );
     case 'rotate':
@@ -59,18 +62,16 @@ export function WebhookDialogs({
     case 'delete':
       return (
         <ConfirmDialog
-          title="Delete webhook?"
-          action="Delete webhook"
+          title={texts.deleteWebhook}
+          action={texts.deleteWebhook2}
           onClose={close}
           onConfirm={async () => {
             await deleteWebhook(dialog.webhook.webhook_id);
-            showToast('Webhook deleted.');
+            showToast(texts.webhookDeleted);
             onDeleted();
           }}
         >
-          <p>
-            No more changes are sent to <strong>{dialog.webhook.url}</strong>. This cannot be undone.
-          </p>
+          <p>{rich(texts.noMoreChangesAreSent, { url: <strong>{dialog.webhook.url}</strong> })}</p>
         </ConfirmDialog>
       );
   }
@@ -84,8 +85,8 @@ function RotateDialog({
   const secret = useRef<string | null>(null);
   return (
     <ConfirmDialog
-      title="Replace secret?"
-      action="Replace secret"
+      title={texts.replaceSecret}
+      action={texts.replaceSecret2}
       tone="primary"
       onClose={() =>
         onOpenDialog(secret.current === null ? null : { kind: 'secret', secret: secret.current })
@@ -94,9 +95,7 @@ function RotateDialog({
         secret.current = (await rotateWebhookSecret(webhook.webhook_id)).secret;
       }}
     >
-      <p>
-        For a day, messages are signed with the previous secret, too, so that you can change the receiver.
-      </p>
+      <p>{texts.forADayMessagesAre}</p>
     </ConfirmDialog>
   );
 }
@@ -105,8 +104,8 @@ function RotateDialog({
 export async function sendTest({ webhook_id: id }: WebhookInfo): Promise<void> {
   try {
     const { delivered, status, error, milliseconds } = await testWebhook(id);
-    if (delivered) showToast(`The test was accepted with the status ${status} after ${milliseconds} ms.`);
-    else showToast(`The test was not accepted. ${error}`, 'bad');
+    if (delivered) showToast(fill(texts.theTestWasAcceptedWith, { status: status ?? '', milliseconds }));
+    else showToast(fill(texts.theTestWasNotAccepted, { error: error ?? '' }), 'bad');
   } catch (error) {
     showToast(errorMessage(error), 'bad');
   }
@@ -120,7 +119,7 @@ export async function setWebhookStatus(
 ): Promise<void> {
   try {
     await updateWebhook({ webhook_id, status });
-    showToast(status === 'paused' ? 'Webhook paused.' : 'Webhook active.');
+    showToast(status === 'paused' ? texts.webhookPaused : texts.webhookActive);
     onChanged();
   } catch (error) {
     showToast(errorMessage(error), 'bad');
@@ -136,31 +135,31 @@ interface WebhookMenuProps {
 export function WebhookMenu({ webhook, onOpenDialog, onChanged }: WebhookMenuProps) {
   const next = webhook.status === 'active' ? 'paused' : 'active';
   return (
-    <Menu class="at-end" name={`Actions for ${webhook.url}`} label={<Icon name="more" />}>
+    <Menu class="at-end" name={fill(texts.actionsForUrl, { url: webhook.url })} label={<Icon name="more" />}>
       <ul>
         <li>
           <button type="button" onClick={() => void sendTest(webhook)}>
-            Send test
+            {texts.sendTest}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => void setWebhookStatus(webhook, next, onChanged)}>
-            {next === 'paused' ? 'Pause' : 'Activate'}
+            {next === 'paused' ? texts.pause : texts.activate}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => onOpenDialog({ kind: 'edit', webhook })}>
-            Edit…
+            {texts.edit}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => onOpenDialog({ kind: 'rotate', webhook })}>
-            Replace secret…
+            {texts.replaceSecret3}
           </button>
         </li>
         <li class="apart">
           <button type="button" class="danger" onClick={() => onOpenDialog({ kind: 'delete', webhook })}>
-            Delete…
+            {texts.delete}
           </button>
         </li>
       </ul>

@@ -8,19 +8,20 @@ import { Checkbox } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { addWebhook, updateWebhook, type WebhookInfo } from '../../server/webhooks.ts';
+import { texts } from '../../texts/en/webhooks.ts';
 import { CollectionPicker } from '../collection-picker.tsx';
 
 /** All types of changes and their meaning. */
 const changeTypes: Readonly<Record<ChangeType, string>> = {
-  'document.added': 'A document was accepted.',
-  'document.overwritten': 'A document was replaced by a new one with the same path.',
-  'document.indexed': 'The current version of a document is searchable.',
-  'document.failed': 'A document could not be parsed or indexed.',
-  'document.metadata_changed': 'The metadata or the expiry time changed.',
-  'document.deleted': 'A document was deleted or has expired.',
-  'collection.created': 'A collection was created.',
-  'collection.renamed': 'A collection was renamed.',
-  'collection.deleted': 'A collection was deleted with all its documents.',
+  'document.added': texts.aDocumentWasAccepted,
+  'document.overwritten': texts.aDocumentWasReplacedBy,
+  'document.indexed': texts.theCurrentVersionOfA,
+  'document.failed': texts.aDocumentCouldNotBe,
+  'document.metadata_changed': texts.theMetadataOrTheExpiry,
+  'document.deleted': texts.aDocumentWasDeletedOr,
+  'collection.created': texts.aCollectionWasCreated,
+  'collection.renamed': texts.aCollectionWasRenamed,
+  'collection.deleted': texts.aCollectionWasDeletedWith,
 };
 
 interface WebhookFormProps {
@@ -51,7 +52,7 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
   const isReady = types?.length !== 0 && names?.length !== 0;
   return (
     <Dialog
-      title={before === null ? 'Create webhook' : 'Edit webhook'}
+      title={before === null ? texts.createWebhook : texts.editWebhook}
       onClose={onClose}
       // Closing now would lose the secret of a webhook that is being created.
       mayClose={!submission.isBusy}
@@ -64,7 +65,7 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
       >
         <UrlField url={url} onChange={setUrl} />
         <TextField
-          label="Description"
+          label={texts.description}
           maxLength={256}
           autoComplete="off"
           value={description}
@@ -75,10 +76,10 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
         <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose} disabled={submission.isBusy}>
-            Cancel
+            {texts.cancel}
           </Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isReady}>
-            {before === null ? 'Create webhook' : 'Save'}
+            {before === null ? texts.createWebhook : texts.save}
           </Button>
         </DialogActions>
       </form>
@@ -90,7 +91,7 @@ function UrlField({ url, onChange }: { readonly url: string; readonly onChange: 
   return (
     <TextField
       label="URL"
-      hint="Receives each change as a POST request with a signed JSON body."
+      hint={texts.receivesEachChangeAsA}
       type="url"
       required
       maxLength={2_048}
@@ -113,12 +114,12 @@ function TypePicker({ selected, onChange }: TypePickerProps) {
   return (
     <>
       <Checkbox
-        label="Limit to selected types of changes"
+        label={texts.limitToSelectedTypesOf}
         checked={selected !== null}
         onChange={(isSome) => onChange(isSome ? [] : null)}
       />
       {selected !== null && (
-        <div class="picks" role="group" aria-label="Types of changes">
+        <div class="picks" role="group" aria-label={texts.typesOfChanges}>
           {(Object.keys(changeTypes) as ChangeType[]).map((type) => (
             <Checkbox
               key={type}

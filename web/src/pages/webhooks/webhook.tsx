@@ -23,6 +23,9 @@ import {
   replayWebhook,
   type WebhookInfo,
 } from '../../server/webhooks.ts';
+import { texts } from '../../texts/en/webhooks.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import {
   sendTest,
   setWebhookStatus,
@@ -74,7 +77,7 @@ function WebhookView({ id }: { readonly id: string }) {
   if (webhook === null) return missingPage('webhook');
   return (
     <Page
-      title={webhook?.url ?? 'Webhook'}
+      title={webhook?.url ?? texts.webhook}
       {...(webhook === undefined || webhook.description === '' ? {} : { subtitle: webhook.description })}
       actions={
         webhook && (
@@ -96,7 +99,7 @@ function WebhookView({ id }: { readonly id: string }) {
       ) : (
         <>
           <StateCard webhook={webhook} onChanged={details.reload} />
-          <Card title="Deliveries">
+          <Card title={texts.deliveries}>
             <Deliveries webhook={webhook} rows={details.data.deliveries} onReplayed={details.reload} />
           </Card>
         </>
@@ -123,7 +126,7 @@ function TestButton({ webhook }: { readonly webhook: WebhookInfo }) {
         void sendTest(webhook).finally(() => setBusy(false));
       }}
     >
-      Send test
+      {texts.sendTest}
     </Button>
   );
 }
@@ -138,11 +141,11 @@ function StateCard({ webhook, onChanged }: StateCardProps) {
   const canRetry = status !== 'active' || failed > 0;
   return (
     <Card
-      title="State"
+      title={texts.state}
       actions={
         canRetry && (
           <Button tone="ghost" onClick={() => void setWebhookStatus(webhook, 'active', onChanged)}>
-            {status === 'active' ? 'Retry now' : 'Activate'}
+            {status === 'active' ? texts.retryNow : texts.activate}
           </Button>
         )
       }
@@ -150,15 +153,15 @@ function StateCard({ webhook, onChanged }: StateCardProps) {
       {failure !== null && <p class="error-text">{failure}</p>}
       <DescriptionList
         facts={[
-          ['Status', <WebhookStatus key="status" webhook={webhook} />],
-          ['Changes', <WebhookSelection key="changes" webhook={webhook} />],
-          ['Delivered up to', `#${formatCount(sequence)}`],
-          ['Created', formatDate(webhook.created_at)],
+          [texts.status, <WebhookStatus key="status" webhook={webhook} />],
+          [texts.changes, <WebhookSelection key="changes" webhook={webhook} />],
+          [texts.deliveredUpTo, `#${formatCount(sequence)}`],
+          [texts.created, formatDate(webhook.created_at)],
           [
             'ID',
             <span key="id" class="row">
               <code>{id}</code>
-              <CopyButton text={id} label="Copy ID" />
+              <CopyButton text={id} label={texts.copyId} />
             </span>,
           ],
         ]}
@@ -175,36 +178,30 @@ interface DeliveriesProps {
 
 function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
   const [replayed, setReplayed] = useState<DeliveryInfo | null>(null);
-  if (rows.length === 0)
-    return (
-      <p class="empty-note">
-        No deliveries yet. The next change appears here; a test shows whether the receiver is ready.
-      </p>
-    );
+  if (rows.length === 0) return <p class="empty-note">{texts.noDeliveriesYetTheNext}</p>;
   return (
     <>
       <Table
-        caption="Deliveries"
+        caption={texts.deliveries}
         columns={columnsFor(setReplayed)}
         rows={rows}
         keyOf={({ attempted_at, sequence }) => `${attempted_at} ${sequence}`}
       />
       {replayed !== null && (
         <ConfirmDialog
-          title={`Replay from change #${formatCount(replayed.sequence)}?`}
-          action="Replay"
+          title={fill(texts.replayFromChangeSequence, { sequence: formatCount(replayed.sequence) })}
+          action={texts.replay}
           tone="primary"
           onClose={() => setReplayed(null)}
           onConfirm={async () => {
             await replayWebhook(webhook.webhook_id, replayed.sequence);
-            showToast(`Changes starting with #${formatCount(replayed.sequence)} are delivered again.`);
+            showToast(
+              fill(texts.changesStartingWithSequenceAre, { sequence: formatCount(replayed.sequence) }),
+            );
             onReplayed();
           }}
         >
-          <p>
-            This change and all later ones are delivered again, in order, with the same <code>id</code>, so
-            that the receiver can recognize them.
-          </p>
+          <p>{rich(texts.thisChangeAndAllLater, { id: <code>id</code> })}</p>
         </ConfirmDialog>
       )}
     </>
@@ -214,7 +211,7 @@ function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
 function columnsFor(onReplay: (delivery: DeliveryInfo) => void): TableColumn<DeliveryInfo>[] {
   return [
     {
-      title: 'Change',
+      title: texts.change,
       cell: ({ sequence, type }) => (
         <span class="user-cell">
           <code>{type}</code>
@@ -223,30 +220,30 @@ function columnsFor(onReplay: (delivery: DeliveryInfo) => void): TableColumn<Del
       ),
     },
     {
-      title: 'Outcome',
+      title: texts.outcome,
       cell: ({ status, error }) => (
         <span class="user-cell">
           <span>
             <Chip tone={error === null ? 'good' : 'bad'}>
-              {`${error === null ? 'Accepted' : 'Failed'}${status === null ? '' : ` (${status})`}`}
+              {`${error === null ? texts.accepted : texts.failed}${status === null ? '' : ` (${status})`}`}
             </Chip>
           </span>
           {error !== null && <span class="hint">{error}</span>}
         </span>
       ),
     },
-    { title: 'Duration', isNumber: true, cell: ({ milliseconds }) => formatDuration(milliseconds) },
-    { title: 'Time', cell: ({ attempted_at: at }) => <RelativeTime at={at} /> },
+    { title: texts.duration, isNumber: true, cell: ({ milliseconds }) => formatDuration(milliseconds) },
+    { title: texts.time, cell: ({ attempted_at: at }) => <RelativeTime at={at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (delivery) => (
         <Button
           tone="ghost"
-          aria-label={`Replay from change ${delivery.sequence}`}
+          aria-label={fill(texts.replayFromChangeSequence2, { sequence: delivery.sequence })}
           onClick={() => onReplay(delivery)}
         >
-          Replay…
+          {texts.replay2}
         </Button>
       ),
     },

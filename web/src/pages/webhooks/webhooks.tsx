@@ -11,6 +11,7 @@ import { webhookUrl } from '../../page-urls.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { listWebhooks, type WebhookInfo } from '../../server/webhooks.ts';
+import { texts } from '../../texts/en/webhooks.ts';
 import { type WebhookDialog, WebhookDialogs, WebhookMenu } from './webhook-dialogs.tsx';
 import { WebhookSelection, WebhookStatus } from './webhook-status.tsx';
 
@@ -28,15 +29,11 @@ export function WebhooksPage() {
   );
   const create = (
     <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
-      Create webhook
+      {texts.createWebhook}
     </Button>
   );
   return (
-    <Page
-      title="Webhooks"
-      subtitle="Changes of documents and collections are sent to your URLs: in order, signed, and again after failures."
-      actions={create}
-    >
+    <Page title={texts.webhooks} subtitle={texts.changesOfDocumentsAndCollections} actions={create}>
       {list.data === undefined ? (
         list.error === null ? (
           <Card>
@@ -46,14 +43,13 @@ export function WebhooksPage() {
           <LoadError error={list.error} onRetry={list.reload} />
         )
       ) : list.data.length === 0 ? (
-        <EmptyState title="No webhooks yet" actions={create}>
-          Keep a cache, an index or a user interface up to date without polling. Only changes after the
-          creation of a webhook are sent.
+        <EmptyState title={texts.noWebhooksYet} actions={create}>
+          {texts.keepACacheAnIndex}
         </EmptyState>
       ) : (
         <Card>
           <Table
-            caption="Webhooks"
+            caption={texts.webhooks}
             columns={columnsFor({ onOpenDialog: setDialog, onChanged: list.reload })}
             rows={list.data}
             keyOf={({ webhook_id }) => webhook_id}
@@ -83,16 +79,16 @@ function columnsFor({ onOpenDialog, onChanged }: RowActions): TableColumn<Webhoo
         </span>
       ),
     },
-    { title: 'Changes', cell: (webhook) => <WebhookSelection webhook={webhook} /> },
-    { title: 'Status', width: '9rem', cell: (webhook) => <WebhookStatus webhook={webhook} /> },
+    { title: texts.changes, cell: (webhook) => <WebhookSelection webhook={webhook} /> },
+    { title: texts.status, width: '9rem', cell: (webhook) => <WebhookStatus webhook={webhook} /> },
     {
-      title: 'Delivered up to',
+      title: texts.deliveredUpTo,
       isNumber: true,
       cell: ({ sequence }) => `#${formatCount(sequence)}`,
     },
-    { title: 'Created', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
+    { title: texts.created, cell: ({ created_at: at }) => <RelativeTime at={at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       width: '5rem',
       cell: (webhook) => <WebhookMenu webhook={webhook} onOpenDialog={onOpenDialog} onChanged={onChanged} />,
