@@ -22,6 +22,9 @@ import {
 import { useLoad } from '../server/load.ts';
 import { organization } from '../server/session.ts';
 import { useAsyncAction } from '../server/use-async-action.ts';
+import { texts } from '../texts/en/console.ts';
+import { fill } from '../texts/format-text.ts';
+import { rich } from '../texts/rich-text.ts';
 
 /** Lines of the field of the body. */
 const bodyLines = { min: 3, max: 20 } as const;
@@ -36,8 +39,8 @@ export function ApiConsolePage() {
   const selected = all.find(({ id }) => id === query.operation) ?? all[0];
   return (
     <Page
-      title="API console"
-      subtitle={`Requests run with your session in ${organization.value?.name}, and may change its data.`}
+      title={texts.apiConsole}
+      subtitle={fill(texts.requestsRunWithYourSession, { name: organization.value?.name ?? '' })}
     >
       {operations.error !== null && operations.data === undefined ? (
         <LoadError error={operations.error} onRetry={operations.reload} />
@@ -68,7 +71,7 @@ interface OperationFieldProps {
 function OperationField({ operations, selected, onChoose }: OperationFieldProps) {
   const tags = [...new Set(operations.map(({ tag }) => tag))];
   return (
-    <Field label="Operation">
+    <Field label={texts.operation}>
       {(control) => (
         <select {...control} value={selected.id} onChange={(event) => onChoose(event.currentTarget.value)}>
           {tags.map((tag) => (
@@ -113,12 +116,12 @@ function OperationForm({ operation }: { readonly operation: ApiOperation }) {
         </code>
       </p>
       <p class="muted">
-        {toProse(description)} <a href={`/docs/api/${tag}#${id}`}>Documentation</a>
+        {toProse(description)} <a href={`/docs/api/${tag}#${id}`}>{texts.documentation}</a>
       </p>
       {parameters.map(({ name, in: place, description: hint }) => (
         <TextField
           key={name}
-          label={place === 'path' ? `${name} (in the path)` : name}
+          label={place === 'path' ? fill(texts.nameInThePath, { name }) : name}
           hint={hint === '' ? undefined : toProse(hint)}
           required={place === 'path'}
           value={values[name] ?? ''}
@@ -128,7 +131,7 @@ function OperationForm({ operation }: { readonly operation: ApiOperation }) {
       {body !== null && <BodyField body={body} error={error} onChange={setBody} />}
       <div class="row">
         <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isComplete}>
-          Send request
+          {texts.sendRequest}
         </Button>
         {hasChanged && (
           <Button
@@ -137,7 +140,7 @@ function OperationForm({ operation }: { readonly operation: ApiOperation }) {
               setValues(examples);
             }}
           >
-            Restore example
+            {texts.restoreExample}
           </Button>
         )}
       </div>
@@ -160,7 +163,7 @@ interface BodyFieldProps {
 function BodyField({ body, error, onChange }: BodyFieldProps) {
   const lines = body.split('\n').length;
   return (
-    <Field label="Request body" error={error}>
+    <Field label={texts.requestBody} error={error}>
       {(control) => (
         <CodeArea
           control={control}
@@ -182,21 +185,21 @@ function Reply({ reply: { status, isOk, text, ms, headers } }: { readonly reply:
   const formatted = formatJson(text);
   const requestId = headers.get('x-request-id');
   return (
-    <section class="stack" aria-label="Reply">
+    <section class="stack" aria-label={texts.reply}>
       <p class="row" role="status">
-        <Chip tone={isOk ? 'good' : 'bad'}>{`Status ${status}`}</Chip>
+        <Chip tone={isOk ? 'good' : 'bad'}>{fill(texts.statusStatus, { status })}</Chip>
         <span class="muted number">{formatDuration(ms)}</span>
         {requestId !== null && (
-          <span class="muted">
-            Request ID: <code>{requestId}</code>
-          </span>
+          <span class="muted">{rich(texts.requestIdRequestId, { requestId: <code>{requestId}</code> })}</span>
         )}
       </p>
       <pre class="code" tabIndex={0}>
         {formatted.slice(0, shownUnitsMax)}
       </pre>
       {formatted.length > shownUnitsMax && (
-        <p class="hint">The first {formatCount(shownUnitsMax)} characters are shown.</p>
+        <p class="hint">
+          {fill(texts.theFirstShownUnitsMaxCharactersAre, { shownUnitsMax: formatCount(shownUnitsMax) })}
+        </p>
       )}
     </section>
   );

@@ -7,17 +7,20 @@ import { Card } from '../../components/page.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { formatCount, formatDuration, formatScore } from '../../format/numbers.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts as modelTexts } from '../../texts/en/models.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { scoreTexts, type TextScores } from './text-scores.ts';
 
 const textsMax = 20;
 /** Components of a vector that are shown. */
 const shownComponents = 8;
 
-const sampleQuery = 'How long do refunds take?';
+const sampleQuery: string = modelTexts.howLongDoRefundsTake;
 const sampleTexts = [
-  'Refunds are paid within 14 days of the return.',
-  'Money back usually arrives after two weeks.',
-  'The gull sits on the harbor wall.',
+  modelTexts.refundsArePaidWithin14,
+  modelTexts.moneyBackUsuallyArrivesAfter,
+  modelTexts.theGullSitsOnThe,
 ].join('\n');
 
 interface ModelTrialProps {
@@ -52,7 +55,7 @@ export function ModelTrial({ models, first, onDone }: ModelTrialProps) {
     onDone();
   });
   return (
-    <Card title="Try a model">
+    <Card title={modelTexts.tryAModel}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -65,7 +68,7 @@ export function ModelTrial({ models, first, onDone }: ModelTrialProps) {
         <ErrorMessage error={trial.error} />
         <div class="row">
           <Button type="submit" tone="primary" busy={trial.isBusy} disabled={texts.length === 0}>
-            Score texts
+            {modelTexts.scoreTexts}
           </Button>
         </div>
       </form>
@@ -94,10 +97,15 @@ interface ModelChoiceProps {
 function ModelChoice({ models, chosen: [model, other], onChange }: ModelChoiceProps) {
   return (
     <div class="toolbar">
-      <ModelSelect label="Model" models={models} value={model} onChange={(id) => onChange([id, other])} />
       <ModelSelect
-        label="Compare with"
-        emptyLabel="No comparison"
+        label={modelTexts.model}
+        models={models}
+        value={model}
+        onChange={(id) => onChange([id, other])}
+      />
+      <ModelSelect
+        label={modelTexts.compareWith}
+        emptyLabel={modelTexts.noComparison}
         models={models}
         value={other}
         onChange={(id) => onChange([model, id])}
@@ -123,7 +131,7 @@ function TextFields({ query, onQuery, text, onText, hasFocus }: TextFieldsProps)
   }, []);
   return (
     <>
-      <Field label="Query">
+      <Field label={modelTexts.query}>
         {(control) => (
           <input
             {...control}
@@ -135,8 +143,8 @@ function TextFields({ query, onQuery, text, onText, hasFocus }: TextFieldsProps)
         )}
       </Field>
       <Field
-        label="Texts"
-        hint={`One text per line, at most ${formatCount(textsMax)}. The calls count as usage of models.`}
+        label={modelTexts.texts}
+        hint={fill(modelTexts.oneTextPerLineAt, { textsMax: formatCount(textsMax) })}
       >
         {(control) => (
           <textarea
@@ -177,8 +185,8 @@ function ModelSelect({ label, emptyLabel, models, value, onChange }: ModelSelect
       {(control) => (
         <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {emptyLabel !== undefined && <option value="">{emptyLabel}</option>}
-          <optgroup label="Rerankers: relevance">{optionsOf('reranker')}</optgroup>
-          <optgroup label="Embedding models: similarity">{optionsOf('embedding')}</optgroup>
+          <optgroup label={modelTexts.rerankersRelevance}>{optionsOf('reranker')}</optgroup>
+          <optgroup label={modelTexts.embeddingModelsSimilarity}>{optionsOf('embedding')}</optgroup>
         </select>
       )}
     </Field>
@@ -196,7 +204,7 @@ function Scores({ texts, columns }: TrialResult) {
     .map((text, index) => ({ index, text }))
     .sort((a, b) => (main?.scores[b.index] ?? 0) - (main?.scores[a.index] ?? 0));
   const tableColumns: readonly TableColumn<ScoredText>[] = [
-    { title: 'Text', cell: ({ text }) => text },
+    { title: modelTexts.text, cell: ({ text }) => text },
     ...columns.map(({ model, scores }) => ({
       title: model,
       isNumber: true,
@@ -210,7 +218,12 @@ function Scores({ texts, columns }: TrialResult) {
   ];
   return (
     <div class="trial-result" role="status">
-      <Table caption="Scores" columns={tableColumns} rows={rows} keyOf={({ index }) => String(index)} />
+      <Table
+        caption={modelTexts.scores}
+        columns={tableColumns}
+        rows={rows}
+        keyOf={({ index }) => String(index)}
+      />
       {columns.map((column) => (
         <Summary key={column.model} column={column} />
       ))}
@@ -227,10 +240,13 @@ function Summary({ column: { model, ms, vector } }: { readonly column: TextScore
   const preview = vector?.slice(0, shownComponents).map((value) => value.toFixed(3));
   return (
     <p class="hint">
-      <strong>{model}</strong>: {formatDuration(ms)} from the request to the reply
+      {rich(modelTexts.modelMsFromTheRequest, { model: <strong>{model}</strong>, ms: formatDuration(ms) })}
       {vector !== null && (
         <>
-          . Vector of the query, {formatCount(vector.length)} numbers: <code>[{preview?.join(', ')}, …]</code>
+          {rich(modelTexts.vectorOfTheQueryLength, {
+            length: formatCount(vector.length),
+            preview: <code>[{preview?.join(', ')}, …]</code>,
+          })}
         </>
       )}
     </p>

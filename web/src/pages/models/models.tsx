@@ -6,12 +6,14 @@ import { LoadError } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
-import { formatCount, formatCounted, formatDuration } from '../../format/numbers.ts';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { documentsUrl } from '../../page-urls.ts';
 import { useLoad } from '../../server/load.ts';
 import { listModelDetails } from '../../server/retrieval.ts';
 import { ModelTrial } from './model-trial.tsx';
 import '../../style/administration.css';
+import { texts } from '../../texts/en/models.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 
 /** Collections of a model that are named; the others are counted. */
 const namedCollectionsMax = 3;
@@ -19,13 +21,13 @@ const namedCollectionsMax = 3;
 const kinds = [
   {
     kind: 'embedding',
-    title: 'Embedding models',
-    text: 'Convert texts to vectors, so that a search finds texts with the same meaning in other words.',
+    title: texts.embeddingModels,
+    text: texts.convertTextsToVectorsSo,
   },
   {
     kind: 'reranker',
-    title: 'Rerankers',
-    text: 'Read the query together with each result and put the best answers first.',
+    title: texts.rerankers,
+    text: texts.readTheQueryTogetherWith,
   },
 ] as const;
 
@@ -35,7 +37,7 @@ export function ModelsPage() {
   const [tried, setTried] = useState<string | null>(null);
   const all = list.data;
   return (
-    <Page title="Models" subtitle="Models of this server, their latency, and the collections that use them">
+    <Page title={texts.models} subtitle={texts.modelsOfThisServerTheir}>
       {list.error !== null && all === undefined ? (
         <LoadError error={list.error} onRetry={list.reload} />
       ) : all === undefined ? (
@@ -63,9 +65,9 @@ export function ModelsPage() {
 }
 
 const sourceNames: Readonly<Record<ModelDetails['source'], string>> = {
-  'built-in': 'Built-in',
-  added: 'Added',
-  service: 'Service',
+  'built-in': texts.builtIn,
+  added: texts.added,
+  service: texts.service,
 };
 
 function columnsFor(
@@ -74,37 +76,37 @@ function columnsFor(
 ): readonly TableColumn<ModelDetails>[] {
   const isEmbedding = kind === 'embedding';
   return [
-    { title: 'Model', cell: (model) => <ModelName model={model} /> },
+    { title: texts.model, cell: (model) => <ModelName model={model} /> },
     {
-      title: 'State',
+      title: texts.state,
       cell: ({ is_available }) =>
-        is_available ? <Chip tone="good">Ready</Chip> : <Chip tone="bad">Unavailable</Chip>,
+        is_available ? <Chip tone="good">{texts.ready}</Chip> : <Chip tone="bad">{texts.unavailable}</Chip>,
     },
-    { title: 'Source', cell: ({ source }) => sourceNames[source] },
+    { title: texts.source, cell: ({ source }) => sourceNames[source] },
     ...(isEmbedding
       ? [
           {
-            title: 'Dimensions',
+            title: texts.dimensions,
             isNumber: true,
             cell: ({ dimensions }: ModelDetails) => (dimensions === null ? '' : formatCount(dimensions)),
           },
         ]
       : []),
-    { title: 'Median latency', width: '11rem', cell: ({ latency }) => <Latency latency={latency} /> },
+    { title: texts.medianLatency, width: '11rem', cell: ({ latency }) => <Latency latency={latency} /> },
     ...(isEmbedding
       ? [
           {
-            title: 'Collections',
+            title: texts.collections,
             cell: ({ collection_names }: ModelDetails) => <CollectionLinks names={collection_names} />,
           },
         ]
       : []),
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: ({ id }) => (
-        <Button tone="ghost" aria-label={`Try ${id}`} onClick={() => onTry(id)}>
-          Try
+        <Button tone="ghost" aria-label={fill(texts.tryId, { id })} onClick={() => onTry(id)}>
+          {texts.try}
         </Button>
       ),
     },
@@ -116,9 +118,11 @@ function ModelName({ model: { id, aliases, is_default: isDefault } }: { readonly
     <span class="user-cell">
       <span class="chips">
         <strong>{id}</strong>
-        {isDefault && <Chip tone="info">Default</Chip>}
+        {isDefault && <Chip tone="info">{texts.default}</Chip>}
       </span>
-      {aliases.length > 0 && <span class="hint">Also {aliases.join(', ')}</span>}
+      {aliases.length > 0 && (
+        <span class="hint">{fill(texts.alsoAliases, { aliases: aliases.join(', ') })}</span>
+      )}
     </span>
   );
 }
@@ -128,21 +132,21 @@ function Latency({ latency }: Pick<ModelDetails, 'latency'>) {
   if (latency === null)
     return (
       <span class="user-cell muted">
-        <span>No calls yet</span>
+        <span>{texts.noCallsYet}</span>
         <span class="hint">&nbsp;</span>
       </span>
     );
   const { calls, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = latency;
   return (
-    <span class="user-cell" title={`p99 ${formatDuration(p99)}`}>
+    <span class="user-cell" title={fill(texts.p99P99, { p99: formatDuration(p99) })}>
       <span>{formatDuration(p50)}</span>
-      <span class="hint">{`p95 ${formatDuration(p95)}, ${formatCounted(calls, 'call')}`}</span>
+      <span class="hint">{`p95 ${formatDuration(p95)}, ${counted(texts.countCalls, calls)}`}</span>
     </span>
   );
 }
 
 function CollectionLinks({ names }: { readonly names: readonly string[] }) {
-  if (names.length === 0) return <span class="muted">None</span>;
+  if (names.length === 0) return <span class="muted">{texts.none}</span>;
   const hidden = names.length - namedCollectionsMax;
   return (
     <span class="link-list">
@@ -151,7 +155,7 @@ function CollectionLinks({ names }: { readonly names: readonly string[] }) {
           {name}
         </a>
       ))}
-      {hidden > 0 && <span class="muted">{`${formatCount(hidden)} more`}</span>}
+      {hidden > 0 && <span class="muted">{fill(texts.hiddenMore, { hidden: formatCount(hidden) })}</span>}
     </span>
   );
 }
