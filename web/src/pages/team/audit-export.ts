@@ -1,6 +1,7 @@
 import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
 import { ApiError } from '../../server/api-call.ts';
 import { getAuditLog } from '../../server/team.ts';
+import { texts } from '../../texts/en/audit.ts';
 
 export type ExportFormat = 'csv' | 'jsonl';
 
@@ -27,12 +28,9 @@ export async function exportAuditLog(
     cursor = page.next_cursor;
     if (cursor === null) break;
     if (entries >= entriesMax) {
-      throw new ApiError(
-        'Too many entries to export in the browser. Select a shorter period or use "quarry audit export".',
-        {
-          status: 0,
-        },
-      );
+      throw new ApiError(texts.tooManyEntriesToExport, {
+        status: 0,
+      });
     }
   }
   save(`audit.${format}`, `${lines.join('\r\n')}\r\n`, format === 'csv' ? 'text/csv' : 'application/jsonl');

@@ -10,12 +10,13 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { formatCounted } from '../../format/numbers.ts';
 import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { getAuditLog, getOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/audit.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import { type ExportFormat, exportAuditLog } from './audit-export.ts';
 import { hasRole } from './roles.tsx';
 
@@ -27,21 +28,21 @@ export function AuditPage() {
   const [to, setTo] = useState('');
   if (!hasRole('OWNER')) {
     return (
-      <Page title="Audit log">
-        <EmptyState title="Owners only">Only owners of this organization can view the audit log.</EmptyState>
+      <Page title={texts.auditLog}>
+        <EmptyState title={texts.ownersOnly}>{texts.onlyOwnersOfThisOrganization}</EmptyState>
       </Page>
     );
   }
   const range = rangeOf(from, to);
   return (
     <Page
-      title="Audit log"
-      subtitle="Sign-ins, changes to members, API keys and the organization, and rejected attempts"
+      title={texts.auditLog}
+      subtitle={texts.signInsChangesToMembers}
       actions={<ExportMenu range={range} />}
     >
       <div class="row day-range">
-        <DayField label="From" value={from} onChange={setFrom} />
-        <DayField label="To" value={to} onChange={setTo} />
+        <DayField label={texts.from} value={from} onChange={setFrom} />
+        <DayField label={texts.to} value={to} onChange={setTo} />
       </div>
       <Card>
         <Entries key={`${from} ${to}`} range={range} />
@@ -88,17 +89,22 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     );
   }
   const entries = [...first.data.entries, ...older];
-  if (entries.length === 0) return <p class="empty-note">No entries in this period.</p>;
+  if (entries.length === 0) return <p class="empty-note">{texts.noEntriesInThisPeriod}</p>;
   const people = new Map(info.data?.users.map(({ user_id, name, email }) => [user_id, name ?? email]));
   const keys = new Map(info.data?.api_keys.map(({ id, name }) => [id, name]));
   return (
     <>
-      <Table caption="Audit log" columns={columnsFor(people, keys)} rows={entries} keyOf={({ id }) => id} />
+      <Table
+        caption={texts.auditLog}
+        columns={columnsFor(people, keys)}
+        rows={entries}
+        keyOf={({ id }) => id}
+      />
       <ErrorMessage error={more.error} />
       {cursor !== null && (
         <div class="row center">
           <Button busy={more.isBusy} onClick={more.start}>
-            Show older entries
+            {texts.showOlderEntries}
           </Button>
         </div>
       )}
@@ -111,16 +117,16 @@ type Names = ReadonlyMap<string, string>;
 function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
   const known = (id: string) => people.get(id) ?? keys.get(id) ?? id;
   const actorName = (actor: string | null) => {
-    if (actor === null) return 'Unknown';
-    if (actor === 'system') return 'Server';
-    if (actor === 'administrator') return 'Administrator';
-    return actor.startsWith('key:') ? `Key ${known(actor.slice(4))}` : known(actor);
+    if (actor === null) return texts.unknown;
+    if (actor === 'system') return texts.server;
+    if (actor === 'administrator') return texts.administrator;
+    return actor.startsWith('key:') ? fill(texts.keyKey, { key: known(actor.slice(4)) }) : known(actor);
   };
   return [
-    { title: 'Time', cell: ({ at }) => <RelativeTime at={at} /> },
-    { title: 'Actor', cell: ({ actor }) => actorName(actor) },
+    { title: texts.time, cell: ({ at }) => <RelativeTime at={at} /> },
+    { title: texts.actor, cell: ({ actor }) => actorName(actor) },
     {
-      title: 'Action',
+      title: texts.action,
       cell: ({ action, details }) => (
         <span class="user-cell">
           <code>{action}</code>
@@ -128,8 +134,8 @@ function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
         </span>
       ),
     },
-    { title: 'Target', cell: ({ target }) => (target === null ? '' : known(target)) },
-    { title: 'Address', cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
+    { title: texts.target, cell: ({ target }) => (target === null ? '' : known(target)) },
+    { title: texts.address, cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
   ];
 }
 
@@ -145,24 +151,24 @@ function ExportMenu({ range }: { readonly range: AuditLogRange }) {
     setDone(0);
     try {
       const all = await exportAuditLog(range, format, setDone);
-      showToast(`${formatCounted(all, 'entry', 'entries')} exported.`);
+      showToast(counted(texts.countEntriesExported, all));
     } catch (error) {
       showToast(errorMessage(error), 'bad');
     }
     setDone(null);
   };
-  if (done !== null) return <Button busy>{`Exporting: ${formatCounted(done, 'entry', 'entries')}`}</Button>;
+  if (done !== null) return <Button busy>{counted(texts.exportingCountEntries, done)}</Button>;
   return (
-    <Menu class="button-menu" label="Export">
+    <Menu class="button-menu" label={texts.export}>
       <ul>
         <li>
           <button type="button" onClick={() => void start('csv')}>
-            CSV, for spreadsheets
+            {texts.csvForSpreadsheets}
           </button>
         </li>
         <li>
           <button type="button" onClick={() => void start('jsonl')}>
-            JSON Lines, for programs
+            {texts.jsonLinesForPrograms}
           </button>
         </li>
       </ul>

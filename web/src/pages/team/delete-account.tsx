@@ -4,25 +4,23 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Card } from '../../components/page.tsx';
 import { endSession } from '../../server/session.ts';
 import { deleteUser } from '../../server/team.ts';
+import { texts } from '../../texts/en/settings.ts';
 
 /** Card to delete the user's own account. */
 export function DeleteAccount({ email }: { readonly email: string }) {
   const [isConfirming, setConfirming] = useState(false);
   return (
-    <Card title="Delete your account">
-      <p>
-        Your profile, sessions and memberships are deleted permanently. API keys that you created keep working
-        in their organizations.
-      </p>
+    <Card title={texts.deleteYourAccount}>
+      <p>{texts.yourProfileSessionsAndMemberships}</p>
       <div class="row">
         <Button tone="danger" onClick={() => setConfirming(true)}>
-          Delete account
+          {texts.deleteAccount}
         </Button>
       </div>
       {isConfirming && (
         <ConfirmDialog
-          title="Delete your account?"
-          action="Delete account"
+          title={texts.deleteYourAccount2}
+          action={texts.deleteAccount}
           requiredText={email}
           onClose={() => setConfirming(false)}
           onConfirm={async () => {
@@ -30,10 +28,7 @@ export function DeleteAccount({ email }: { readonly email: string }) {
             endSession();
           }}
         >
-          <p>
-            This cannot be undone. If you are the only owner of an organization, first make another member an
-            owner or delete the organization.
-          </p>
+          <p>{texts.thisCannotBeUndoneIf}</p>
         </ConfirmDialog>
       )}
     </Card>

@@ -5,6 +5,9 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { loadSession, selectOrganization, session } from '../../server/session.ts';
 import { acceptInvitation } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { roleName } from './roles.tsx';
 
 /** Pending invitations of the signed-in user; renders nothing if there are none. */
@@ -44,13 +47,21 @@ function PendingInvitation({ invitation, onJoined }: PendingInvitationProps) {
       <div>
         <strong>{name}</strong>
         <p class="hint">
-          {by === null ? 'Invited' : `Invited by ${by}`} as {roleName(permission).toLowerCase()}, expires{' '}
-          <RelativeTime at={end} />
+          {rich(texts.organizationAsRoleExpiresTime, {
+            organization: by === null ? texts.invited : fill(texts.invitedByBy, { by }),
+            role: roleName(permission).toLowerCase(),
+            time: <RelativeTime at={end} />,
+          })}
         </p>
         <ErrorMessage error={join.error} />
       </div>
-      <Button tone="primary" busy={join.isBusy} onClick={join.start} aria-label={`Join ${name}`}>
-        Join
+      <Button
+        tone="primary"
+        busy={join.isBusy}
+        onClick={join.start}
+        aria-label={fill(texts.joinName, { name })}
+      >
+        {texts.join}
       </Button>
     </li>
   );

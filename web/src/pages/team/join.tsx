@@ -8,6 +8,8 @@ import { showToast } from '../../components/toasts.tsx';
 import { loadSession, selectOrganization, session, signOut } from '../../server/session.ts';
 import { acceptInvitation } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
 import { PendingInvitations } from './invitations.tsx';
 
 /**
@@ -18,7 +20,7 @@ export function JoinPage() {
   const [code] = useState(() => window.location.hash.slice(1));
   const { route } = useLocation();
   const welcome = (name: string) => {
-    showToast(`You joined ${name}.`);
+    showToast(fill(texts.youJoinedName, { name }));
     route('/app/', true);
   };
   const accept = useAsyncAction(async () => {
@@ -34,28 +36,28 @@ export function JoinPage() {
   const { user, invitations } = session.value.account;
   if (code !== '' && accept.error === null) {
     return (
-      <Page title="Joining organization">
+      <Page title={texts.joiningOrganization}>
         <SkeletonRows rows={3} />
       </Page>
     );
   }
   return (
     <Page
-      title={invitations.length > 0 ? 'Invitation' : 'Invalid invitation'}
-      subtitle={`Signed in as ${user.email}`}
+      title={invitations.length > 0 ? texts.invitation : texts.invalidInvitation}
+      subtitle={fill(texts.signedInAsEmail, { email: user.email })}
     >
       <Card>
         <ErrorMessage error={accept.error} />
         <PendingInvitations onJoined={welcome} />
         {invitations.length === 0 && (
           <p>
-            {accept.error === null ? 'There is no pending invitation for this address. ' : ''}
-            If the invitation was sent to another address, sign out and open the link again.
+            {accept.error === null ? texts.thereIsNoPendingInvitation : ''}
+            {texts.ifTheInvitationWasSent}
           </p>
         )}
         <div class="row">
-          <LinkButton href="/app/">Go to overview</LinkButton>
-          <Button onClick={() => void signOut()}>Sign out</Button>
+          <LinkButton href="/app/">{texts.goToOverview}</LinkButton>
+          <Button onClick={() => void signOut()}>{texts.signOut}</Button>
         </div>
       </Card>
     </Page>

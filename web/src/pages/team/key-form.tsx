@@ -10,15 +10,18 @@ import { Field, RadioGroup } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { addKey, changeKey, type TeamApiKey } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/keys.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { CollectionPicker } from '../collection-picker.tsx';
 
 const dayMs = 86_400_000;
 const expiryOptions = [
-  ['never', 'Never'],
-  ['7', 'In 7 days'],
-  ['30', 'In 30 days'],
-  ['90', 'In 90 days'],
-  ['365', 'In a year'],
+  ['never', texts.never],
+  ['7', texts.in7Days],
+  ['30', texts.in30Days],
+  ['90', texts.in90Days],
+  ['365', texts.inAYear],
 ] as const;
 type ExpiryOption = (typeof expiryOptions)[number][0];
 
@@ -56,7 +59,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
   const isReady = parsedFilter.error === null && names?.length !== 0;
   return (
     <Dialog
-      title={before === null ? 'Create key' : `Edit ${before.name}`}
+      title={before === null ? texts.createKey : fill(texts.editName, { name: before.name })}
       onClose={onClose}
       // Closing now would lose the secret of a key that is being created.
       mayClose={!submission.isBusy}
@@ -69,18 +72,18 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
       >
         <NameField name={name} onChange={setName} />
         <RadioGroup
-          legend="Permission"
+          legend={texts.permission}
           name="permission"
           value={permission}
           options={[
-            ['all', 'Read and write'],
-            ['read_only', 'Read only'],
+            ['all', texts.readAndWrite],
+            ['read_only', texts.readOnly],
           ]}
           onChange={setPermission}
         />
         {before === null && <ExpiryField expiry={expiry} onChange={setExpiry} />}
         <details class="more" open={before !== null && before.restriction !== null}>
-          <summary>Restrict access</summary>
+          <summary>{texts.restrictAccess}</summary>
           <div class="stack">
             <CollectionPicker selected={names} onChange={setNames} />
             <FilterField text={filter} error={parsedFilter.error} onChange={setFilter} />
@@ -90,10 +93,10 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
         <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose} disabled={submission.isBusy}>
-            Cancel
+            {texts.cancel}
           </Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={!isReady}>
-            {before === null ? 'Create key' : 'Save'}
+            {before === null ? texts.createKey : texts.save}
           </Button>
         </DialogActions>
       </form>
@@ -104,12 +107,12 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
 function NameField({ name, onChange }: { readonly name: string; readonly onChange: (name: string) => void }) {
   return (
     <TextField
-      label="Name"
-      hint="Identifies the client that uses the key."
+      label={texts.name}
+      hint={texts.identifiesTheClientThatUses}
       required
       maxLength={255}
       autoComplete="off"
-      placeholder="Website"
+      placeholder={texts.website}
       value={name}
       onChange={onChange}
     />
@@ -124,7 +127,7 @@ function ExpiryField({
   readonly onChange: (end: ExpiryOption) => void;
 }) {
   return (
-    <Field label="Expires">
+    <Field label={texts.expires}>
       {(control) => (
         <select
           {...control}
@@ -150,16 +153,11 @@ interface OriginsFieldProps {
 }
 
 function OriginsField({ before, text, onChange }: OriginsFieldProps) {
-  const hint = (
-    <>
-      Web pages of these origins can use the key, one per line, for example{' '}
-      <code>https://www.example.com</code>. Their visitors can read the key.
-    </>
-  );
+  const hint = <>{rich(texts.webPagesOfTheseOrigins, { example: <code>https://www.example.com</code> })}</>;
   return (
     <details class="more" open={before !== null && before.allowed_origins.length > 0}>
-      <summary>Web pages</summary>
-      <Field label="Allowed origins" hint={hint}>
+      <summary>{texts.webPages}</summary>
+      <Field label={texts.allowedOrigins} hint={hint}>
         {(control) => <CodeArea control={control} rows={2} value={text} onChange={onChange} />}
       </Field>
     </details>
@@ -179,13 +177,8 @@ interface FilterFieldProps {
 function FilterField({ text, error, onChange }: FilterFieldProps) {
   return (
     <Field
-      label="Metadata filter"
-      hint={
-        <>
-          The key can access only documents that match this filter, for example{' '}
-          <code>{'{"tenant": "acme"}'}</code>. Leave empty for all documents.
-        </>
-      }
+      label={texts.metadataFilter}
+      hint={<>{rich(texts.theKeyCanAccessOnly, { example: <code>{'{"tenant": "acme"}'}</code> })}</>}
       error={error}
     >
       {(control) => <CodeArea control={control} rows={2} value={text} onChange={onChange} />}
@@ -210,9 +203,9 @@ function parseFilterText(text: string): ParsedFilter {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return invalid('The filter must be a JSON object.');
+      return invalid(texts.theFilterMustBeA);
     return { filter: value as ParsedFilter['filter'], error: null };
   } catch {
-    return invalid('Invalid JSON.');
+    return invalid(texts.invalidJson);
   }
 }

@@ -10,10 +10,12 @@ import { SecretDialog } from '../../components/secret-dialog.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { formatCounted } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { deleteKey, getOrganization, type TeamApiKey, type TeamMember } from '../../server/team.ts';
+import { texts } from '../../texts/en/keys.ts';
+import { counted, fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { KeyForm } from './key-form.tsx';
 import { hasRole } from './roles.tsx';
 
@@ -31,13 +33,13 @@ export function KeysPage() {
   const keys = info.data?.api_keys;
   const create = (
     <Button tone="primary" onClick={() => setDialog({ kind: 'create' })}>
-      Create key
+      {texts.createKey}
     </Button>
   );
   return (
     <Page
-      title="API keys"
-      subtitle="API requests are authenticated with a key. A key is shown only once, when it is created."
+      title={texts.apiKeys}
+      subtitle={texts.apiRequestsAreAuthenticatedWith}
       actions={canManage && create}
     >
       {keys === undefined ? (
@@ -49,10 +51,8 @@ export function KeysPage() {
           <LoadError error={info.error} onRetry={info.reload} />
         )
       ) : keys.length === 0 ? (
-        <EmptyState title="No keys yet" actions={canManage && create}>
-          {canManage
-            ? 'Create one key for each API client, so that you can revoke each key separately.'
-            : 'Owners and admins of this organization can create keys.'}
+        <EmptyState title={texts.noKeysYet} actions={canManage && create}>
+          {canManage ? texts.createOneKeyForEach : texts.ownersAndAdminsOfThis}
         </EmptyState>
       ) : (
         <Card>
@@ -82,7 +82,7 @@ function Keys({ keys, members, onOpenDialog }: KeysProps) {
   const columns = columnsFor(names);
   return (
     <Table
-      caption="API keys"
+      caption={texts.apiKeys}
       columns={hasRole('ADMIN') ? [...columns, actionsColumn(onOpenDialog)] : columns}
       rows={keys}
       keyOf={({ id }) => id}
@@ -94,7 +94,7 @@ function Keys({ keys, members, onOpenDialog }: KeysProps) {
 function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>[] {
   return [
     {
-      title: 'Name',
+      title: texts.name,
       cell: (key) => (
         <span class="user-cell">
           <strong>{key.name}</strong>
@@ -102,25 +102,27 @@ function columnsFor(names: ReadonlyMap<string, string>): TableColumn<TeamApiKey>
         </span>
       ),
     },
-    { title: 'Permission', cell: (key) => <KeyPermissions apiKey={key} /> },
+    { title: texts.permission, cell: (key) => <KeyPermissions apiKey={key} /> },
     {
-      title: 'Last used',
+      title: texts.lastUsed,
       cell: ({ last_used_at: at }) =>
-        at === null ? <span class="hint">Never</span> : <RelativeTime at={at} />,
+        at === null ? <span class="hint">{texts.never}</span> : <RelativeTime at={at} />,
     },
     {
-      title: 'Created',
+      title: texts.created,
       cell: ({ created_at: at, created_by: by }) => (
         <span class="user-cell">
           <RelativeTime at={at} />
-          {names.has(by ?? '') && <span class="hint by">by {names.get(by ?? '')}</span>}
+          {names.has(by ?? '') && (
+            <span class="hint by">{fill(texts.byBy, { by: names.get(by ?? '') ?? '' })}</span>
+          )}
         </span>
       ),
     },
     {
-      title: 'Expires',
+      title: texts.expires,
       cell: ({ expires_at: at }) =>
-        at === null ? <span class="hint">Never</span> : <RelativeTime at={at} />,
+        at === null ? <span class="hint">{texts.never}</span> : <RelativeTime at={at} />,
     },
   ];
 }
@@ -129,7 +131,7 @@ function KeyPermissions({ apiKey }: { readonly apiKey: TeamApiKey }) {
   const isAll = apiKey.permission === 'all';
   return (
     <span class="chips">
-      <Chip tone={isAll ? 'neutral' : 'info'}>{isAll ? 'Read and write' : 'Read only'}</Chip>
+      <Chip tone={isAll ? 'neutral' : 'info'}>{isAll ? texts.readAndWrite : texts.readOnly}</Chip>
       {restrictionLabels(apiKey).map((label) => (
         <Chip key={label}>{label}</Chip>
       ))}
@@ -139,24 +141,23 @@ function KeyPermissions({ apiKey }: { readonly apiKey: TeamApiKey }) {
 
 function actionsColumn(onOpenDialog: KeysProps['onOpenDialog']): TableColumn<TeamApiKey> {
   return {
-    title: 'Actions',
+    title: texts.actions,
     isActions: true,
     cell: (key) => (
       <span class="row end">
         <Button
           tone="ghost"
-          aria-label={`Edit ${key.name}`}
+          aria-label={fill(texts.editName, { name: key.name })}
           onClick={() => onOpenDialog({ kind: 'change', key })}
         >
-          {' '}
-          Edit{' '}
+          {texts.edit}
         </Button>
         <Button
           tone="ghost"
-          aria-label={`Revoke ${key.name}`}
+          aria-label={fill(texts.revokeName, { name: key.name })}
           onClick={() => onOpenDialog({ kind: 'revoke', key })}
         >
-          Revoke
+          {texts.revoke}
         </Button>
       </span>
     ),
@@ -172,15 +173,19 @@ function shorten(name: string): string {
 }
 
 function restrictionLabels({ restriction, allowed_origins: origins }: TeamApiKey): string[] {
-  const pages = origins.length === 0 ? [] : ['Web pages'];
+  const pages = origins.length === 0 ? [] : [texts.webPages];
   if (restriction === null) return pages;
   const { collection_names: names, filter } = restriction;
   const [only] = names ?? [];
   return [
     ...(names === null || only === undefined
       ? []
-      : [names.length === 1 ? `Only ${shorten(only)}` : `Only ${formatCounted(names.length, 'collection')}`]),
-    ...(filter === null ? [] : ['Filtered']),
+      : [
+          names.length === 1
+            ? fill(texts.onlyOnly, { only: shorten(only) })
+            : counted(texts.onlyCountCollections, names.length),
+        ]),
+    ...(filter === null ? [] : [texts.filtered]),
     ...pages,
   ];
 }
@@ -212,7 +217,7 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
           onClose={onClose}
           onDone={() => {
             onChanged();
-            showToast(`${dialog.key.name} was updated.`);
+            showToast(fill(texts.nameWasUpdated, { name: dialog.key.name }));
             onClose();
           }}
         />
@@ -220,26 +225,22 @@ function ActiveKeyDialog({ dialog, onOpenDialog, onClose, onChanged }: ActiveKey
     case 'show':
       return (
         <SecretDialog kind="key" secret={dialog.secret} onClose={onClose}>
-          Copy the key <strong>{dialog.name}</strong> now. The server stores only a hash and cannot show the
-          key again.
+          {rich(texts.copyTheKeyNameNow, { name: <strong>{dialog.name}</strong> })}
         </SecretDialog>
       );
     case 'revoke':
       return (
         <ConfirmDialog
-          title={`Revoke ${dialog.key.name}?`}
-          action="Revoke key"
+          title={fill(texts.revokeName2, { name: dialog.key.name })}
+          action={texts.revokeKey}
           onClose={onClose}
           onConfirm={async () => {
             await deleteKey(dialog.key.id);
-            showToast(`${dialog.key.name} was revoked.`);
+            showToast(fill(texts.nameWasRevoked, { name: dialog.key.name }));
             onChanged();
           }}
         >
-          <p>
-            Requests that use <code>{dialog.key.api_key}</code> are rejected from now on. This cannot be
-            undone.
-          </p>
+          <p>{rich(texts.requestsThatUseApiKeyAre, { apiKey: <code>{dialog.key.api_key}</code> })}</p>
         </ConfirmDialog>
       );
   }

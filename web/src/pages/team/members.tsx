@@ -26,6 +26,8 @@ import {
   type TeamRole,
 } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
 import { hasRole, RoleSelect, roleName, roles } from './roles.tsx';
 
 type MemberDialog =
@@ -41,11 +43,11 @@ export function MembersPage() {
   const close = () => setDialog(null);
   return (
     <Page
-      title="Members"
+      title={texts.members}
       subtitle={organization.value?.name}
       actions={
         <Button tone="primary" onClick={() => setDialog({ kind: 'invite' })}>
-          Invite member
+          {texts.inviteMember}
         </Button>
       }
     >
@@ -54,7 +56,7 @@ export function MembersPage() {
           <Card>
             <Members members={info.data.users} onOpenDialog={setDialog} onChanged={info.reload} />
           </Card>
-          <Card title="Invitations">
+          <Card title={texts.invitations}>
             <Invitations
               invitations={info.data.invitations}
               onOpenDialog={setDialog}
@@ -89,45 +91,45 @@ function Members({
   const isOwner = hasRole('OWNER');
   const columns: TableColumn<TeamMember>[] = [
     {
-      title: 'Member',
+      title: texts.member,
       cell: ({ user_id, name, email }) => (
         <span class="user-cell">
           <span>
-            <strong>{name ?? email}</strong> {user_id === ownUserId && <Chip>You</Chip>}
+            <strong>{name ?? email}</strong> {user_id === ownUserId && <Chip>{texts.you}</Chip>}
           </span>
           {name !== null && <span class="hint">{email}</span>}
         </span>
       ),
     },
     {
-      title: 'Role',
+      title: texts.role,
       cell: (member) =>
         isOwner ? <MemberRole member={member} onChanged={onChanged} /> : roleName(member.permission),
     },
-    { title: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
-    { title: 'Last signed in', cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
+    { title: texts.joined, cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
+    { title: texts.lastSignedIn, cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (member) =>
         member.user_id === ownUserId ? (
           <Button tone="ghost" onClick={() => onOpenDialog({ kind: 'leave', member })}>
-            Leave
+            {texts.leave}
           </Button>
         ) : (
           isOwner && (
             <Button
               tone="ghost"
-              aria-label={`Remove ${member.email}`}
+              aria-label={fill(texts.removeEmail, { email: member.email })}
               onClick={() => onOpenDialog({ kind: 'remove', member })}
             >
-              Remove
+              {texts.remove}
             </Button>
           )
         ),
     },
   ];
-  return <Table caption="Members" columns={columns} rows={members} keyOf={({ user_id }) => user_id} />;
+  return <Table caption={texts.members} columns={columns} rows={members} keyOf={({ user_id }) => user_id} />;
 }
 
 function MemberRole({ member, onChanged }: { readonly member: TeamMember; readonly onChanged: () => void }) {
@@ -137,7 +139,7 @@ function MemberRole({ member, onChanged }: { readonly member: TeamMember; readon
     setSelected(permission);
     try {
       await changeMember({ user_id: member.user_id, permission });
-      showToast(`The role of ${member.email} is now ${roleName(permission)}.`);
+      showToast(fill(texts.theRoleOfEmailIs, { email: member.email, permission: roleName(permission) }));
       if (session.peek().state === 'in') await loadSession();
     } catch (error) {
       showToast(errorMessage(error), 'bad');
@@ -147,7 +149,7 @@ function MemberRole({ member, onChanged }: { readonly member: TeamMember; readon
   };
   return (
     <RoleSelect
-      aria-label={`Role of ${member.email}`}
+      aria-label={fill(texts.roleOfEmail, { email: member.email })}
       value={selected ?? member.permission}
       aria-busy={selected !== null}
       onChange={(permission) => void change(permission)}
@@ -171,35 +173,34 @@ function Invitations({
     }
     onChanged();
   };
-  if (invitations.length === 0) return <p class="empty-note">No pending invitations.</p>;
+  if (invitations.length === 0) return <p class="empty-note">{texts.noPendingInvitations}</p>;
   const columns: TableColumn<TeamInvitation>[] = [
-    { title: 'Email address', cell: ({ email }) => email },
-    { title: 'Role', cell: ({ permission }) => roleName(permission) },
-    { title: 'Invited', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-    { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+    { title: texts.emailAddress, cell: ({ email }) => email },
+    { title: texts.role, cell: ({ permission }) => roleName(permission) },
+    { title: texts.invited, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: texts.expires, cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (invitation) => {
         const code = codes[invitation.email];
         return (
           <span class="row end">
-            {code !== undefined && <CopyButton label="Copy link" text={joinLink(code)} />}
+            {code !== undefined && <CopyButton label={texts.copyLink} text={joinLink(code)} />}
             <Button
               tone="ghost"
-              aria-label={`Resend invitation to ${invitation.email}`}
+              aria-label={fill(texts.resendInvitationToEmail, { email: invitation.email })}
               onClick={() => void resend(invitation)}
             >
-              {' '}
-              Resend{' '}
+              {texts.resend}
             </Button>
             {hasRole('OWNER') && (
               <Button
                 tone="ghost"
-                aria-label={`Delete invitation for ${invitation.email}`}
+                aria-label={fill(texts.deleteInvitationForEmail, { email: invitation.email })}
                 onClick={() => onOpenDialog({ kind: 'withdraw', invitation })}
               >
-                Delete
+                {texts.delete}
               </Button>
             )}
           </span>
@@ -207,7 +208,7 @@ function Invitations({
       },
     },
   ];
-  return <Table caption="Invitations" columns={columns} rows={invitations} keyOf={({ id }) => id} />;
+  return <Table caption={texts.invitations} columns={columns} rows={invitations} keyOf={({ id }) => id} />;
 }
 
 /** URL of an invitation. The code is in the fragment, which browsers do not send to servers. */
@@ -227,9 +228,9 @@ function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogPr
     await removeMember(member.user_id);
     if (dialog.kind === 'leave') {
       await loadSession();
-      showToast(`You left ${name}.`);
+      showToast(fill(texts.youLeftName, { name }));
     } else {
-      showToast(`${member.email} was removed.`);
+      showToast(fill(texts.emailWasRemoved, { email: member.email }));
       onChanged();
     }
   };
@@ -239,40 +240,38 @@ function ActiveMemberDialog({ dialog, onClose, onChanged }: ActiveMemberDialogPr
     case 'remove':
       return (
         <ConfirmDialog
-          title={`Remove ${dialog.member.email}?`}
-          action="Remove"
+          title={fill(texts.removeEmail2, { email: dialog.member.email })}
+          action={texts.remove}
           onConfirm={remove(dialog.member)}
           onClose={onClose}
         >
-          <p>
-            This member loses access to {name} immediately. API keys that the member created keep working.
-          </p>
+          <p>{fill(texts.thisMemberLosesAccessTo, { name })}</p>
         </ConfirmDialog>
       );
     case 'leave':
       return (
         <ConfirmDialog
-          title={`Leave ${name}?`}
-          action="Leave"
+          title={fill(texts.leaveName, { name })}
+          action={texts.leave}
           onConfirm={remove(dialog.member)}
           onClose={onClose}
         >
-          <p>You lose access immediately. To join again, you need a new invitation.</p>
+          <p>{texts.youLoseAccessImmediatelyTo}</p>
         </ConfirmDialog>
       );
     case 'withdraw':
       return (
         <ConfirmDialog
-          title="Delete this invitation?"
-          action="Delete invitation"
+          title={texts.deleteThisInvitation}
+          action={texts.deleteInvitation}
           onClose={onClose}
           onConfirm={async () => {
             await deleteInvitation(dialog.invitation.email);
-            showToast(`The invitation for ${dialog.invitation.email} was deleted.`);
+            showToast(fill(texts.theInvitationForEmailWas, { email: dialog.invitation.email }));
             onChanged();
           }}
         >
-          <p>The invitation link for {dialog.invitation.email} stops working immediately.</p>
+          <p>{fill(texts.theInvitationLinkForEmail, { email: dialog.invitation.email })}</p>
         </ConfirmDialog>
       );
   }
@@ -292,7 +291,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
   });
   if (code !== null) return <InviteLinkDialog email={email} code={code} onClose={onClose} />;
   return (
-    <Dialog title="Invite member" onClose={onClose} mayClose={!submission.isBusy}>
+    <Dialog title={texts.inviteMember} onClose={onClose} mayClose={!submission.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -300,7 +299,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
         }}
       >
         <TextField
-          label="Email address"
+          label={texts.emailAddress}
           type="email"
           required
           autoComplete="off"
@@ -308,7 +307,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
           value={email}
           onChange={setEmail}
         />
-        <Field label="Role" hint={roles.find(([each]) => each === role)?.[2]}>
+        <Field label={texts.role} hint={roles.find(([each]) => each === role)?.[2]}>
           {({ id, 'aria-describedby': note }) => (
             <RoleSelect
               id={id}
@@ -322,10 +321,10 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
         <ErrorMessage error={submission.error} />
         <DialogActions>
           <Button onClick={onClose} disabled={submission.isBusy}>
-            Cancel
+            {texts.cancel}
           </Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
-            Send invitation
+            {texts.sendInvitation}
           </Button>
         </DialogActions>
       </form>
@@ -345,18 +344,15 @@ function InviteLinkDialog({
 }) {
   const link = joinLink(code);
   return (
-    <Dialog title="Share this link" onClose={onClose}>
-      <p>
-        This server does not send mail. Send the link to {email} yourself. It is valid for 7 days. The first
-        person who opens it can create the account of this address.
-      </p>
+    <Dialog title={texts.shareThisLink} onClose={onClose}>
+      <p>{fill(texts.thisServerDoesNotSend, { email })}</p>
       <div class="secret">
         <code>{link}</code>
-        <CopyButton text={link} label="Copy link" />
+        <CopyButton text={link} label={texts.copyLink} />
       </div>
       <DialogActions>
         <Button tone="primary" onClick={onClose}>
-          Done
+          {texts.done}
         </Button>
       </DialogActions>
     </Dialog>

@@ -16,6 +16,8 @@ import { useLoad } from '../../server/load.ts';
 import { loadSession, organization } from '../../server/session.ts';
 import { deleteOrganization, getOrganization, renameOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
@@ -26,14 +28,14 @@ export function OrganizationPage() {
   const isOwner = hasRole('OWNER');
   if (info.error !== null && details === undefined) {
     return (
-      <Page title="Organization">
+      <Page title={texts.organization}>
         <LoadError error={info.error} onRetry={info.reload} />
       </Page>
     );
   }
   return (
-    <Page title="Organization" subtitle={organization.value?.name}>
-      <Card title="General">
+    <Page title={texts.organization} subtitle={organization.value?.name}>
+      <Card title={texts.general}>
         <Rename isAllowed={isOwner} />
         <DescriptionList
           facts={[
@@ -41,29 +43,29 @@ export function OrganizationPage() {
               'ID',
               <span key="id" class="row">
                 <code>{organization.value?.organization_id}</code>
-                <CopyButton text={organization.value?.organization_id ?? ''} label="Copy ID" />
+                <CopyButton text={organization.value?.organization_id ?? ''} label={texts.copyId} />
               </span>,
             ],
             [
-              'Plan',
+              texts.plan,
               <LoadingText key="plan" value={details && tierName(details.subscription_tier)} width="8ch" />,
             ],
             [
-              'Created',
+              texts.created,
               <LoadingText key="day" value={details && formatDate(details.created_at)} width="12ch" />,
             ],
             [
-              'Zero data retention',
+              texts.zeroDataRetention,
               <LoadingText
                 key="zdr"
-                value={details && (details.zdr ? 'On: content is not logged' : 'Off')}
+                value={details && (details.zdr ? texts.onContentIsNotLogged : texts.off)}
                 width="8ch"
               />,
             ],
           ]}
         />
       </Card>
-      <Card title="Limits">
+      <Card title={texts.limits}>
         <Limits storage={details?.storage} limits={details?.rate_limits} />
       </Card>
       {isOwner && <DangerZone />}
@@ -78,7 +80,7 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
   const rename = useAsyncAction(async () => {
     await renameOrganization(name.trim());
     await loadSession();
-    showToast('Organization renamed.');
+    showToast(texts.organizationRenamed);
   });
   return (
     <form
@@ -89,8 +91,8 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
       }}
     >
       <TextField
-        label="Name"
-        {...(isAllowed ? {} : { hint: 'Only owners can change the name.' })}
+        label={texts.name}
+        {...(isAllowed ? {} : { hint: texts.onlyOwnersCanChangeThe })}
         required
         maxLength={255}
         disabled={!isAllowed}
@@ -100,7 +102,7 @@ function Rename({ isAllowed }: { readonly isAllowed: boolean }) {
       <ErrorMessage error={rename.error} />
       {isAllowed && (
         <Button type="submit" busy={rename.isBusy} disabled={name.trim() === current || name.trim() === ''}>
-          Save
+          {texts.save}
         </Button>
       )}
     </form>
@@ -115,27 +117,32 @@ interface LimitsProps {
 /** Limits of the organization, with fixed positions while they load; undefined values are loading. */
 function Limits({ storage, limits }: LimitsProps) {
   const perMinute: readonly (readonly [string, number | null | undefined, (value: number) => string])[] = [
-    ['Requests', limits?.requests_per_minute, formatCount],
-    ['Queries', limits?.queries_per_minute, formatCount],
-    ['Fast rerank calls', limits?.rpm, formatCount],
-    ['Uploaded documents', limits?.document_bytes_per_minute, formatBytes],
-    ['Fast model input', limits?.bpm_fast, formatBytes],
-    ['Slow model input', limits?.bpm_slow, formatBytes],
+    [texts.requests, limits?.requests_per_minute, formatCount],
+    [texts.queries, limits?.queries_per_minute, formatCount],
+    [texts.fastRerankCalls, limits?.rpm, formatCount],
+    [texts.uploadedDocuments, limits?.document_bytes_per_minute, formatBytes],
+    [texts.fastModelInput, limits?.bpm_fast, formatBytes],
+    [texts.slowModelInput, limits?.bpm_slow, formatBytes],
   ];
   const label = (max: number | null, format: (value: number) => string) =>
-    max === null ? 'No limit' : format(max);
+    max === null ? texts.noLimit : format(max);
   return (
     <>
       <div class="meters">
         <Meter
-          label="Documents"
+          label={texts.documents}
           value={storage?.documents}
           max={limits?.max_documents}
           format={formatCount}
         />
-        <Meter label="Storage" value={storage?.bytes} max={limits?.max_storage_bytes} format={formatBytes} />
         <Meter
-          label="Waiting to be indexed"
+          label={texts.storage}
+          value={storage?.bytes}
+          max={limits?.max_storage_bytes}
+          format={formatBytes}
+        />
+        <Meter
+          label={texts.waitingToBeIndexed}
           value={storage?.ingest_documents}
           max={limits?.max_ingest_documents}
           format={formatCount}
@@ -143,7 +150,7 @@ function Limits({ storage, limits }: LimitsProps) {
       </div>
       <DescriptionList
         facts={perMinute.map(([name, max, format]) => [
-          `${name} per minute`,
+          fill(texts.namePerMinute, { name }),
           <LoadingText key={name} value={max === undefined ? undefined : label(max, format)} width="5rem" />,
         ])}
       />
@@ -157,35 +164,30 @@ function DangerZone() {
   return (
     <section class="card danger-zone">
       <header>
-        <h2>Danger zone</h2>
+        <h2>{texts.dangerZone}</h2>
       </header>
       <div class="row between">
         <div>
-          <strong>Delete this organization</strong>
-          <p class="hint">
-            API keys stop working immediately. All collections and documents are deleted permanently.
-          </p>
+          <strong>{texts.deleteThisOrganization}</strong>
+          <p class="hint">{texts.apiKeysStopWorkingImmediately}</p>
         </div>
         <Button tone="danger" onClick={() => setConfirming(true)}>
-          Delete organization
+          {texts.deleteOrganization}
         </Button>
       </div>
       {isConfirming && (
         <ConfirmDialog
-          title={`Delete ${name}?`}
-          action="Delete organization"
+          title={fill(texts.deleteName, { name })}
+          action={texts.deleteOrganization}
           requiredText={name}
           onClose={() => setConfirming(false)}
           onConfirm={async () => {
             await deleteOrganization(name);
             await loadSession();
-            showToast(`${name} was deleted.`);
+            showToast(fill(texts.nameWasDeleted, { name }));
           }}
         >
-          <p>
-            All members lose access, all API keys stop working, and all collections, documents and usage data
-            are deleted. This cannot be undone.
-          </p>
+          <p>{texts.allMembersLoseAccessAll}</p>
         </ConfirmDialog>
       )}
     </section>

@@ -18,6 +18,8 @@ import {
 } from '../../server/session.ts';
 import { addOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
 import { PendingInvitations } from './invitations.tsx';
 import { roleName } from './roles.tsx';
 import { tierName } from './tiers.ts';
@@ -27,16 +29,13 @@ export function OrganizationsPage() {
   const { route } = useLocation();
   const isInvited = session.value.state === 'in' && session.value.account.invitations.length > 0;
   const enter = (name: string) => {
-    showToast(`Switched to ${name}.`);
+    showToast(fill(texts.switchedToName, { name }));
     route('/app/');
   };
   return (
-    <Page
-      title="Organizations"
-      subtitle="Each organization has its own collections, members and API keys, isolated from other organizations."
-    >
+    <Page title={texts.organizations} subtitle={texts.eachOrganizationHasItsOwn}>
       {isInvited && (
-        <Card title="Invitations">
+        <Card title={texts.invitations}>
           <PendingInvitations onJoined={enter} />
         </Card>
       )}
@@ -45,7 +44,7 @@ export function OrganizationsPage() {
           <Organizations onEnter={enter} />
         </Card>
       )}
-      <Card title="Create an organization">
+      <Card title={texts.createAnOrganization}>
         <Create onEnter={enter} />
       </Card>
     </Page>
@@ -60,37 +59,37 @@ function Organizations({ onEnter }: EnterProps) {
   const currentId = organization.value?.organization_id;
   const columns: TableColumn<OrganizationOfUser>[] = [
     {
-      title: 'Name',
+      title: texts.name,
       cell: ({ name, organization_id }) => (
         <>
-          <strong>{name}</strong> {organization_id === currentId && <Chip tone="info">Current</Chip>}
+          <strong>{name}</strong> {organization_id === currentId && <Chip tone="info">{texts.current}</Chip>}
         </>
       ),
     },
-    { title: 'Your role', cell: ({ permission }) => roleName(permission) },
-    { title: 'Plan', cell: ({ subscription_tier }) => tierName(subscription_tier) },
-    { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: texts.yourRole, cell: ({ permission }) => roleName(permission) },
+    { title: texts.plan, cell: ({ subscription_tier }) => tierName(subscription_tier) },
+    { title: texts.created, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: ({ name, organization_id }) =>
         organization_id !== currentId && (
           <Button
             tone="ghost"
-            aria-label={`Switch to ${name}`}
+            aria-label={fill(texts.switchToName, { name })}
             onClick={() => {
               selectOrganization(organization_id);
               onEnter(name);
             }}
           >
-            Switch
+            {texts.switch}
           </Button>
         ),
     },
   ];
   return (
     <Table
-      caption="Organizations"
+      caption={texts.organizations}
       columns={columns}
       rows={organizations.value}
       keyOf={({ organization_id }) => organization_id}
@@ -115,8 +114,8 @@ function Create({ onEnter }: EnterProps) {
       }}
     >
       <TextField
-        label="Name"
-        hint="You become the owner. The name can be changed later."
+        label={texts.name}
+        hint={texts.youBecomeTheOwnerThe}
         required
         maxLength={255}
         autoComplete="organization"
@@ -126,7 +125,7 @@ function Create({ onEnter }: EnterProps) {
       />
       <ErrorMessage error={create.error} />
       <Button type="submit" tone="primary" busy={create.isBusy}>
-        Create
+        {texts.create}
       </Button>
     </form>
   );

@@ -15,6 +15,9 @@ import { useLoad } from '../../server/load.ts';
 import { addPasskey, deletePasskey, listPasskeys, renamePasskey } from '../../server/passkeys.ts';
 import { loadSession, signOut } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/settings.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 
 const nameUnitsMax = 255;
 
@@ -23,10 +26,8 @@ type OpenDialog =
   | { readonly kind: 'sign in' }
   | { readonly kind: 'rename' | 'delete'; readonly passkey: PasskeyInfo };
 
-const purpose =
-  'Sign in with your fingerprint, face, device PIN or security key, without an email address or a code.';
-const requirement =
-  'Passkeys need a browser that supports them, and the https address of this server or http://localhost.';
+const purpose = texts.signInWithYourFingerprint;
+const requirement = texts.passkeysNeedABrowserThat;
 
 /** Browsers support passkeys at host names only. */
 const isHostName = !/^[\d.]+$|^\[/.test(window.location.hostname);
@@ -50,13 +51,13 @@ export function PasskeyCard({ knownCount }: PasskeyCardProps) {
   };
   return (
     <Card
-      title="Passkeys"
+      title={texts.passkeys}
       actions={
         <Button
           disabled={data === undefined || !canAdd}
           onClick={() => setDialog({ kind: data?.needs_sign_in === true ? 'sign in' : 'add' })}
         >
-          Add passkey
+          {texts.addPasskey}
         </Button>
       }
     >
@@ -64,7 +65,7 @@ export function PasskeyCard({ knownCount }: PasskeyCardProps) {
       {passkeys.length > 0 && (
         <div style={{ visibility: data === undefined ? 'hidden' : 'visible' }}>
           <Table
-            caption="Passkeys"
+            caption={texts.passkeys}
             columns={passkeyColumns(setDialog)}
             rows={passkeys}
             keyOf={({ id }) => id}
@@ -104,39 +105,39 @@ function PasskeyDialog({ dialog, ...props }: DialogProps & { readonly dialog: Op
 function passkeyColumns(onOpen: (dialog: OpenDialog) => void): TableColumn<PasskeyInfo>[] {
   return [
     {
-      title: 'Name',
+      title: texts.name,
       cell: ({ name, host, is_synced }) => (
         <span class="user-cell">
           <span>
-            <strong>{name}</strong> {is_synced && <Chip>Synced</Chip>}
+            <strong>{name}</strong> {is_synced && <Chip>{texts.synced}</Chip>}
           </span>
           <span class="hint">{host}</span>
         </span>
       ),
     },
-    { title: 'Added', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: texts.added, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
     {
-      title: 'Last used',
-      cell: ({ last_used_at }) => (last_used_at === null ? 'Never' : <RelativeTime at={last_used_at} />),
+      title: texts.lastUsed,
+      cell: ({ last_used_at }) => (last_used_at === null ? texts.never : <RelativeTime at={last_used_at} />),
     },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (passkey) => (
         <>
           <Button
             tone="ghost"
-            aria-label={`Rename ${passkey.name}`}
+            aria-label={fill(texts.renameName, { name: passkey.name })}
             onClick={() => onOpen({ kind: 'rename', passkey })}
           >
-            Rename
+            {texts.rename}
           </Button>
           <Button
             tone="ghost"
-            aria-label={`Delete ${passkey.name}`}
+            aria-label={fill(texts.deleteName, { name: passkey.name })}
             onClick={() => onOpen({ kind: 'delete', passkey })}
           >
-            Delete
+            {texts.delete}
           </Button>
         </>
       ),
@@ -169,8 +170,8 @@ function NameDialog({ title, action, initialName, save, onClose }: NameDialogPro
         }}
       >
         <TextField
-          label="Name"
-          hint="For example, the device: “Work laptop”."
+          label={texts.name}
+          hint={texts.forExampleTheDeviceWork}
           maxLength={nameUnitsMax}
           required
           value={name}
@@ -178,7 +179,7 @@ function NameDialog({ title, action, initialName, save, onClose }: NameDialogPro
         />
         <ErrorMessage error={submission.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={name.trim() === ''}>
             {action}
           </Button>
@@ -193,10 +194,18 @@ function AddDialog({ onClose, onDone }: DialogProps) {
     const added = await addPasskey(name);
     if (added === null) return;
     await onDone();
-    showToast('Passkey added.');
+    showToast(texts.passkeyAdded);
     onClose();
   };
-  return <NameDialog title="Add a passkey" action="Continue" initialName="" save={save} onClose={onClose} />;
+  return (
+    <NameDialog
+      title={texts.addAPasskey}
+      action={texts.continue}
+      initialName=""
+      save={save}
+      onClose={onClose}
+    />
+  );
 }
 
 function RenameDialog({ passkey, onClose, onDone }: DialogProps & { readonly passkey: PasskeyInfo }) {
@@ -207,8 +216,8 @@ function RenameDialog({ passkey, onClose, onDone }: DialogProps & { readonly pas
   };
   return (
     <NameDialog
-      title="Rename passkey"
-      action="Save"
+      title={texts.renamePasskey}
+      action={texts.save}
       initialName={passkey.name}
       save={save}
       onClose={onClose}
@@ -219,19 +228,16 @@ function RenameDialog({ passkey, onClose, onDone }: DialogProps & { readonly pas
 function DeleteDialog({ passkey, onClose, onDone }: DialogProps & { readonly passkey: PasskeyInfo }) {
   return (
     <ConfirmDialog
-      title="Delete this passkey?"
-      action="Delete passkey"
+      title={texts.deleteThisPasskey}
+      action={texts.deletePasskey}
       onClose={onClose}
       onConfirm={async () => {
         await deletePasskey(passkey.id);
         await onDone();
-        showToast('Passkey deleted.');
+        showToast(texts.passkeyDeleted);
       }}
     >
-      <p>
-        <strong>{passkey.name}</strong> can no longer sign in. Delete it also from your device or password
-        manager, which would still offer it.
-      </p>
+      <p>{rich(texts.nameCanNoLongerSign, { name: <strong>{passkey.name}</strong> })}</p>
     </ConfirmDialog>
   );
 }
@@ -239,13 +245,13 @@ function DeleteDialog({ passkey, onClose, onDone }: DialogProps & { readonly pas
 function SignInAgainDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <ConfirmDialog
-      title="Sign in again?"
-      action="Sign in again"
+      title={texts.signInAgain}
+      action={texts.signInAgain2}
       tone="primary"
       onClose={onClose}
       onConfirm={signOut}
     >
-      <p>To protect your account, a passkey is added only within 15 minutes after a sign-in.</p>
+      <p>{texts.toProtectYourAccountA}</p>
     </ConfirmDialog>
   );
 }

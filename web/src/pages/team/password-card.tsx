@@ -7,6 +7,7 @@ import { showToast } from '../../components/toasts.tsx';
 import { setPassword } from '../../server/passwords.ts';
 import { loadSession } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/settings.ts';
 
 /** Sets or changes the password of the user. */
 export function PasswordCard({ hasPassword }: { readonly hasPassword: boolean }) {
@@ -17,10 +18,10 @@ export function PasswordCard({ hasPassword }: { readonly hasPassword: boolean })
     setCurrent('');
     setNext('');
     await loadSession();
-    showToast('Password saved. Your other sessions have ended.');
+    showToast(texts.passwordSavedYourOtherSessions);
   });
   return (
-    <Card title="Password">
+    <Card title={texts.password}>
       <form
         class="stack narrow"
         onSubmit={(event) => {
@@ -28,15 +29,15 @@ export function PasswordCard({ hasPassword }: { readonly hasPassword: boolean })
           save.start();
         }}
       >
-        {!hasPassword && <p>Set a password to sign in with your email address.</p>}
+        {!hasPassword && <p>{texts.setAPasswordToSign}</p>}
         {hasPassword && (
-          <PasswordField label="Current password" kind="current" value={current} onChange={setCurrent} />
+          <PasswordField label={texts.currentPassword} kind="current" value={current} onChange={setCurrent} />
         )}
-        <PasswordField label="New password" kind="new" value={next} onChange={setNext} />
+        <PasswordField label={texts.newPassword} kind="new" value={next} onChange={setNext} />
         <ErrorMessage error={save.error} />
         <div class="row">
           <Button type="submit" busy={save.isBusy}>
-            {hasPassword ? 'Change password' : 'Set password'}
+            {hasPassword ? texts.changePassword : texts.setPassword}
           </Button>
         </div>
       </form>

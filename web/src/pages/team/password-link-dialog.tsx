@@ -5,6 +5,8 @@ import { LoadError } from '../../components/error-message.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { adminCreatePasswordLink } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
+import { texts } from '../../texts/en/team.ts';
+import { rich } from '../../texts/rich-text.ts';
 
 interface PasswordLinkDialogProps {
   readonly user: { readonly user_id: string; readonly email: string };
@@ -15,11 +17,8 @@ interface PasswordLinkDialogProps {
 export function PasswordLinkDialog({ user, onClose }: PasswordLinkDialogProps) {
   const link = useLoad(() => adminCreatePasswordLink(user.user_id), [user.user_id]);
   return (
-    <Dialog title="Password link" onClose={onClose}>
-      <p>
-        Send this link to <strong>{user.email}</strong>. It works once, within 24 hours, and ends all sessions
-        of the user.
-      </p>
+    <Dialog title={texts.passwordLink} onClose={onClose}>
+      <p>{rich(texts.sendThisLinkToEmail, { email: <strong>{user.email}</strong> })}</p>
       {link.data !== undefined ? (
         <div class="secret">
           <code>{link.data.url}</code>
@@ -32,7 +31,7 @@ export function PasswordLinkDialog({ user, onClose }: PasswordLinkDialogProps) {
       )}
       <DialogActions>
         <Button tone="primary" onClick={onClose}>
-          Done
+          {texts.done}
         </Button>
       </DialogActions>
     </Dialog>

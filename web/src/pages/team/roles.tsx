@@ -1,11 +1,12 @@
 import { organization } from '../../server/session.ts';
 import type { TeamRole } from '../../server/team.ts';
+import { texts } from '../../texts/en/roles.ts';
 
 /** Roles of members from most to least permissions, with labels. */
 export const roles: readonly (readonly [role: TeamRole, name: string, may: string])[] = [
-  ['OWNER', 'Owner', 'Full access, including members, billing, audit log and deletion of the organization'],
-  ['ADMIN', 'Admin', 'Member permissions, plus managing API keys'],
-  ['MEMBER', 'Member', 'Manages collections and documents and can invite members'],
+  ['OWNER', texts.owner, texts.fullAccessIncludingMembersBilling],
+  ['ADMIN', texts.admin, texts.memberPermissionsPlusManagingApi],
+  ['MEMBER', texts.member, texts.managesCollectionsAndDocumentsAnd],
 ];
 
 export function roleName(role: TeamRole): string {

@@ -8,13 +8,14 @@ import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
 import { Card } from '../../components/page.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { formatCounted } from '../../format/numbers.ts';
 import { useLoad } from '../../server/load.ts';
 import type { SecondFactorCalls } from '../../server/second-factor.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/settings.ts';
+import { counted } from '../../texts/format-text.ts';
 import { CodeField } from './code-field.tsx';
 
-const hint = 'Six digits from the app, or a recovery code.';
+const hint = texts.sixDigitsFromTheApp;
 
 /** Card to enable and disable the second factor. */
 export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls }) {
@@ -30,20 +31,20 @@ export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls 
   };
   if (status.error !== null) return <LoadError error={status.error} onRetry={status.reload} />;
   return (
-    <Card title="Two-factor authentication">
+    <Card title={texts.twoFactorAuthentication}>
       {/* The same text while loading, to avoid layout shift. */}
-      <p>Two-factor authentication protects your account even if your mailbox or password is compromised.</p>
+      <p>{texts.twoFactorAuthenticationProtectsYour}</p>
       <ErrorMessage error={begin.error} />
       <div class="row">
         {status.data?.is_enabled === true ? (
           <>
-            <Chip tone="good">On</Chip>
-            <span>{formatCounted(status.data.recovery_codes_left, 'recovery code')} left</span>
-            <Button onClick={() => setDisabling(true)}>Turn off</Button>
+            <Chip tone="good">{texts.on}</Chip>
+            <span>{counted(texts.countRecoveryCodesLeft, status.data.recovery_codes_left)}</span>
+            <Button onClick={() => setDisabling(true)}>{texts.turnOff}</Button>
           </>
         ) : (
           <Button onClick={begin.start} busy={begin.isBusy} disabled={status.data === undefined}>
-            Set up
+            {texts.setUp}
           </Button>
         )}
       </div>
@@ -74,25 +75,25 @@ function SetUpDialog({ calls, enrollment, onClose, onDone }: SetUpDialogProps) {
   const [code, setCode] = useState('');
   const confirm = useAsyncAction(async () => onDone((await calls.confirm(code)).recovery_codes));
   return (
-    <Dialog title="Set up two-factor authentication" onClose={onClose} mayClose={!confirm.isBusy}>
+    <Dialog title={texts.setUpTwoFactorAuthentication} onClose={onClose} mayClose={!confirm.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           confirm.start();
         }}
       >
-        <p>Scan the QR code with your authenticator app, or enter the key in the app.</p>
+        <p>{texts.scanTheQrCodeWith}</p>
         <QrCode text={enrollment.otpauth_url} />
         <div class="command">
           <code>{enrollment.secret}</code>
-          <CopyButton text={enrollment.secret} label="Copy key" />
+          <CopyButton text={enrollment.secret} label={texts.copyKey} />
         </div>
-        <CodeField label="Code from the app" hint="Six digits." value={code} onChange={setCode} />
+        <CodeField label={texts.codeFromTheApp} hint={texts.sixDigits} value={code} onChange={setCode} />
         <ErrorMessage error={confirm.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={confirm.isBusy} disabled={code.trim() === ''}>
-            Turn on
+            {texts.turnOn}
           </Button>
         </DialogActions>
       </form>
@@ -106,7 +107,7 @@ function QrCode({ text }: { readonly text: string }) {
     row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
   );
   return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the key">
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={texts.qrCodeOfTheKey}>
       <path d={squares.join('')} shape-rendering="crispEdges" />
     </svg>
   );
@@ -120,16 +121,13 @@ function RecoveryCodesDialog({
   readonly onClose: () => void;
 }) {
   return (
-    <Dialog title="Save your recovery codes" onClose={onClose} mayClose={false}>
-      <p>
-        Two-factor authentication is on. If you lose access to the app, sign in with one of these codes. Each
-        code works once. The codes are shown only now: store them in a safe place.
-      </p>
+    <Dialog title={texts.saveYourRecoveryCodes} onClose={onClose} mayClose={false}>
+      <p>{texts.twoFactorAuthenticationIsOn}</p>
       <pre>{codes.join('\n')}</pre>
       <DialogActions>
-        <CopyButton text={codes.join('\n')} label="Copy codes" />
+        <CopyButton text={codes.join('\n')} label={texts.copyCodes} />
         <Button tone="primary" onClick={onClose}>
-          I saved the codes
+          {texts.iSavedTheCodes}
         </Button>
       </DialogActions>
     </Dialog>
@@ -146,24 +144,24 @@ function DisableDialog({ calls, onClose, onDone }: DisableDialogProps) {
   const [code, setCode] = useState('');
   const end = useAsyncAction(async () => {
     await calls.disable(code);
-    showToast('Two-factor authentication is off.');
+    showToast(texts.twoFactorAuthenticationIsOff);
     onClose();
     onDone();
   });
   return (
-    <Dialog title="Turn off two-factor authentication?" onClose={onClose} mayClose={!end.isBusy}>
+    <Dialog title={texts.turnOffTwoFactorAuthentication} onClose={onClose} mayClose={!end.isBusy}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           end.start();
         }}
       >
-        <CodeField label="Code" hint={hint} value={code} onChange={setCode} />
+        <CodeField label={texts.code} hint={hint} value={code} onChange={setCode} />
         <ErrorMessage error={end.error} />
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="danger" busy={end.isBusy} disabled={code.trim() === ''}>
-            Turn off
+            {texts.turnOff}
           </Button>
         </DialogActions>
       </form>

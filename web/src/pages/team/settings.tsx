@@ -16,6 +16,8 @@ import { ownSecondFactor } from '../../server/second-factor.ts';
 import { endSession, loadSession, session } from '../../server/session.ts';
 import { editUser, listSessions, revokeSession } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/settings.ts';
+import { fill } from '../../texts/format-text.ts';
 import { DeleteAccount } from './delete-account.tsx';
 import { PasskeyCard } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
@@ -31,8 +33,8 @@ export function SettingsPage() {
   const { has_password: hasPassword, passkeys, user } = session.value.account;
   const { email } = user;
   return (
-    <Page title="Your settings" subtitle={email}>
-      <Card title="Profile">
+    <Page title={texts.yourSettings} subtitle={email}>
+      <Card title={texts.profile}>
         <Profile />
       </Card>
       {email !== operatorEmail && <PasswordCard hasPassword={hasPassword} />}
@@ -57,7 +59,7 @@ function Profile() {
   const save = useAsyncAction(async () => {
     await editUser(changes);
     await loadSession();
-    showToast('Profile saved.');
+    showToast(texts.profileSaved);
   });
   return (
     <form
@@ -68,15 +70,15 @@ function Profile() {
       }}
     >
       <TextField
-        label="Name"
-        hint="Visible to members of your organizations."
+        label={texts.name}
+        hint={texts.visibleToMembersOfYour}
         autoComplete="name"
         maxLength={255}
         value={name}
         onChange={setName}
       />
       <TextField
-        label="Company"
+        label={texts.company}
         autoComplete="organization"
         maxLength={255}
         value={company}
@@ -85,7 +87,7 @@ function Profile() {
       <ErrorMessage error={save.error} />
       <div class="row">
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>
-          Save
+          {texts.save}
         </Button>
       </div>
     </form>
@@ -99,7 +101,7 @@ function Sessions() {
     try {
       await revokeSession(id);
       if (is_current) return endSession();
-      showToast('Session ended.');
+      showToast(texts.sessionEnded);
     } catch (error) {
       showToast(errorMessage(error), 'bad');
     }
@@ -107,12 +109,12 @@ function Sessions() {
   };
   return (
     <Card
-      title="Active sessions"
-      actions={<Button onClick={() => setConfirming(true)}>Sign out everywhere</Button>}
+      title={texts.activeSessions}
+      actions={<Button onClick={() => setConfirming(true)}>{texts.signOutEverywhere}</Button>}
     >
       {list.data !== undefined ? (
         <Table
-          caption="Sessions"
+          caption={texts.sessions}
           columns={sessionColumns(end)}
           rows={list.data.sessions}
           keyOf={({ id }) => id}
@@ -124,15 +126,15 @@ function Sessions() {
       )}
       {isConfirming && (
         <ConfirmDialog
-          title="Sign out everywhere?"
-          action="Sign out everywhere"
+          title={texts.signOutEverywhere2}
+          action={texts.signOutEverywhere}
           onClose={() => setConfirming(false)}
           onConfirm={async () => {
             await revokeSession(null);
             endSession();
           }}
         >
-          <p>All your sessions end immediately, including this one. API keys keep working.</p>
+          <p>{texts.allYourSessionsEndImmediately}</p>
         </ConfirmDialog>
       )}
     </Card>
@@ -142,29 +144,33 @@ function Sessions() {
 function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<SessionInfo>[] {
   return [
     {
-      title: 'Device',
+      title: texts.device,
       cell: ({ user_agent, address, is_current }) => (
         <span class="user-cell">
           <span>
-            <strong>{userAgentName(user_agent)}</strong> {is_current && <Chip tone="good">This session</Chip>}
+            <strong>{userAgentName(user_agent)}</strong>{' '}
+            {is_current && <Chip tone="good">{texts.thisSession}</Chip>}
           </span>
           <span class="hint">{address}</span>
         </span>
       ),
     },
-    { title: 'Last used', cell: ({ last_seen_at }) => <RelativeTime at={last_seen_at} /> },
-    { title: 'Signed in', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-    { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+    { title: texts.lastUsed, cell: ({ last_seen_at }) => <RelativeTime at={last_seen_at} /> },
+    { title: texts.signedIn, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: texts.expires, cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (row) => (
         <Button
           tone="ghost"
-          aria-label={`Sign out of ${userAgentName(row.user_agent)}, ${row.address}`}
+          aria-label={fill(texts.signOutOfUserAgentAddress, {
+            userAgent: userAgentName(row.user_agent),
+            address: row.address,
+          })}
           onClick={() => onEnd(row)}
         >
-          Sign out
+          {texts.signOut}
         </Button>
       ),
     },

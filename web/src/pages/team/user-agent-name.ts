@@ -1,3 +1,6 @@
+import { texts } from '../../texts/en/settings.ts';
+import { fill } from '../../texts/format-text.ts';
+
 /** Short name for a `User-Agent` header: program and system. The first match in each list wins. */
 
 const programs: readonly (readonly [RegExp, string])[] = [
@@ -22,6 +25,6 @@ export function userAgentName(userAgent: string): string {
   const named = (known: readonly (readonly [RegExp, string])[]) =>
     known.find(([shape]) => shape.test(userAgent))?.[1];
   const [program, system] = [named(programs), named(systems)];
-  if (program === undefined) return userAgent.split(/[/ ]/)[0] || 'Unknown client';
-  return system === undefined ? program : `${program} on ${system}`;
+  if (program === undefined) return userAgent.split(/[/ ]/)[0] || texts.unknownClient;
+  return system === undefined ? program : fill(texts.programOnSystem, { program, system });
 }

@@ -7,6 +7,8 @@ import { Table } from '../../components/table.tsx';
 import { adminDeleteUserPasskey, adminListUserPasskeys } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/team.ts';
+import { fill } from '../../texts/format-text.ts';
 
 interface UserPasskeysDialogProps {
   readonly user: { readonly user_id: string; readonly email: string };
@@ -22,19 +24,19 @@ export function UserPasskeysDialog({ user, onChange, onClose }: UserPasskeysDial
     onChange();
   };
   return (
-    <Dialog title={`Passkeys of ${user.email}`} onClose={onClose}>
+    <Dialog title={fill(texts.passkeysOfEmail, { email: user.email })} onClose={onClose}>
       {list.data !== undefined ? (
         <Table
-          caption="Passkeys"
+          caption={texts.passkeys}
           columns={[
-            { title: 'Name', cell: ({ name }) => <strong>{name}</strong> },
+            { title: texts.name, cell: ({ name }) => <strong>{name}</strong> },
             {
-              title: 'Last used',
+              title: texts.lastUsed,
               cell: ({ last_used_at }) =>
-                last_used_at === null ? 'Never' : <RelativeTime at={last_used_at} />,
+                last_used_at === null ? texts.never : <RelativeTime at={last_used_at} />,
             },
             {
-              title: 'Actions',
+              title: texts.actions,
               isActions: true,
               cell: ({ id, name }) => (
                 <DeletePasskey userId={user.user_id} {...{ id, name }} onDone={onDeleted} />
@@ -49,10 +51,10 @@ export function UserPasskeysDialog({ user, onChange, onClose }: UserPasskeysDial
       ) : (
         <LoadError error={list.error} onRetry={list.reload} />
       )}
-      {list.data?.passkeys.length === 0 && <p class="empty-note">This user has no passkeys.</p>}
+      {list.data?.passkeys.length === 0 && <p class="empty-note">{texts.thisUserHasNoPasskeys}</p>}
       <DialogActions>
         <Button tone="primary" onClick={onClose}>
-          Done
+          {texts.done}
         </Button>
       </DialogActions>
     </Dialog>
@@ -74,8 +76,13 @@ function DeletePasskey({ userId, id, name, onDone }: DeletePasskeyProps) {
   return (
     <>
       <ErrorMessage error={deletion.error} />
-      <Button tone="danger" busy={deletion.isBusy} aria-label={`Delete ${name}`} onClick={deletion.start}>
-        Delete
+      <Button
+        tone="danger"
+        busy={deletion.isBusy}
+        aria-label={fill(texts.deleteName2, { name })}
+        onClick={deletion.start}
+      >
+        {texts.delete}
       </Button>
     </>
   );
