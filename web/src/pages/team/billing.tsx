@@ -23,6 +23,9 @@ import {
 import { useLoad, usePoll } from '../../server/load.ts';
 import { organization } from '../../server/session.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/billing.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { paymentMethodName } from './payment-method-name.ts';
 import { Plans } from './plans.tsx';
 import { hasRole } from './roles.tsx';
@@ -38,18 +41,14 @@ export function BillingPage() {
   );
   const found = status.data;
   return (
-    <Page title="Billing" subtitle={organization.value?.name}>
+    <Page title={texts.billing} subtitle={organization.value?.name}>
       {!isManager ? (
-        <EmptyState title="Owners and admins only">
-          Owners and admins can view plans and invoices. Owners can change plans.
-        </EmptyState>
+        <EmptyState title={texts.ownersAndAdminsOnly}>{texts.ownersAndAdminsCanView}</EmptyState>
       ) : found ? (
         found.billing_enabled ? (
           <Billing status={found} onChanged={status.reload} onRead={status.replace} />
         ) : (
-          <EmptyState title="Billing is disabled">
-            This server does not accept payments. The administrator sets plans and limits.
-          </EmptyState>
+          <EmptyState title={texts.billingIsDisabled}>{texts.thisServerDoesNotAccept}</EmptyState>
         )
       ) : status.error === null ? (
         <SkeletonRows rows={8} />
@@ -84,18 +83,18 @@ function Billing({
       {shouldPoll(status) && <StatusPoller onRead={onRead} />}
       {status.stale && <StaleNotice readAt={status.read_at} onRetry={onChanged} />}
       <Plans status={status} onChanged={onChanged} />
-      <Card title="Payment methods" actions={isOwner && <EditDetailsButton isStale={status.stale} />}>
+      <Card title={texts.paymentMethods} actions={isOwner && <EditDetailsButton isStale={status.stale} />}>
         <PaymentMethods status={status} onChanged={onChanged} />
       </Card>
-      <Card title={`Usage in ${formatMonth(status.usage.month)}`}>
+      <Card title={fill(texts.usageInMonth, { month: formatMonth(status.usage.month) })}>
         <MonthUsage status={status} />
       </Card>
       {isOwner && (
-        <Card title="Credit and promo codes">
+        <Card title={texts.creditAndPromoCodes}>
           <PromoCode status={status} onChanged={onChanged} />
         </Card>
       )}
-      <Card title="Invoices">
+      <Card title={texts.invoices}>
         <Invoices status={status} />
       </Card>
     </>
@@ -115,7 +114,7 @@ function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: t
   const [awaitedTier, setAwaitedTier] = useState<BillingStatus['subscription_tier'] | null>(null);
   useEffect(() => {
     if (awaitedTier !== null && pending === null && tier === awaitedTier)
-      showToast(`Payment received. Your plan is now ${tierName(tier)}.`);
+      showToast(fill(texts.paymentReceivedYourPlanIs, { tier: tierName(tier) }));
     setAwaitedTier(pending?.tier ?? null);
   }, [pending?.tier, tier]);
 }
@@ -132,13 +131,15 @@ function StaleNotice({
   return (
     <div class="note warning row between" role="status" id={staleNoticeId}>
       <div>
-        <strong>The payment provider is not responding.</strong>{' '}
-        {readAt === null
-          ? 'This page may be out of date.'
-          : `This page shows the state of ${formatDateTime(readAt)}.`}{' '}
-        Your plan and limits stay unchanged. You can make changes again when the provider responds.
+        {rich(texts.thePaymentProviderIsNot, {
+          strong: (children) => <strong>{children}</strong>,
+          state:
+            readAt === null
+              ? texts.thisPageMayBeOut
+              : fill(texts.thisPageShowsTheState, { readAt: formatDateTime(readAt) }),
+        })}
       </div>
-      <Button onClick={onRetry}>Retry</Button>
+      <Button onClick={onRetry}>{texts.retry}</Button>
     </div>
   );
 }
@@ -147,8 +148,8 @@ function MonthUsage({
   status: { usage, usage_pricing: prices, currency },
 }: Pick<BillingSectionProps, 'status'>) {
   const rates = [
-    ['embedding', prices.embed_per_million_tokens_cents],
-    ['reranking', prices.rerank_per_million_tokens_cents],
+    [texts.embedding, prices.embed_per_million_tokens_cents],
+    [texts.reranking, prices.rerank_per_million_tokens_cents],
   ] as const;
   const known = rates.flatMap(([label, cents]) =>
     cents === null ? [] : [`${label} ${formatMoney(cents, prices.currency)}`],
@@ -164,8 +165,8 @@ function MonthUsage({
         ))}
       </dl>
       <p class="hint apart-row">
-        {known.length > 0 && `Price per million tokens: ${known.join(', ')}. `}
-        Plan payments cover usage of the same month. Only usage beyond them is charged.
+        {known.length > 0 && fill(texts.pricePerMillionTokensKnown, { known: known.join(', ') })}
+        {texts.planPaymentsCoverUsageOf}
       </p>
     </>
   );
@@ -191,7 +192,7 @@ function EditDetailsButton({ isStale }: { readonly isStale: boolean }) {
       aria-describedby={isStale ? staleNoticeId : undefined}
       onClick={open.start}
     >
-      Edit billing details
+      {texts.editBillingDetails}
     </Button>
   );
 }
@@ -208,10 +209,12 @@ function PaymentMethodSummary({ method }: { readonly method: Method }) {
     <span class="user-cell">
       <span class="row">
         <strong>{paymentMethodName(method)}</strong>
-        {method.is_default && <Chip tone="info">Default</Chip>}
+        {method.is_default && <Chip tone="info">{texts.default}</Chip>}
       </span>
       {month !== null && year !== null && (
-        <span class="hint">{`Expires ${String(month).padStart(2, '0')}/${year}`}</span>
+        <span class="hint">
+          {fill(texts.expiresStateYear, { state: String(month).padStart(2, '0'), year })}
+        </span>
       )}
     </span>
   );
@@ -228,11 +231,7 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
   return (
     <>
       {status.payment_methods.length === 0 ? (
-        <p class="muted">
-          {isOwner
-            ? 'No payment methods yet. Card data is entered on a page of the payment provider and never reaches this server.'
-            : 'No payment methods yet.'}
-        </p>
+        <p class="muted">{isOwner ? texts.noPaymentMethodsYetCard : texts.noPaymentMethodsYet}</p>
       ) : (
         <ul class="methods">
           {defaultFirst(status).map((method) => (
@@ -241,11 +240,11 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
               {isOwner && (
                 <Button
                   tone="ghost"
-                  aria-label={`Remove ${paymentMethodName(method)}`}
+                  aria-label={fill(texts.removeMethod, { method: paymentMethodName(method) })}
                   {...disabledProps}
                   onClick={() => setMethodToRemove(method)}
                 >
-                  Remove
+                  {texts.remove}
                 </Button>
               )}
             </li>
@@ -256,25 +255,27 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
       {isOwner && (
         <div class="row apart-row">
           <Button busy={add.isBusy} {...disabledProps} onClick={add.start}>
-            Add a payment method
+            {texts.addAPaymentMethod}
           </Button>
         </div>
       )}
       {methodToRemove !== null && (
         <ConfirmDialog
-          title={`Remove ${paymentMethodName(methodToRemove)}?`}
-          action="Remove"
+          title={fill(texts.removeMethodToRemove, { methodToRemove: paymentMethodName(methodToRemove) })}
+          action={texts.remove}
           onClose={() => setMethodToRemove(null)}
           onConfirm={async () => {
             await removePaymentMethod(methodToRemove.id);
-            showToast(`${paymentMethodName(methodToRemove)} was removed.`);
+            showToast(
+              fill(texts.methodToRemoveWasRemoved, { methodToRemove: paymentMethodName(methodToRemove) }),
+            );
             onChanged();
           }}
         >
           <p>
             {methodToRemove.is_default && status.payment_methods.length > 1
-              ? 'This is the default payment method. Another payment method in the list becomes the default.'
-              : 'It will not be charged again.'}
+              ? texts.thisIsTheDefaultPayment
+              : texts.itWillNotBeCharged}
           </p>
         </ConfirmDialog>
       )}
@@ -286,7 +287,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
   const [code, setCode] = useState('');
   const redeem = useAsyncAction(async () => {
     const { credit_cents: credit, currency } = await redeemCode(code.trim());
-    showToast(`Credit of ${formatMoney(credit, currency)} added.`);
+    showToast(fill(texts.creditOfCreditAdded, { credit: formatMoney(credit, currency) }));
     setCode('');
     onChanged();
   });
@@ -295,7 +296,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
     <>
       <dl class="figures">
         <div>
-          <dt>Remaining credit</dt>
+          <dt>{texts.remainingCredit}</dt>
           <dd class="amount">{formatMoney(status.credit_balance_cents, status.currency)}</dd>
         </div>
       </dl>
@@ -307,8 +308,8 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
         }}
       >
         <TextField
-          label="Promo code"
-          hint="The credit applies to your next invoices."
+          label={texts.promoCode}
+          hint={texts.theCreditAppliesToYour}
           error={isRejected ? errorMessage(redeem.error) : null}
           required
           autoComplete="off"
@@ -324,7 +325,7 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
           disabled={status.stale}
           aria-describedby={status.stale ? staleNoticeId : undefined}
         >
-          Redeem
+          {texts.redeem}
         </Button>
       </form>
     </>
@@ -334,11 +335,11 @@ function PromoCode({ status, onChanged }: BillingSectionProps) {
 type Invoice = BillingStatus['invoices'][number];
 
 const invoiceStates: Readonly<Record<string, readonly [ChipTone, string]>> = {
-  draft: ['neutral', 'Draft'],
-  open: ['warning', 'Open'],
-  paid: ['good', 'Paid'],
-  void: ['neutral', 'Void'],
-  uncollectible: ['bad', 'Uncollectible'],
+  draft: ['neutral', texts.draft],
+  open: ['warning', texts.open],
+  paid: ['good', texts.paid],
+  void: ['neutral', texts.void],
+  uncollectible: ['bad', texts.uncollectible],
 };
 
 function InvoiceState({ status }: Pick<Invoice, 'status'>) {
@@ -347,7 +348,7 @@ function InvoiceState({ status }: Pick<Invoice, 'status'>) {
 }
 
 function InvoiceLinks({ number, status, hosted_invoice_url: hostedUrl, invoice_pdf: pdfUrl }: Invoice) {
-  const name = number ?? 'draft';
+  const name = number ?? texts.draft2;
   return (
     <span class="row end">
       {hostedUrl !== null && (
@@ -355,14 +356,14 @@ function InvoiceLinks({ number, status, hosted_invoice_url: hostedUrl, invoice_p
           href={hostedUrl}
           target="_blank"
           rel="noreferrer"
-          aria-label={`${status === 'open' ? 'Pay' : 'View'} ${name}`}
+          aria-label={status === 'open' ? fill(texts.payName, { name }) : fill(texts.viewName, { name })}
         >
-          {status === 'open' ? 'Pay' : 'View'}
+          {status === 'open' ? texts.pay : texts.view}
         </a>
       )}
       {pdfUrl !== null && (
-        <a href={pdfUrl} target="_blank" rel="noreferrer" aria-label={`${name} as PDF`}>
-          PDF
+        <a href={pdfUrl} target="_blank" rel="noreferrer" aria-label={fill(texts.nameAsPdf, { name })}>
+          {texts.pdf}
         </a>
       )}
     </span>
@@ -370,14 +371,18 @@ function InvoiceLinks({ number, status, hosted_invoice_url: hostedUrl, invoice_p
 }
 
 const invoiceColumns: readonly TableColumn<Invoice>[] = [
-  { title: 'Invoice', cell: ({ number }) => <strong>{number ?? 'Draft'}</strong> },
-  { title: 'Date', cell: ({ created_at }) => formatDate(created_at) },
-  { title: 'Status', cell: InvoiceState },
-  { title: 'Amount', isNumber: true, cell: ({ amount_due, currency }) => formatMoney(amount_due, currency) },
-  { title: 'Actions', isActions: true, cell: InvoiceLinks },
+  { title: texts.invoice, cell: ({ number }) => <strong>{number ?? texts.draft}</strong> },
+  { title: texts.date, cell: ({ created_at }) => formatDate(created_at) },
+  { title: texts.status, cell: InvoiceState },
+  {
+    title: texts.amount,
+    isNumber: true,
+    cell: ({ amount_due, currency }) => formatMoney(amount_due, currency),
+  },
+  { title: texts.actions, isActions: true, cell: InvoiceLinks },
 ];
 
 function Invoices({ status: { invoices } }: Pick<BillingSectionProps, 'status'>) {
-  if (invoices.length === 0) return <p class="muted">No invoices yet.</p>;
-  return <Table caption="Invoices" columns={invoiceColumns} rows={invoices} keyOf={({ id }) => id} />;
+  if (invoices.length === 0) return <p class="muted">{texts.noInvoicesYet}</p>;
+  return <Table caption={texts.invoices} columns={invoiceColumns} rows={invoices} keyOf={({ id }) => id} />;
 }

@@ -13,6 +13,8 @@ import { bindMarketplace, getMarketplaceSignUp } from '../../server/marketplace.
 import { loadSession, organizations, selectOrganization } from '../../server/session.ts';
 import { addOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/billing.ts';
+import { fill } from '../../texts/format-text.ts';
 import { tierName } from './tiers.ts';
 
 const marketplaceNames = { aws: 'AWS Marketplace', vercel: 'Vercel' } as const;
@@ -25,18 +27,18 @@ export function MarketplacePage() {
   if (pending.data !== undefined) return <BindForm signUp={signUp} pending={pending.data} />;
   if (pending.error === null) {
     return (
-      <Page title="Marketplace sign-up">
+      <Page title={texts.marketplaceSignUp}>
         <SkeletonRows rows={3} />
       </Page>
     );
   }
   return (
-    <Page title="Sign-up not found">
+    <Page title={texts.signUpNotFound}>
       <Card>
         <ErrorMessage error={pending.error} />
-        <p>Start again from the marketplace, in this browser.</p>
+        <p>{texts.startAgainFromTheMarketplace}</p>
         <div class="row">
-          <LinkButton href="/app/">Go to overview</LinkButton>
+          <LinkButton href="/app/">{texts.goToOverview}</LinkButton>
         </div>
       </Card>
     </Page>
@@ -67,15 +69,17 @@ function BindForm({ signUp, pending }: BindFormProps) {
     if (next !== null && variables === 'refused') return setContinueUrl(next);
     if (next !== null) return window.location.assign(next);
     showToast(
-      tier === null || boughtTier === null ? 'Organization linked.' : `Your plan is now ${tierName(tier)}.`,
+      tier === null || boughtTier === null
+        ? texts.organizationLinked
+        : fill(texts.yourPlanIsNowTier, { tier: tierName(tier) }),
     );
     return route('/app/', true);
   });
   if (continueUrl !== null) return <VariablesRejected continueUrl={continueUrl} />;
   return (
     <Page
-      title={`Link ${marketplaceNames[pending.marketplace]}`}
-      subtitle="Choose the organization to link. The link cannot be moved to another organization later."
+      title={fill(texts.linkMarketplace, { marketplace: marketplaceNames[pending.marketplace] })}
+      subtitle={texts.chooseTheOrganizationToLink}
     >
       <Card>
         <form
@@ -99,8 +103,7 @@ function BindForm({ signUp, pending }: BindFormProps) {
           />
           <ErrorMessage error={bind.error} />
           <Button type="submit" tone="primary" busy={bind.isBusy}>
-            {' '}
-            Link to organization{' '}
+            {texts.linkToOrganization}
           </Button>
         </form>
       </Card>
@@ -117,15 +120,19 @@ interface ProviderNoticeProps {
 function ProviderNotice({ pending, isSettingVariables, onSettingVariablesChange }: ProviderNoticeProps) {
   const { marketplace, account, account_id: accountId, installation_id: installationId } = pending;
   if (marketplace === 'aws')
-    return <p class="hint">Purchased by AWS account {account}. Continue only if this is your account.</p>;
+    return <p class="hint">{fill(texts.purchasedByAwsAccountAccount, { account: account ?? '' })}</p>;
   return (
     <>
       <p class="hint">
-        {`Vercel account ${accountId ?? 'unknown'}, installation ${installationId ?? 'unknown'}. Compare both with the settings page at Vercel. The account name “${account ?? 'unknown'}” was chosen by its owner and is not verified.`}
+        {fill(texts.vercelAccountAccountIdInstallationInstallationId, {
+          accountId: accountId ?? texts.unknown,
+          installationId: installationId ?? texts.unknown,
+          account: account ?? texts.unknown,
+        })}
       </p>
       <Checkbox
-        label="Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL at Vercel"
-        hint={`A new API key of the organization is stored in the projects of ${accountId ?? 'this account'} that were selected at Vercel. Continue only if these projects are yours.`}
+        label={texts.setZeroentropyApiKeyAnd}
+        hint={fill(texts.aNewApiKeyOf, { accountId: accountId ?? texts.thisAccount })}
         checked={isSettingVariables}
         onChange={onSettingVariablesChange}
       />
@@ -153,7 +160,7 @@ function OrganizationFields({
   return (
     <>
       {ownedOrganizations.length > 0 && (
-        <Field label="Organization">
+        <Field label={texts.organization}>
           {(field) => (
             <select {...field} value={selectedId} onChange={(event) => onChoose(event.currentTarget.value)}>
               {ownedOrganizations.map((each) => (
@@ -161,14 +168,14 @@ function OrganizationFields({
                   {each.name}
                 </option>
               ))}
-              <option value="">New organization</option>
+              <option value="">{texts.newOrganization}</option>
             </select>
           )}
         </Field>
       )}
       {selectedId === '' && (
         <TextField
-          label="Name of the new organization"
+          label={texts.nameOfTheNewOrganization}
           required
           maxLength={255}
           value={name}
@@ -182,15 +189,12 @@ function OrganizationFields({
 /** The organization is bound, but the marketplace did not accept the environment variables. */
 function VariablesRejected({ continueUrl }: { readonly continueUrl: string }) {
   return (
-    <Page title="Organization linked">
+    <Page title={texts.organizationLinked2}>
       <Card>
-        <p>
-          Vercel rejected the environment variables. Create an API key here and set ZEROENTROPY_API_KEY and
-          ZEROENTROPY_BASE_URL in your projects.
-        </p>
+        <p>{texts.vercelRejectedTheEnvironmentVariables}</p>
         <div class="row">
-          <LinkButton href="/app/keys">Go to API keys</LinkButton>
-          <LinkButton href={continueUrl}>Back to Vercel</LinkButton>
+          <LinkButton href="/app/keys">{texts.goToApiKeys}</LinkButton>
+          <LinkButton href={continueUrl}>{texts.backToVercel}</LinkButton>
         </div>
       </Card>
     </Page>

@@ -18,6 +18,9 @@ import {
   pauseSubscription,
 } from '../../server/billing.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/billing.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import { hasRole } from './roles.tsx';
 import { tierName, tiers } from './tiers.ts';
 import { UpgradeDialog } from './upgrade.tsx';
@@ -39,7 +42,7 @@ export function Plans({ status, onChanged }: PlansProps) {
   const [dialog, setDialog] = useState<PlanDialog | null>(null);
   const isOwner = hasRole('OWNER');
   return (
-    <Card title="Plan">
+    <Card title={texts.plan}>
       <PlanNotices status={status} onChanged={onChanged} />
       <p class="muted">{summary(status)}</p>
       <ul class="plans">
@@ -65,11 +68,17 @@ export function Plans({ status, onChanged }: PlansProps) {
 /** Sentence with the current plan, its price and the next charge. */
 function summary({ subscription_tier: tier, status: state, pricing, ...status }: BillingStatus): string {
   const price = pricing.find((each) => each.tier === tier)?.monthly_price_cents ?? null;
-  if (price === null) return `You are on the ${tierName(tier)} plan.`;
-  if (price === 0) return `You are on the ${tierName(tier)} plan, free of charge.`;
-  const cost = `You are on the ${tierName(tier)} plan: ${formatMoney(price, status.currency)} per month`;
+  if (price === null) return fill(texts.youAreOnTheTier, { tier: tierName(tier) });
+  if (price === 0) return fill(texts.youAreOnTheTierPlan, { tier: tierName(tier) });
+  const cost = fill(texts.youAreOnTheTierPlanPrice, {
+    tier: tierName(tier),
+    price: formatMoney(price, status.currency),
+  });
   return state === 'active' && status.current_period_end !== null && status.pending_downgrade === null
-    ? `${cost}, next charge on ${formatBillingDate(status.current_period_end)}.`
+    ? fill(texts.costNextChargeOnCurrentPeriodEnd, {
+        cost,
+        currentPeriodEnd: formatBillingDate(status.current_period_end),
+      })
     : `${cost}.`;
 }
 
@@ -84,13 +93,19 @@ function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
   if (paused !== null) return tier === paused ? toPlanChoice(status, resumeChoice(tier)) : { kind: 'none' };
   const step = tiers.indexOf(tier) - tiers.indexOf(current);
   if (step > 0 && isPaidPlan(tier) && pendingUpgrade?.tier !== tier) {
-    const open: AvailablePlan = { label: `Upgrade to ${tierName(tier)}`, dialog: { kind: 'upgrade', tier } };
-    return toPlanChoice(status, open, status.status === 'past_due' ? 'Pay the open invoice first.' : null);
+    const open: AvailablePlan = {
+      label: fill(texts.upgradeToTier, { tier: tierName(tier) }),
+      dialog: { kind: 'upgrade', tier },
+    };
+    return toPlanChoice(status, open, status.status === 'past_due' ? texts.payTheOpenInvoiceFirst : null);
   }
   const isLower = step < 0 && (tier === 'free' || tier === 'starter');
   if (isLower && status.status !== 'none' && status.pending_downgrade?.tier !== tier) {
-    const open: AvailablePlan = { label: `Change to ${tierName(tier)}`, dialog: { kind: 'downgrade', tier } };
-    return toPlanChoice(status, open, pendingUpgrade === null ? null : 'An upgrade is awaiting payment.');
+    const open: AvailablePlan = {
+      label: fill(texts.changeToTier, { tier: tierName(tier) }),
+      dialog: { kind: 'downgrade', tier },
+    };
+    return toPlanChoice(status, open, pendingUpgrade === null ? null : texts.anUpgradeIsAwaitingPayment);
   }
   return { kind: 'none' };
 }
@@ -98,7 +113,7 @@ function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
 type AvailablePlan = Pick<Extract<PlanChoice, { kind: 'available' }>, 'label' | 'dialog'>;
 
 function resumeChoice(tier: Tier): AvailablePlan {
-  return { label: 'Resume', dialog: { kind: 'upgrade', tier: isPaidPlan(tier) ? tier : 'starter' } };
+  return { label: texts.resume, dialog: { kind: 'upgrade', tier: isPaidPlan(tier) ? tier : 'starter' } };
 }
 
 function toPlanChoice(
@@ -106,7 +121,7 @@ function toPlanChoice(
   { label, dialog }: AvailablePlan,
   obstacle: string | null = null,
 ): PlanChoice {
-  const reason = stale ? 'Unavailable until the payment provider responds.' : obstacle;
+  const reason = stale ? texts.unavailableUntilThePaymentProvider : obstacle;
   return reason === null ? { kind: 'available', label, dialog } : { kind: 'unavailable', label, reason };
 }
 
@@ -156,36 +171,36 @@ function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
             </p>
           </>
         )}
-        {tier === 'enterprise' && !isCurrent && <p class="hint">Contact the operator of this server.</p>}
+        {tier === 'enterprise' && !isCurrent && <p class="hint">{texts.contactTheOperatorOfThis}</p>}
       </div>
     </li>
   );
 }
 
 function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: BillingStatus }) {
-  if (tier === status.paused_tier) return <Chip tone="warning">Paused</Chip>;
-  if (tier === status.subscription_tier) return <Chip tone="info">Your plan</Chip>;
-  if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">Unpaid</Chip>;
-  return tier === status.pending_downgrade?.tier ? <Chip>Scheduled</Chip> : null;
+  if (tier === status.paused_tier) return <Chip tone="warning">{texts.paused}</Chip>;
+  if (tier === status.subscription_tier) return <Chip tone="info">{texts.yourPlan}</Chip>;
+  if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">{texts.unpaid}</Chip>;
+  return tier === status.pending_downgrade?.tier ? <Chip>{texts.scheduled}</Chip> : null;
 }
 
 function Price({ plan: { monthly_price_cents: price, currency } }: Pick<PlanCardProps, 'plan'>) {
-  if (price === null) return <p class="price">Contact us</p>;
+  if (price === null) return <p class="price">{texts.contactUs}</p>;
   return (
     <p class="price">
-      {formatMoney(price, currency)} <span class="hint">per month</span>
+      {formatMoney(price, currency)} <span class="hint">{texts.perMonth}</span>
     </p>
   );
 }
 
 function allowances({ rate_limits: limits }: Plan): [string, string][] {
   const perMinute = (value: number | null, format: (value: number) => string) =>
-    value === null ? 'Unlimited' : `${format(value)}/min`;
+    value === null ? texts.unlimited : fill(texts.amountMin, { amount: format(value) });
   return [
-    ['Fast models', perMinute(limits.bpm_fast, formatBytes)],
-    ['Slow models', perMinute(limits.bpm_slow, formatBytes)],
-    ['Fast reranks', perMinute(limits.rpm, formatCount)],
-    ['Documents', limits.max_documents === null ? 'Unlimited' : formatCount(limits.max_documents)],
+    [texts.fastModels, perMinute(limits.bpm_fast, formatBytes)],
+    [texts.slowModels, perMinute(limits.bpm_slow, formatBytes)],
+    [texts.fastReranks, perMinute(limits.rpm, formatCount)],
+    [texts.documents, limits.max_documents === null ? texts.unlimited : formatCount(limits.max_documents)],
   ];
 }
 
@@ -200,7 +215,7 @@ function PlanNotices({ status, onChanged }: PlansProps) {
       )}
       {pausedAt !== null && (
         <p class="note">
-          {`Subscription paused since ${formatBillingDate(pausedAt)}. Nothing is charged, and the limits of the Free plan apply.`}
+          {fill(texts.subscriptionPausedSincePausedAtNothing, { pausedAt: formatBillingDate(pausedAt) })}
         </p>
       )}
     </>
@@ -218,18 +233,23 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
       <div>
         {pendingUpgrade !== null ? (
           <>
-            <strong>{tierName(pendingUpgrade.tier)} starts when the invoice is paid.</strong> Your bank may
-            require confirmation.{' '}
-            {pendingUpgrade.expires_at !== null &&
-              `The upgrade expires on ${formatDateTime(pendingUpgrade.expires_at)}. `}
+            {rich(texts.tierStartsWhenTheInvoice, {
+              strong: (children) => <strong>{children}</strong>,
+              tier: tierName(pendingUpgrade.tier),
+              expiresAt:
+                pendingUpgrade.expires_at !== null &&
+                fill(texts.theUpgradeExpiresOnExpiresAt, {
+                  expiresAt: formatDateTime(pendingUpgrade.expires_at),
+                }),
+            })}
           </>
         ) : (
           <>
-            <strong>An invoice is unpaid.</strong>{' '}
-            {state === 'paused' ? 'The plan resumes after payment. ' : 'Pay it to keep the plan. '}
+            <strong>{texts.anInvoiceIsUnpaid}</strong>{' '}
+            {state === 'paused' ? texts.thePlanResumesAfterPayment : texts.payItToKeepThe}
           </>
         )}
-        This page updates automatically after payment.
+        {texts.thisPageUpdatesAutomaticallyAfter}
       </div>
       <div class="row">
         {pendingUpgrade !== null && hasRole('OWNER') && (
@@ -237,7 +257,7 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
         )}
         {address !== null && (
           <LinkButton href={address} tone="primary" isExternal>
-            {pendingUpgrade === null ? 'Pay invoice' : 'Complete payment'}
+            {pendingUpgrade === null ? texts.payInvoice : texts.completePayment}
           </LinkButton>
         )}
       </div>
@@ -248,14 +268,13 @@ function UnpaidNotice({ status, onChanged }: PlansProps) {
 function CancelUpgradeButton({ status, onChanged }: PlansProps) {
   const cancel = useAsyncAction(async () => {
     await cancelUpgrade();
-    showToast('Upgrade canceled. Nothing was charged.');
+    showToast(texts.upgradeCanceledNothingWasCharged);
     onChanged();
   });
   return (
     <div>
       <Button busy={cancel.isBusy} disabled={status.stale} onClick={cancel.start}>
-        {' '}
-        Cancel upgrade{' '}
+        {texts.cancelUpgrade}
       </Button>
       <ErrorMessage error={cancel.error} />
     </div>
@@ -269,15 +288,24 @@ interface DowngradeNoticeProps extends PlansProps {
 function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNoticeProps) {
   const cancelDowngradeAction = useAsyncAction(async () => {
     await cancelDowngrade();
-    showToast(`Your plan remains ${tierName(status.subscription_tier)}.`);
+    showToast(
+      fill(texts.yourPlanRemainsSubscriptionTier, { subscriptionTier: tierName(status.subscription_tier) }),
+    );
     onChanged();
   });
   return (
     <>
       <div class="note row between">
         <div>
-          <strong>{`Your plan changes to ${tierName(pendingDowngrade.tier)} on ${formatBillingDate(pendingDowngrade.effective_at)}.`}</strong>{' '}
-          {`Until then, ${tierName(status.subscription_tier)} applies.`}
+          <strong>
+            {fill(texts.yourPlanChangesToTier, {
+              tier: tierName(pendingDowngrade.tier),
+              effectiveAt: formatBillingDate(pendingDowngrade.effective_at),
+            })}
+          </strong>{' '}
+          {fill(texts.untilThenSubscriptionTierApplies, {
+            subscriptionTier: tierName(status.subscription_tier),
+          })}
         </div>
         {hasRole('OWNER') && (
           <Button
@@ -285,7 +313,7 @@ function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNotic
             disabled={status.stale}
             onClick={cancelDowngradeAction.start}
           >
-            Keep {tierName(status.subscription_tier)}
+            {fill(texts.keepSubscriptionTier, { subscriptionTier: tierName(status.subscription_tier) })}
           </Button>
         )}
       </div>
@@ -309,12 +337,10 @@ function PauseSection({
         aria-describedby="pause-hint"
         onClick={() => onOpenDialog({ kind: 'pause' })}
       >
-        {' '}
-        Pause subscription{' '}
+        {texts.pauseSubscription}
       </Button>
       <span id="pause-hint" class="hint">
-        {reason ??
-          'While the subscription is paused, nothing is charged and the limits of the Free plan apply.'}
+        {reason ?? texts.whileTheSubscriptionIsPaused}
       </span>
     </div>
   );
@@ -326,10 +352,10 @@ function pauseObstacle({
   pending_downgrade: pendingDowngrade,
   pending_upgrade: pendingUpgrade,
 }: BillingStatus): string | null {
-  if (stale) return 'Unavailable until the payment provider responds.';
-  if (status === 'past_due') return 'Pay the open invoice first.';
-  if (pendingUpgrade !== null) return 'An upgrade is awaiting payment.';
-  return pendingDowngrade === null ? null : 'Cancel the scheduled plan change first.';
+  if (stale) return texts.unavailableUntilThePaymentProvider;
+  if (status === 'past_due') return texts.payTheOpenInvoiceFirst;
+  if (pendingUpgrade !== null) return texts.anUpgradeIsAwaitingPayment;
+  return pendingDowngrade === null ? null : texts.cancelTheScheduledPlanChange;
 }
 
 interface ActivePlanDialogProps extends PlansProps {
@@ -349,42 +375,45 @@ function ActivePlanDialog({ dialog, status, onClose, onChanged }: ActivePlanDial
     case 'downgrade':
       return (
         <ConfirmDialog
-          title={`Change to ${tierName(dialog.tier)}?`}
-          action={`Change to ${tierName(dialog.tier)}`}
+          title={fill(texts.changeToTier2, { tier: tierName(dialog.tier) })}
+          action={fill(texts.changeToTier, { tier: tierName(dialog.tier) })}
           tone="primary"
           onClose={onClose}
           onConfirm={async () => {
             await downgrade(dialog.tier);
-            done(`Change to ${tierName(dialog.tier)} scheduled.`);
+            done(fill(texts.changeToTierScheduled, { tier: tierName(dialog.tier) }));
           }}
         >
           <p>
-            {status.current_period_end === null
-              ? `You keep ${current} for the paid period.`
-              : `You keep ${current} until ${formatBillingDate(status.current_period_end)}.`}{' '}
-            {dialog.tier === 'free'
-              ? 'Then the subscription ends and the limits of the Free plan apply.'
-              : `Then the price and limits of ${tierName(dialog.tier)} apply.`}{' '}
-            You can cancel the change until then.
+            {fill(texts.keptNextYouCanCancel, {
+              kept:
+                status.current_period_end === null
+                  ? fill(texts.youKeepCurrentForThe, { current })
+                  : fill(texts.youKeepCurrentUntilCurrentPeriodEnd, {
+                      current,
+                      currentPeriodEnd: formatBillingDate(status.current_period_end),
+                    }),
+              next:
+                dialog.tier === 'free'
+                  ? texts.thenTheSubscriptionEndsAnd
+                  : fill(texts.thenThePriceAndLimits, { tier: tierName(dialog.tier) }),
+            })}
           </p>
         </ConfirmDialog>
       );
     case 'pause':
       return (
         <ConfirmDialog
-          title="Pause subscription?"
-          action="Pause"
+          title={texts.pauseSubscription2}
+          action={texts.pause}
           tone="primary"
           onClose={onClose}
           onConfirm={async () => {
             await pauseSubscription();
-            done('Subscription paused.');
+            done(texts.subscriptionPaused);
           }}
         >
-          <p>
-            Usage until now is charged, and the unused part of the paid month becomes credit. The limits of
-            the Free plan apply immediately. When you resume, the rest of that month is charged.
-          </p>
+          <p>{texts.usageUntilNowIsCharged}</p>
         </ConfirmDialog>
       );
   }

@@ -16,6 +16,8 @@ import {
 } from '../../server/billing.ts';
 import { type LoadState, useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/billing.ts';
+import { fill } from '../../texts/format-text.ts';
 import { paymentMethodName } from './payment-method-name.ts';
 import { tierName } from './tiers.ts';
 
@@ -39,7 +41,9 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
     const reply = await subscribe(tier, method, preview.data?.as_of ?? null);
     onChanged();
     if (reply.status === 'active' || reply.status === 'resumed') {
-      showToast(`Your plan is now ${tierName(reply.subscription_tier)}.`);
+      showToast(
+        fill(texts.yourPlanIsNowSubscriptionTier, { subscriptionTier: tierName(reply.subscription_tier) }),
+      );
       onClose();
       return;
     }
@@ -49,7 +53,7 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
   const due = preview.data?.due_cents ?? 0;
   return (
     <Dialog
-      title={`${isPaused ? 'Resume' : 'Upgrade to'} ${tierName(tier)}`}
+      title={`${isPaused ? texts.resume : texts.upgradeTo} ${tierName(tier)}`}
       onClose={onClose}
       mayClose={!start.isBusy}
     >
@@ -58,7 +62,7 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
       <ErrorMessage error={start.error} />
       <DialogActions>
         <Button disabled={start.isBusy} onClick={onClose}>
-          Cancel
+          {texts.cancel}
         </Button>
         <Button
           tone="primary"
@@ -67,10 +71,10 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
           onClick={start.start}
         >
           {due > 0 && method !== null
-            ? `Pay ${formatMoney(due, status.currency)}`
+            ? fill(texts.payDue, { due: formatMoney(due, status.currency) })
             : isPaused
-              ? 'Resume'
-              : 'Upgrade'}
+              ? texts.resume
+              : texts.upgrade}
         </Button>
       </DialogActions>
     </Dialog>
@@ -86,7 +90,7 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
     return (
       <>
         <ErrorMessage error={error} />
-        <p class="hint">The charge cannot be previewed. The invoice will show it.</p>
+        <p class="hint">{texts.theChargeCannotBePreviewed}</p>
       </>
     );
   if (data === undefined) return <Skeleton lines={5} />;
@@ -95,22 +99,25 @@ function ChargePreview({ preview: { data, error } }: { readonly preview: LoadSta
   return (
     <>
       <table class="sum">
-        <caption class="visually-hidden">Charges due now</caption>
+        <caption class="visually-hidden">{texts.chargesDueNow}</caption>
         <tbody>
           {data.lines.map(({ description, amount_cents: amount }) => (
             <SumRow key={description} label={description} amount={cents(amount)} />
           ))}
           {taxesAndDiscounts !== 0 && (
-            <SumRow label="Taxes and discounts" amount={cents(taxesAndDiscounts)} />
+            <SumRow label={texts.taxesAndDiscounts} amount={cents(taxesAndDiscounts)} />
           )}
-          {data.credit_cents > 0 && <SumRow label="Your credit" amount={cents(-data.credit_cents)} />}
+          {data.credit_cents > 0 && <SumRow label={texts.yourCredit} amount={cents(-data.credit_cents)} />}
         </tbody>
         <tfoot>
-          <SumRow label="Due now" amount={cents(data.due_cents)} />
+          <SumRow label={texts.dueNow} amount={cents(data.due_cents)} />
         </tfoot>
       </table>
       <p class="hint">
-        {`Charge for the rest of the month, calculated now. From ${formatBillingDate(data.next_invoice_at)}, the price is ${cents(data.monthly_price_cents)} per month.`}
+        {fill(texts.chargeForTheRestOf, {
+          nextInvoiceAt: formatBillingDate(data.next_invoice_at),
+          monthlyPriceCents: cents(data.monthly_price_cents),
+        })}
       </p>
     </>
   );
@@ -136,14 +143,9 @@ function PaymentMethodField({
   method,
   onChange,
 }: PaymentMethodFieldProps) {
-  if (methods.length === 0)
-    return (
-      <p class="hint">
-        No payment method is stored. Enter your card on the invoice page of the payment provider.
-      </p>
-    );
+  if (methods.length === 0) return <p class="hint">{texts.noPaymentMethodIsStored}</p>;
   return (
-    <Field label="Pay with" hint="Also used for future invoices.">
+    <Field label={texts.payWith} hint={texts.alsoUsedForFutureInvoices}>
       {(control) => (
         <select {...control} value={method ?? ''} onChange={(event) => onChange(event.currentTarget.value)}>
           {methods.map((each) => (
@@ -166,14 +168,12 @@ interface HostedPaymentDialogProps {
 /** The hosted invoice page does not redirect back, so it opens in another tab. */
 function HostedPaymentDialog({ tier, address, onClose }: HostedPaymentDialogProps) {
   return (
-    <Dialog title="Payment required" onClose={onClose}>
-      <p class="prose">
-        {`Complete the payment on the page of the payment provider, which opens in a new tab. ${tierName(tier)} starts when the invoice is paid. This page updates automatically.`}
-      </p>
+    <Dialog title={texts.paymentRequired} onClose={onClose}>
+      <p class="prose">{fill(texts.completeThePaymentOnThe, { tier: tierName(tier) })}</p>
       <DialogActions>
-        <Button onClick={onClose}>Later</Button>
+        <Button onClick={onClose}>{texts.later}</Button>
         <LinkButton href={address} tone="primary" isExternal onFollow={onClose}>
-          Complete payment{' '}
+          {texts.completePayment}
         </LinkButton>
       </DialogActions>
     </Dialog>

@@ -24,11 +24,13 @@ import {
   usageCounters,
   usageSteps,
 } from '../../server/usage.ts';
+import { texts } from '../../texts/en/usage.ts';
+import { fill } from '../../texts/format-text.ts';
 
 const periodLabels: readonly (readonly [UsagePeriod, string])[] = [
-  ['day', '24 hours'],
-  ['month', '30 days'],
-  ['quarter', '90 days'],
+  ['day', texts.n24Hours],
+  ['month', texts.n30Days],
+  ['quarter', texts.n90Days],
 ];
 
 interface UsageChart {
@@ -46,11 +48,11 @@ const sumChart = (
   format: UsageChart['format'] = formatCount,
 ): UsageChart => ({ title, getValue, format, summary: total(getValue) });
 
-const queriesChart = sumChart('Queries', ({ queries }) => queries);
+const queriesChart = sumChart(texts.queries, ({ queries }) => queries);
 const documentCharts: readonly UsageChart[] = [
-  sumChart('Documents added', ({ added }) => added),
-  sumChart('Pages parsed', ({ pages }) => pages),
-  sumChart('Bytes added', ({ bytes }) => bytes, formatBytes),
+  sumChart(texts.documentsAdded, ({ added }) => added),
+  sumChart(texts.pagesParsed, ({ pages }) => pages),
+  sumChart(texts.bytesAdded, ({ bytes }) => bytes, formatBytes),
 ];
 
 /** Average duration of a query in milliseconds; 0 without queries. */
@@ -68,7 +70,7 @@ const percentiles = [
 /** Duration in milliseconds that a share of the queries does not exceed; 0 without queries. */
 function percentileChart(share: number): UsageChart {
   return {
-    title: 'Query time',
+    title: texts.queryTime,
     getValue: ({ queryTimes }) => durationPercentile(queryTimes, share) ?? 0,
     format: formatDuration,
     summary: (steps) => durationPercentile(addTimes(steps.map(({ queryTimes }) => queryTimes)), share) ?? 0,
@@ -78,8 +80,8 @@ function percentileChart(share: number): UsageChart {
 /** Charts of the time of queries, by the name of the statistic. */
 const queryTimeCharts: readonly (readonly [name: string, chart: UsageChart])[] = [
   [
-    'Average',
-    { title: 'Query time', getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
+    texts.average,
+    { title: texts.queryTime, getValue: ({ queryMs }) => queryMs, format: formatDuration, summary: meanTime },
   ],
   ...percentiles.map(([name, share]) => [name, percentileChart(share)] as const),
 ];
@@ -97,13 +99,19 @@ export function UsagePage() {
   const counters = useLoad(usageCounters, [currentId]);
   return (
     <Page
-      title="Usage"
-      subtitle={period === 'day' ? 'Hourly' : 'Daily (UTC)'}
+      title={texts.usage}
+      subtitle={period === 'day' ? texts.hourly : texts.dailyUtc}
       actions={
-        <RadioGroup legend="Period" name="span" value={period} options={periodLabels} onChange={setPeriod} />
+        <RadioGroup
+          legend={texts.period}
+          name="span"
+          value={period}
+          options={periodLabels}
+          onChange={setPeriod}
+        />
       }
     >
-      <Field label="Collection">
+      <Field label={texts.collection}>
         {(control) => (
           <select
             {...control}
@@ -111,7 +119,7 @@ export function UsagePage() {
             value={collection ?? ''}
             onChange={(event) => setCollection(event.currentTarget.value || null)}
           >
-            <option value="">All collections</option>
+            <option value="">{texts.allCollections}</option>
             {collections.data?.collection_names.map((name) => (
               <option key={name} value={name}>
                 {name}
@@ -132,7 +140,7 @@ export function UsagePage() {
           <QueryTimeCard period={period} steps={steps.data} />
         </div>
       )}
-      <Card title="Total">
+      <Card title={texts.total}>
         {counters.error !== null && counters.data === undefined ? (
           <LoadError error={counters.error} onRetry={counters.reload} />
         ) : counters.data === undefined ? (
@@ -161,7 +169,7 @@ function QueryTimeCard({ period, steps }: Omit<ChartCardProps, 'chart' | 'childr
     <ChartCard chart={chart} period={period} steps={steps}>
       <div class="statistics">
         <RadioGroup
-          legend="Statistic"
+          legend={texts.statistic}
           name="statistic"
           value={statistic}
           options={queryTimeCharts.map(([name]) => [name, name] as const)}
@@ -207,7 +215,7 @@ function ChartCard({ chart: { title, getValue, format, summary }, period, steps,
       {children}
       <BarChart
         title={title}
-        step={period === 'day' ? 'Hour' : 'Day'}
+        step={period === 'day' ? texts.hour : texts.day}
         bars={bars}
         format={format}
         isWide={format === formatBytes}
@@ -216,13 +224,24 @@ function ChartCard({ chart: { title, getValue, format, summary }, period, steps,
   );
 }
 
+const noneBefore = {
+  day: texts.noneInThe24Hours,
+  month: texts.noneInThe30Days,
+  quarter: texts.noneInThe90Days,
+};
+
+const changesFromBefore = {
+  day: (change: string) => fill(texts.changeFromThe24Hours, { change }),
+  month: (change: string) => fill(texts.changeFromThe30Days, { change }),
+  quarter: (change: string) => fill(texts.changeFromThe90Days, { change }),
+};
+
 /** Comparison with the period before; empty if there is nothing to compare. */
 function changeLabel(period: UsagePeriod, { before, after }: { before: number; after: number }): string {
   const change = percentChange(before, after);
-  const name = periodLabels.find(([each]) => each === period)?.[1] ?? '';
-  if (change === null) return after === 0 ? '' : `None in the ${name} before`;
+  if (change === null) return after === 0 ? '' : noneBefore[period];
   const sign = change > 0 ? '+' : change < 0 ? '−' : '±';
-  return `${sign}${formatCount(Math.abs(change))}% from the ${name} before`;
+  return changesFromBefore[period](`${sign}${formatCount(Math.abs(change))}`);
 }
 
 const hours = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
@@ -246,19 +265,19 @@ function CountersTable({
   const { all_time: total, billing_cycle: month } = documents;
   const { all_time: modelsTotal, billing_cycle: modelsMonth } = models;
   const rows: CounterRow[] = [
-    { label: 'Documents added', month: month.docs, total: total.docs },
-    { label: 'Documents parsed', month: month.ocr, total: total.ocr },
-    { label: 'Documents indexed', month: month.indexed, total: total.indexed },
-    { label: 'Queries', month: month.queries, total: total.queries },
-    { label: 'Embedding calls', month: modelsMonth.embed, total: modelsTotal.embed },
-    { label: 'Reranking calls', month: modelsMonth.rerank, total: modelsTotal.rerank },
+    { label: texts.documentsAdded, month: month.docs, total: total.docs },
+    { label: texts.documentsParsed, month: month.ocr, total: total.ocr },
+    { label: texts.documentsIndexed, month: month.indexed, total: total.indexed },
+    { label: texts.queries, month: month.queries, total: total.queries },
+    { label: texts.embeddingCalls, month: modelsMonth.embed, total: modelsTotal.embed },
+    { label: texts.rerankingCalls, month: modelsMonth.rerank, total: modelsTotal.rerank },
   ];
   const columns: TableColumn<CounterRow>[] = [
-    { title: 'Metric', cell: ({ label }) => label },
-    { title: 'This month', isNumber: true, cell: (row) => formatCount(row.month.count) },
-    { title: 'Bytes this month', isNumber: true, cell: (row) => formatBytes(row.month.bytes) },
-    { title: 'Total', isNumber: true, cell: (row) => formatCount(row.total.count) },
-    { title: 'Total bytes', isNumber: true, cell: (row) => formatBytes(row.total.bytes) },
+    { title: texts.metric, cell: ({ label }) => label },
+    { title: texts.thisMonth, isNumber: true, cell: (row) => formatCount(row.month.count) },
+    { title: texts.bytesThisMonth, isNumber: true, cell: (row) => formatBytes(row.month.bytes) },
+    { title: texts.total, isNumber: true, cell: (row) => formatCount(row.total.count) },
+    { title: texts.totalBytes, isNumber: true, cell: (row) => formatBytes(row.total.bytes) },
   ];
-  return <Table caption="Total usage" columns={columns} rows={rows} keyOf={({ label }) => label} />;
+  return <Table caption={texts.totalUsage} columns={columns} rows={rows} keyOf={({ label }) => label} />;
 }
