@@ -23,6 +23,7 @@ import { Organizations } from './organizations.tsx';
 import { People } from './people.tsx';
 import { ServerSettings } from './server-settings.tsx';
 import '../../style/administration.css';
+import { texts } from '../../texts/en/administration.ts';
 
 /** Content of a section. `onDenied` is called when the administrator is no longer signed in. */
 export interface SectionProps {
@@ -36,15 +37,15 @@ interface Section {
 }
 
 const sections: readonly [Section, ...Section[]] = [
-  { id: 'organizations', name: 'Organizations', component: Organizations },
-  { id: 'people', name: 'People', component: People },
-  { id: 'health', name: 'Health', component: Health },
-  { id: 'backups', name: 'Backups', component: Backups },
-  { id: 'settings', name: 'Settings', component: ServerSettings },
-  { id: 'log', name: 'Log', component: Log },
+  { id: 'organizations', name: texts.organizations, component: Organizations },
+  { id: 'people', name: texts.people, component: People },
+  { id: 'health', name: texts.health, component: Health },
+  { id: 'backups', name: texts.backups, component: Backups },
+  { id: 'settings', name: texts.settings, component: ServerSettings },
+  { id: 'log', name: texts.log, component: Log },
   {
     id: 'security',
-    name: 'Security',
+    name: texts.security,
     component: () => <SecondFactorCard calls={administratorSecondFactor} />,
   },
 ];
@@ -65,22 +66,20 @@ export function AdministrationPage() {
   useEffect(() => {
     if (status === 401) isAdministratorSignedIn.value = false;
   }, [status]);
-  if (status === 503) return <Page title="Administration">{administrationDisabled}</Page>;
+  if (status === 503) return <Page title={texts.administration}>{administrationDisabled}</Page>;
   const isSignedOut = status === 401;
   const section = sections.find(({ id }) => id === query.section) ?? sections[0];
   const Content = section.component;
   return (
     <Page
-      title="Administration"
-      subtitle={
-        isSignedOut ? 'Sign in with the administrator password' : 'The whole server and its organizations'
-      }
+      title={texts.administration}
+      subtitle={isSignedOut ? texts.signInWithTheAdministrator : texts.theWholeServerAndIts}
       actions={
         <>
           <DashboardLink />
           {!isSignedOut && (
             <Button busy={signOut.isBusy} onClick={signOut.start}>
-              Sign out as administrator
+              {texts.signOutAsAdministrator}
             </Button>
           )}
         </>
@@ -93,7 +92,7 @@ export function AdministrationPage() {
       ) : (
         <>
           <Tabs
-            label="Sections of the administration"
+            label={texts.sectionsOfTheAdministration}
             tabs={sections.map(({ id, name }) => ({
               name,
               href: administrationUrl(id === sections[0].id ? undefined : id),
@@ -108,13 +107,10 @@ export function AdministrationPage() {
 }
 
 const administrationDisabled = (
-  <EmptyState title="Administration is disabled">
-    To enable this page, set QUARRY_ADMIN_PASSWORD_HASH to the output of “quarry hash-password”. For the
-    command line, set QUARRY_ADMIN_KEY.
-  </EmptyState>
+  <EmptyState title={texts.administrationIsDisabled}>{texts.toEnableThisPageSet}</EmptyState>
 );
 
 /** Users signed in only with the administrator password have no navigation. */
 function DashboardLink() {
-  return session.value.state === 'in' ? null : <LinkButton href="/app/">Go to dashboard</LinkButton>;
+  return session.value.state === 'in' ? null : <LinkButton href="/app/">{texts.goToDashboard}</LinkButton>;
 }

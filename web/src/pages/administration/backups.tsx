@@ -9,6 +9,9 @@ import { formatBytes } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { adminGetBackupStatus } from '../../server/administration.ts';
 import { usePoll } from '../../server/load.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { fill } from '../../texts/format-text.ts';
+import { rich } from '../../texts/rich-text.ts';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
@@ -27,7 +30,7 @@ export function Backups({ onDenied }: SectionProps) {
   );
   if (status.data === undefined) {
     return status.error === null ? (
-      <Card title="Backups">
+      <Card title={texts.backups}>
         <SkeletonRows rows={3} />
       </Card>
     ) : (
@@ -35,11 +38,10 @@ export function Backups({ onDenied }: SectionProps) {
     );
   }
   return (
-    <Card title="Backups">
+    <Card title={texts.backups}>
       {status.data.target === null ? (
         <p class="empty-note">
-          This server creates no backups. Set <code>QUARRY_BACKUP_TARGET</code> to a folder on another disk or
-          to a bucket.
+          {rich(texts.thisServerCreatesNoBackups, { quarryBackupTarget: <code>QUARRY_BACKUP_TARGET</code> })}
         </p>
       ) : (
         <>
@@ -55,10 +57,14 @@ function Failures({ status: { last_error, rehearsal_error } }: { readonly status
   return (
     <>
       {last_error !== null && (
-        <p class="hint wrong" role="alert">{`The last backup failed: ${last_error.message}`}</p>
+        <p class="hint wrong" role="alert">
+          {fill(texts.theLastBackupFailedMessage, { message: last_error.message })}
+        </p>
       )}
       {rehearsal_error !== null && (
-        <p class="hint wrong" role="alert">{`The last restore failed: ${rehearsal_error.message}`}</p>
+        <p class="hint wrong" role="alert">
+          {fill(texts.theLastRestoreFailedMessage, { message: rehearsal_error.message })}
+        </p>
       )}
     </>
   );
@@ -70,15 +76,17 @@ function factsOf(status: BackupStatusResponse): (readonly [string, ComponentChil
   const time = (at: string | undefined, absent: string) =>
     at === undefined ? absent : <RelativeTime at={at} />;
   return [
-    ['Target', target],
-    ['Last backup', time(last?.taken_at, 'None yet')],
-    ...(last === null ? [] : [['Size', formatBytes(last.store_bytes + last.file_bytes)] as const]),
-    ...(running === null ? [] : [['Running since', time(running.started_at, '')] as const]),
-    ['Next backup', time(next_at ?? undefined, 'Not scheduled')],
+    [texts.target, target],
+    [texts.lastBackup, time(last?.taken_at, texts.noneYet)],
+    ...(last === null ? [] : [[texts.size, formatBytes(last.store_bytes + last.file_bytes)] as const]),
+    ...(running === null ? [] : [[texts.runningSince, time(running.started_at, '')] as const]),
+    [texts.nextBackup, time(next_at ?? undefined, texts.notScheduled)],
     [
-      'Can be restored',
-      range === undefined ? 'Nothing yet' : `${formatDateTime(range.from)} to ${formatDateTime(range.to)}`,
+      texts.canBeRestored,
+      range === undefined
+        ? texts.nothingYet
+        : fill(texts.fromToTo, { from: formatDateTime(range.from), to: formatDateTime(range.to) }),
     ],
-    ['Last verified restore', time(restore?.verified_at, 'None yet')],
+    [texts.lastVerifiedRestore, time(restore?.verified_at, texts.noneYet)],
   ];
 }

@@ -8,16 +8,18 @@ import { Card } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { LoadingText, SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
-import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { adminGetHealth } from '../../server/administration.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { counted } from '../../texts/format-text.ts';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
 const states: Readonly<Record<HealthCheck['state'], readonly [name: string, ChipTone]>> = {
-  failed: ['Failed', 'bad'],
-  warning: ['Warning', 'warning'],
+  failed: [texts.failed, 'bad'],
+  warning: [texts.warning, 'warning'],
   ok: ['OK', 'good'],
-  skipped: ['Skipped', 'neutral'],
+  skipped: [texts.skipped, 'neutral'],
 };
 const stateOrder = Object.keys(states);
 
@@ -31,14 +33,14 @@ export function Health({ onDenied }: SectionProps) {
   return (
     <>
       <Card
-        title="Server"
+        title={texts.server}
         actions={
           <Button
             busy={data !== undefined && health.isLoading}
             disabled={data === undefined}
             onClick={health.reload}
           >
-            Check again
+            {texts.checkAgain}
           </Button>
         }
       >
@@ -47,12 +49,12 @@ export function Health({ onDenied }: SectionProps) {
         </div>
         <ServerFigures health={data} />
       </Card>
-      <Card title="Checks">
+      <Card title={texts.checks}>
         {data === undefined ? (
           <SkeletonRows rows={8} />
         ) : (
           <Table
-            caption="Checks"
+            caption={texts.checks}
             columns={checkColumns}
             rows={byState(data.checks)}
             keyOf={({ check }) => check}
@@ -60,9 +62,9 @@ export function Health({ onDenied }: SectionProps) {
         )}
       </Card>
       {data !== undefined && (
-        <Card title="Components">
+        <Card title={texts.components}>
           <Table
-            caption="Components"
+            caption={texts.components}
             columns={componentColumns}
             rows={data.components.filter(({ component }) => component !== 'disk')}
             keyOf={({ component }) => component}
@@ -82,15 +84,15 @@ function State({ health: { state, checks, components } }: { readonly health: Get
   const count = (each: HealthCheck['state']) => checks.filter((check) => check.state === each).length;
   const unready = components.filter(({ is_ready }) => !is_ready).length;
   const problems = [
-    ...(count('failed') === 0 ? [] : [`${formatCounted(count('failed'), 'check')} failed`]),
-    ...(count('warning') === 0 ? [] : [formatCounted(count('warning'), 'warning')]),
-    ...(unready === 0 ? [] : [`${formatCounted(unready, 'component')} not ready`]),
+    ...(count('failed') === 0 ? [] : [counted(texts.countChecksFailed, count('failed'))]),
+    ...(count('warning') === 0 ? [] : [counted(texts.countWarnings, count('warning'))]),
+    ...(unready === 0 ? [] : [counted(texts.countComponentsNotReady, unready)]),
   ];
   const [name, tone] = states[state];
   return (
     <p class="row">
       <Chip tone={tone}>{name}</Chip>
-      <span>{problems.length === 0 ? 'All checks passed.' : `${problems.join(', ')}.`}</span>
+      <span>{problems.length === 0 ? texts.allChecksPassed : `${problems.join(', ')}.`}</span>
     </p>
   );
 }
@@ -101,7 +103,7 @@ function ServerFigures({ health }: { readonly health: GetHealthResponse | undefi
     <>
       <div class="meters">
         <Meter
-          label="Memory"
+          label={texts.memory}
           value={health?.memory_used_bytes}
           max={health?.memory_max_bytes}
           format={formatBytes}
@@ -111,18 +113,21 @@ function ServerFigures({ health }: { readonly health: GetHealthResponse | undefi
         facts={[
           ['Quarry', <LoadingText key="v" value={health?.version} />],
           ['Node.js', <LoadingText key="v" value={health?.node_version} />],
-          ['HTTP server', <LoadingText key="v" value={health && (httpServer ?? health.http_server)} />],
+          [texts.httpServer, <LoadingText key="v" value={health && (httpServer ?? health.http_server)} />],
           [
-            'Started',
+            texts.started,
             health === undefined ? (
               <LoadingText key="v" value={undefined} />
             ) : (
               <RelativeTime key="v" at={health.started_at} />
             ),
           ],
-          ['Free disk space', <LoadingText key="v" value={health && formatBytes(health.disk_free_bytes)} />],
           [
-            'Documents in the queue',
+            texts.freeDiskSpace,
+            <LoadingText key="v" value={health && formatBytes(health.disk_free_bytes)} />,
+          ],
+          [
+            texts.documentsInTheQueue,
             <LoadingText key="v" value={health && formatCount(health.waiting_documents)} />,
           ],
         ]}
@@ -132,14 +137,14 @@ function ServerFigures({ health }: { readonly health: GetHealthResponse | undefi
 }
 
 const checkColumns: readonly TableColumn<HealthCheck>[] = [
-  { title: 'Check', width: '9rem', cell: ({ check }) => <Name text={check} /> },
+  { title: texts.check, width: '9rem', cell: ({ check }) => <Name text={check} /> },
   {
-    title: 'State',
+    title: texts.state,
     width: '8rem',
     cell: ({ state }) => <Chip tone={states[state][1]}>{states[state][0]}</Chip>,
   },
   {
-    title: 'Details',
+    title: texts.details,
     cell: ({ detail, advice }) => (
       <span class="user-cell">
         <span class="sentence">{detail}</span>
@@ -150,15 +155,19 @@ const checkColumns: readonly TableColumn<HealthCheck>[] = [
 ];
 
 const componentColumns: readonly TableColumn<HealthComponent>[] = [
-  { title: 'Component', width: '9rem', cell: ({ component }) => <Name text={component} /> },
-  { title: 'State', width: '8rem', cell: (row) => <ComponentState {...row} /> },
-  { title: 'Details', cell: ({ detail }) => <span class="sentence">{detail}</span> },
+  { title: texts.component, width: '9rem', cell: ({ component }) => <Name text={component} /> },
+  { title: texts.state, width: '8rem', cell: (row) => <ComponentState {...row} /> },
+  { title: texts.details, cell: ({ detail }) => <span class="sentence">{detail}</span> },
 ];
 
 /** Optional programs that are missing leave the server ready. */
 function ComponentState({ is_ready: isReady, detail }: HealthComponent) {
-  if (!isReady) return <Chip tone="warning">Not ready</Chip>;
-  return detail.startsWith('not installed') ? <Chip>Not installed</Chip> : <Chip tone="good">Ready</Chip>;
+  if (!isReady) return <Chip tone="warning">{texts.notReady}</Chip>;
+  return detail.startsWith('not installed') ? (
+    <Chip>{texts.notInstalled}</Chip>
+  ) : (
+    <Chip tone="good">{texts.ready}</Chip>
+  );
 }
 
 function Name({ text }: { readonly text: string }) {

@@ -8,10 +8,11 @@ import { Field } from '../../components/field.tsx';
 import { Card } from '../../components/page.tsx';
 import { SearchField } from '../../components/search-field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
-import { formatCounted } from '../../format/numbers.ts';
 import { formatDateTime, formatExactTime } from '../../format/times.ts';
 import { adminGetLogLines } from '../../server/administration.ts';
 import { usePoll } from '../../server/load.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { counted } from '../../texts/format-text.ts';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
@@ -23,16 +24,16 @@ const endTolerance = 24;
 type Level = LogLine['level'];
 
 const levelNames: Readonly<Record<Level, string>> = {
-  debug: 'All levels',
-  info: 'Info and above',
-  warn: 'Warnings and errors',
-  error: 'Errors',
+  debug: texts.allLevels,
+  info: texts.infoAndAbove,
+  warn: texts.warningsAndErrors,
+  error: texts.errors,
 };
 const chips: Readonly<Record<Level, readonly [name: string, ChipTone]>> = {
-  debug: ['Debug', 'neutral'],
-  info: ['Info', 'neutral'],
-  warn: ['Warning', 'warning'],
-  error: ['Error', 'bad'],
+  debug: [texts.debug, 'neutral'],
+  info: [texts.info, 'neutral'],
+  warn: [texts.warning, 'warning'],
+  error: [texts.error, 'bad'],
 };
 
 /** The last lines of the server log, with new lines as they are written. */
@@ -60,9 +61,12 @@ export function Log({ onDenied }: SectionProps) {
   if (log.error !== null) return <LoadError error={log.error} onRetry={log.reload} />;
   const lines = log.data?.lines;
   return (
-    <Card title="Log" actions={<span class="muted">{lines && formatCounted(lines.length, 'line')}</span>}>
+    <Card
+      title={texts.log}
+      actions={<span class="muted">{lines && counted(texts.countLines, lines.length)}</span>}
+    >
       <div class="toolbar">
-        <Field label="Level">
+        <Field label={texts.level}>
           {(control) => (
             <select
               {...control}
@@ -77,18 +81,20 @@ export function Log({ onDenied }: SectionProps) {
             </select>
           )}
         </Field>
-        <SearchField label="Search the log" hint="Event, ID or any value" value={text} onInput={setText} />
+        <SearchField
+          label={texts.searchTheLog}
+          hint={texts.eventIdOrAnyValue}
+          value={text}
+          onInput={setText}
+        />
         <Button aria-pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
-          {isFollowing ? 'Pause' : 'Follow'}
+          {isFollowing ? texts.pause : texts.follow}
         </Button>
       </div>
       {lines === undefined ? (
         <SkeletonRows rows={8} />
       ) : lines.length === 0 ? (
-        <EmptyState title="No matching lines">
-          The server keeps its last lines in memory since its start. QUARRY_LOG_LEVEL sets the minimum level.
-          In a terminal, run “quarry logs --follow”.
-        </EmptyState>
+        <EmptyState title={texts.noMatchingLines}>{texts.theServerKeepsItsLast}</EmptyState>
       ) : (
         <LineList lines={lines} />
       )}
@@ -108,7 +114,7 @@ function LineList({ lines }: { readonly lines: readonly LogLine[] }) {
       ref={list}
       class="log"
       role="log"
-      aria-label="Lines of the log"
+      aria-label={texts.linesOfTheLog}
       tabIndex={0}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < endTolerance;

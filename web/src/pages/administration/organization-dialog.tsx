@@ -8,7 +8,7 @@ import { Checkbox, Field } from '../../components/field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
 import {
   adminDeleteOrganization,
   adminGetOrganization,
@@ -18,6 +18,8 @@ import {
 } from '../../server/administration.ts';
 import { useLoad } from '../../server/load.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import { tierName, tiers } from '../team/tiers.ts';
 
 type OverrideName = Extract<keyof OrganizationDetails, `override_${string}`>;
@@ -28,25 +30,25 @@ const overrides: readonly (readonly [
   label: string,
   tierLimit: (limits: OrganizationDetails['rate_limits']) => number | null,
 ])[] = [
-  ['override_requests_per_minute', 'Requests per minute', (limits) => limits.requests_per_minute],
-  ['override_queries_per_minute', 'Queries per minute', (limits) => limits.queries_per_minute],
-  ['override_rpm', 'Fast rerank calls per minute', (limits) => limits.rpm],
-  ['override_bpm_fast', 'Bytes per minute, fast model calls', (limits) => limits.bpm_fast],
-  ['override_bpm_slow', 'Bytes per minute, slow model calls', (limits) => limits.bpm_slow],
-  ['override_max_bytes_per_request', 'Bytes per model call', (limits) => limits.max_bytes_per_request],
+  ['override_requests_per_minute', texts.requestsPerMinute, (limits) => limits.requests_per_minute],
+  ['override_queries_per_minute', texts.queriesPerMinute, (limits) => limits.queries_per_minute],
+  ['override_rpm', texts.fastRerankCallsPerMinute, (limits) => limits.rpm],
+  ['override_bpm_fast', texts.bytesPerMinuteFastModel, (limits) => limits.bpm_fast],
+  ['override_bpm_slow', texts.bytesPerMinuteSlowModel, (limits) => limits.bpm_slow],
+  ['override_max_bytes_per_request', texts.bytesPerModelCall, (limits) => limits.max_bytes_per_request],
   [
     'override_document_bytes_per_minute',
-    'Document bytes per minute',
+    texts.documentBytesPerMinute,
     (limits) => limits.document_bytes_per_minute,
   ],
-  ['override_max_documents', 'Documents stored', (limits) => limits.max_documents],
-  ['override_max_storage_bytes', 'Bytes stored', (limits) => limits.max_storage_bytes],
+  ['override_max_documents', texts.documentsStored, (limits) => limits.max_documents],
+  ['override_max_storage_bytes', texts.bytesStored, (limits) => limits.max_storage_bytes],
   [
     'override_max_ingest_documents',
-    'Documents waiting to be indexed',
+    texts.documentsWaitingToBeIndexed,
     (limits) => limits.max_ingest_documents,
   ],
-  ['override_max_metadata_bytes', 'Metadata bytes per document', () => null],
+  ['override_max_metadata_bytes', texts.metadataBytesPerDocument, () => null],
 ];
 
 interface OrganizationDialogProps {
@@ -63,26 +65,23 @@ export function OrganizationDialog({ id, onClose, onChanged }: OrganizationDialo
   if (found !== undefined && isConfirming) {
     return (
       <ConfirmDialog
-        title={`Delete ${found.name}?`}
-        action="Delete organization"
+        title={fill(texts.deleteName, { name: found.name })}
+        action={texts.deleteOrganization}
         requiredText={found.name}
         onClose={() => setConfirming(false)}
         onConfirm={async () => {
           await adminDeleteOrganization(id);
-          showToast(`${found.name} was deleted.`);
+          showToast(fill(texts.nameWasDeleted, { name: found.name }));
           onChanged();
           onClose();
         }}
       >
-        <p>
-          All API keys, members and invitations are removed immediately. Stored data is deleted permanently in
-          the background.
-        </p>
+        <p>{texts.allApiKeysMembersAnd}</p>
       </ConfirmDialog>
     );
   }
   return (
-    <Dialog title={found?.name ?? 'Organization'} onClose={onClose}>
+    <Dialog title={found?.name ?? texts.organization} onClose={onClose}>
       {found !== undefined ? (
         <Edit found={found} onClose={onClose} onDelete={() => setConfirming(true)} onChanged={onChanged} />
       ) : details.error === null ? (
@@ -118,7 +117,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
   };
   const save = useAsyncAction(async () => {
     await adminUpdateOrganization(found.organization_id, changes);
-    showToast(`${found.name} was updated.`);
+    showToast(fill(texts.nameWasUpdated, { name: found.name }));
     onChanged();
     onClose();
   });
@@ -130,9 +129,9 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       }}
     >
       <p class="muted">
-        {formatCounted(found.storage.documents, 'document')}, {formatBytes(found.storage.bytes)}
+        {counted(texts.countDocuments, found.storage.documents)}, {formatBytes(found.storage.bytes)}
       </p>
-      <Field label="Plan">
+      <Field label={texts.plan}>
         {(control) => (
           <select
             {...control}
@@ -148,8 +147,8 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
         )}
       </Field>
       <Checkbox
-        label="Zero data retention"
-        hint="Content of this organization is not logged."
+        label={texts.zeroDataRetention}
+        hint={texts.contentOfThisOrganizationIs}
         checked={zdr}
         onChange={setZdr}
       />
@@ -161,11 +160,11 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
       <ErrorMessage error={save.error} />
       <DialogActions>
         <Button tone="ghost" class="first" onClick={onDelete}>
-          Delete organization
+          {texts.deleteOrganization}
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{texts.cancel}</Button>
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>
-          Save
+          {texts.save}
         </Button>
       </DialogActions>
     </form>
@@ -181,7 +180,7 @@ interface OverridesProps {
 function Overrides({ found, textOf, onChange }: OverridesProps) {
   return (
     <details class="more" open={overrides.some(([name]) => found[name] !== null)}>
-      <summary>Limit overrides</summary>
+      <summary>{texts.limitOverrides}</summary>
       <div class="pairs">
         {overrides.map(([name, label, tierLimit]) => {
           const activeLimit = found[name] === null ? tierLimit(found.rate_limits) : null;
@@ -193,7 +192,7 @@ function Overrides({ found, textOf, onChange }: OverridesProps) {
               min={0}
               step={1}
               inputMode="numeric"
-              placeholder={activeLimit === null ? 'Plan default' : formatCount(activeLimit)}
+              placeholder={activeLimit === null ? texts.planDefault : formatCount(activeLimit)}
               value={textOf(name)}
               onChange={(text) => onChange(name, text)}
             />

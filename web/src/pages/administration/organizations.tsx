@@ -8,12 +8,14 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { SearchField } from '../../components/search-field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
-import { formatBytes, formatCount, formatCounted } from '../../format/numbers.ts';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
 import {
   adminListOrganizations,
   type OrganizationList,
   type OrganizationListItem,
 } from '../../server/administration.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import { tierName } from '../team/tiers.ts';
 import type { SectionProps } from './administration.tsx';
 import { OrganizationDialog } from './organization-dialog.tsx';
@@ -22,10 +24,10 @@ import { useAdministratorLoad } from './use-administrator-load.ts';
 const shownMax = 200;
 
 const orders = {
-  created: { name: 'Newest', compare: () => 0 },
-  documents: { name: 'Most documents', compare: descending((storage) => storage?.documents) },
-  bytes: { name: 'Largest', compare: descending((storage) => storage?.bytes) },
-  queue: { name: 'Longest queue', compare: descending((storage) => storage?.ingest_documents) },
+  created: { name: texts.newest, compare: () => 0 },
+  documents: { name: texts.mostDocuments, compare: descending((storage) => storage?.documents) },
+  bytes: { name: texts.largest, compare: descending((storage) => storage?.bytes) },
+  queue: { name: texts.longestQueue, compare: descending((storage) => storage?.ingest_documents) },
 } as const;
 type Order = keyof typeof orders;
 
@@ -60,17 +62,19 @@ function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
     .sort(orders[order].compare);
   return (
     <Card
-      title="Organizations"
-      actions={<span class="muted">{all && formatCounted(all.organizations.length, 'organization')}</span>}
+      title={texts.organizations}
+      actions={
+        <span class="muted">{all && counted(texts.countOrganizations, all.organizations.length)}</span>
+      }
     >
       <div class="toolbar">
         <SearchField
-          label="Search organizations"
-          hint="Name or start of the ID"
+          label={texts.searchOrganizations}
+          hint={texts.nameOrStartOfThe}
           value={searchText}
           onInput={setSearchText}
         />
-        <Field label="Sort by">
+        <Field label={texts.sortBy}>
           {(control) => (
             <select
               {...control}
@@ -89,23 +93,21 @@ function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
       {all === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.length === 0 ? (
-        <p class="empty-note">No matching organizations.</p>
+        <p class="empty-note">{texts.noMatchingOrganizations}</p>
       ) : (
         <Table
-          caption="Organizations"
+          caption={texts.organizations}
           columns={columnsFor(setOpen)}
           rows={found.slice(0, shownMax)}
           keyOf={({ organization_id }) => organization_id}
         />
       )}
       {found.length > shownMax && (
-        <p class="empty-note">{`${formatCount(found.length - shownMax)} more organizations. Refine the search to see them.`}</p>
-      )}
-      {all?.isComplete === false && (
         <p class="empty-note">
-          This list is incomplete. Use the command line or the API to find other organizations.
+          {fill(texts.lengthMoreOrganizationsRefineThe, { length: formatCount(found.length - shownMax) })}
         </p>
       )}
+      {all?.isComplete === false && <p class="empty-note">{texts.thisListIsIncompleteUse}</p>}
       {open !== null && (
         <OrganizationDialog id={open.organization_id} onClose={() => setOpen(null)} onChanged={onChanged} />
       )}
@@ -116,7 +118,7 @@ function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
 function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<OrganizationListItem>[] {
   return [
     {
-      title: 'Organization',
+      title: texts.organization,
       cell: ({ name, organization_id }) => (
         <span class="user-cell">
           <strong>{name}</strong>
@@ -125,25 +127,33 @@ function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<Or
       ),
     },
     {
-      title: 'Plan',
+      title: texts.plan,
       cell: ({ subscription_tier, overridden, zdr }) => (
         <span class="chips">
           <Chip>{tierName(subscription_tier)}</Chip>
-          {overridden && <Chip tone="info">Overrides</Chip>}
-          {zdr && <Chip tone="good">Zero retention</Chip>}
+          {overridden && <Chip tone="info">{texts.overrides}</Chip>}
+          {zdr && <Chip tone="good">{texts.zeroRetention}</Chip>}
         </span>
       ),
     },
-    { title: 'Documents', isNumber: true, cell: ({ storage }) => formatCount(storage?.documents ?? 0) },
-    { title: 'Size', isNumber: true, cell: ({ storage }) => formatBytes(storage?.bytes ?? 0) },
-    { title: 'Queue', isNumber: true, cell: ({ storage }) => formatCount(storage?.ingest_documents ?? 0) },
-    { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    { title: texts.documents, isNumber: true, cell: ({ storage }) => formatCount(storage?.documents ?? 0) },
+    { title: texts.size, isNumber: true, cell: ({ storage }) => formatBytes(storage?.bytes ?? 0) },
     {
-      title: 'Actions',
+      title: texts.queue,
+      isNumber: true,
+      cell: ({ storage }) => formatCount(storage?.ingest_documents ?? 0),
+    },
+    { title: texts.created, cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    {
+      title: texts.actions,
       isActions: true,
       cell: (row) => (
-        <Button tone="ghost" aria-label={`Open ${row.name}`} onClick={() => onOpen(row)}>
-          Open
+        <Button
+          tone="ghost"
+          aria-label={fill(texts.openName, { name: row.name })}
+          onClick={() => onOpen(row)}
+        >
+          {texts.open}
         </Button>
       ),
     },

@@ -10,13 +10,15 @@ import { SearchField } from '../../components/search-field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { formatCount, formatCounted } from '../../format/numbers.ts';
+import { formatCount } from '../../format/numbers.ts';
 import {
   type AdminUserAction,
   adminApplyUserAction,
   adminFindUsers,
   type UserSearchResult,
 } from '../../server/administration.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import { PasswordLinkDialog } from '../team/password-link-dialog.tsx';
 import { roleName } from '../team/roles.tsx';
 import { UserPasskeysDialog } from '../team/user-passkeys-dialog.tsx';
@@ -34,34 +36,34 @@ interface UserActionPrompt {
 
 const userActionPrompts: Readonly<Record<AdminUserAction, UserActionPrompt>> = {
   'end-user-sessions': {
-    title: 'End all sessions?',
-    action: 'End sessions',
-    text: 'All sessions of the user end immediately. The user can sign in again.',
-    done: 'Sessions ended.',
+    title: texts.endAllSessions,
+    action: texts.endSessions,
+    text: texts.allSessionsOfTheUser,
+    done: texts.sessionsEnded,
   },
   'disable-user': {
-    title: 'Disable this user?',
-    action: 'Disable',
-    text: 'All sessions end immediately and new sign-ins are rejected. API keys of the organizations keep working.',
-    done: 'User disabled.',
+    title: texts.disableThisUser,
+    action: texts.disable,
+    text: texts.allSessionsEndImmediatelyAnd,
+    done: texts.userDisabled,
   },
   'enable-user': {
-    title: 'Enable this user?',
-    action: 'Enable',
-    text: 'The user can sign in again.',
-    done: 'User enabled.',
+    title: texts.enableThisUser,
+    action: texts.enable,
+    text: texts.theUserCanSignIn,
+    done: texts.userEnabled,
   },
   'reset-second-factor': {
-    title: 'Reset two-factor authentication?',
-    action: 'Reset',
-    text: 'The user can then sign in without a code. Verify the identity of the user first.',
-    done: 'Two-factor authentication was reset.',
+    title: texts.resetTwoFactorAuthentication,
+    action: texts.reset,
+    text: texts.theUserCanThenSign,
+    done: texts.twoFactorAuthenticationWasReset,
   },
   'delete-user': {
-    title: 'Delete this user?',
-    action: 'Delete user',
-    text: 'The profile, sessions and memberships are deleted permanently. API keys that the user created keep working.',
-    done: 'User deleted.',
+    title: texts.deleteThisUser,
+    action: texts.deleteUser,
+    text: texts.theProfileSessionsAndMemberships,
+    done: texts.userDeleted,
   },
 };
 
@@ -82,17 +84,17 @@ export function People({ onDenied }: SectionProps) {
   const found = list.data ?? latest;
   return (
     <Card
-      title="People"
+      title={texts.people}
       actions={
         <span class="muted">
-          {found && needle === '' && found.isComplete && formatCounted(found.users.length, 'user')}
+          {found && needle === '' && found.isComplete && counted(texts.countUsers, found.users.length)}
         </span>
       }
     >
       <div class="toolbar">
         <SearchField
-          label="Search users"
-          hint="Email address or name"
+          label={texts.searchUsers}
+          hint={texts.emailAddressOrName}
           value={searchText}
           onInput={setSearchText}
         />
@@ -100,10 +102,10 @@ export function People({ onDenied }: SectionProps) {
       {found === undefined ? (
         <SkeletonRows rows={4} />
       ) : found.users.length === 0 ? (
-        <p class="empty-note">No matching users.</p>
+        <p class="empty-note">{texts.noMatchingUsers}</p>
       ) : (
         <Table
-          caption="Users"
+          caption={texts.users}
           columns={columnsFor({
             onChoose: (user, change) => setConfirmation({ user, change }),
             onLink: setLinkUser,
@@ -114,7 +116,7 @@ export function People({ onDenied }: SectionProps) {
         />
       )}
       {found !== undefined && (found.users.length > shownMax || !found.isComplete) && (
-        <p class="empty-note">{`${hiddenCountLabel(found)} more users. Refine the search to see them.`}</p>
+        <p class="empty-note">{fill(texts.foundMoreUsersRefineThe, { found: hiddenCountLabel(found) })}</p>
       )}
       {linkUser !== null && <PasswordLinkDialog user={linkUser} onClose={() => setLinkUser(null)} />}
       {passkeyUser !== null && (
@@ -164,7 +166,7 @@ function ActionDialog({ user, change, onDone, onClose }: ActionDialogProps) {
 /** Number of users that are not shown, as text. */
 function hiddenCountLabel({ users, isComplete }: UserSearchResult): string {
   const hidden = Math.max(0, users.length - shownMax);
-  return isComplete ? formatCount(hidden) : `More than ${formatCount(hidden)}`;
+  return isComplete ? formatCount(hidden) : fill(texts.moreThanHidden, { hidden: formatCount(hidden) });
 }
 
 interface UserChoices {
@@ -176,7 +178,7 @@ interface UserChoices {
 function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<UserListItem>[] {
   return [
     {
-      title: 'User',
+      title: texts.user,
       cell: ({ email, name, organizations }) => (
         <span class="user-cell">
           <strong>{email}</strong>
@@ -189,32 +191,36 @@ function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<
       ),
     },
     {
-      title: 'Status',
+      title: texts.status,
       cell: ({ disabled_at, second_factor, passkeys, sessions }) => (
         <span class="chips">
-          {disabled_at !== null && <Chip tone="bad">Disabled</Chip>}
-          {second_factor && <Chip tone="good">Two-factor</Chip>}
-          {passkeys > 0 && <Chip tone="good">{formatCounted(passkeys, 'passkey')}</Chip>}
-          <Chip>{formatCounted(sessions, 'session')}</Chip>
+          {disabled_at !== null && <Chip tone="bad">{texts.disabled}</Chip>}
+          {second_factor && <Chip tone="good">{texts.twoFactor}</Chip>}
+          {passkeys > 0 && <Chip tone="good">{counted(texts.countPasskeys, passkeys)}</Chip>}
+          <Chip>{counted(texts.countSessions, sessions)}</Chip>
         </span>
       ),
     },
-    { title: 'Last sign-in', cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
+    { title: texts.lastSignIn, cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
     {
-      title: 'Actions',
+      title: texts.actions,
       isActions: true,
       cell: (user) => (
-        <Menu class="button-menu at-end" label="Manage" name={`Manage ${user.email}`}>
+        <Menu
+          class="button-menu at-end"
+          label={texts.manage}
+          name={fill(texts.manageEmail, { email: user.email })}
+        >
           <ul>
             <li>
               <button type="button" onClick={() => onLink(user)}>
-                Password link
+                {texts.passwordLink}
               </button>
             </li>
             {user.passkeys > 0 && (
               <li>
                 <button type="button" onClick={() => onPasskeys(user)}>
-                  Passkeys
+                  {texts.passkeys}
                 </button>
               </li>
             )}

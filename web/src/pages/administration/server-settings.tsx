@@ -10,16 +10,18 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { adminGetSettings } from '../../server/administration.ts';
+import { texts } from '../../texts/en/administration.ts';
+import { fill } from '../../texts/format-text.ts';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
 type Selection = 'all' | 'changed';
 
 const sourceNames: Readonly<Record<SettingInfo['source'], string>> = {
-  default: 'Default',
-  variable: 'Environment',
-  flag: 'Flag',
-  file: 'File',
+  default: texts.default,
+  variable: texts.environment,
+  flag: texts.flag,
+  file: texts.file,
 };
 
 /** Settings in force, and where their values come from. */
@@ -48,18 +50,18 @@ function SettingList({ settings, file }: GetSettingsResponse) {
     <>
       <div class="toolbar">
         <SearchField
-          label="Search settings"
-          hint={file === null ? 'Name or description' : `Name or description. Settings file: ${file}`}
+          label={texts.searchSettings}
+          hint={file === null ? texts.nameOrDescription : fill(texts.nameOrDescriptionSettingsFile, { file })}
           value={searchText}
           onInput={setSearchText}
         />
         <RadioGroup
-          legend="Settings to show"
+          legend={texts.settingsToShow}
           name="settings"
           value={selection}
           options={[
-            ['all', `All ${formatCount(settings.length)}`],
-            ['changed', `Changed ${formatCount(changed.length)}`],
+            ['all', fill(texts.allLength, { length: formatCount(settings.length) })],
+            ['changed', fill(texts.changedLength, { length: formatCount(changed.length) })],
           ]}
           onChange={setSelection}
         />
@@ -75,10 +77,7 @@ function SettingList({ settings, file }: GetSettingsResponse) {
         </Card>
       ))}
       {sections.length === 0 && (
-        <EmptyState title="No matching settings">
-          A setting is changed by its environment variable, by a flag of “quarry serve” or in the file that
-          QUARRY_CONFIG names. The server reads them when it starts.
-        </EmptyState>
+        <EmptyState title={texts.noMatchingSettings}>{texts.aSettingIsChangedBy}</EmptyState>
       )}
     </>
   );
@@ -86,7 +85,7 @@ function SettingList({ settings, file }: GetSettingsResponse) {
 
 const columns: readonly TableColumn<SettingInfo>[] = [
   {
-    title: 'Setting',
+    title: texts.setting,
     cell: ({ variable, meaning }) => (
       <span class="user-cell">
         <code>{variable}</code>
@@ -94,9 +93,9 @@ const columns: readonly TableColumn<SettingInfo>[] = [
       </span>
     ),
   },
-  { title: 'Value', width: '14rem', cell: (setting) => <Value setting={setting} /> },
+  { title: texts.value, width: '14rem', cell: (setting) => <Value setting={setting} /> },
   {
-    title: 'Source',
+    title: texts.source,
     width: '7.5rem',
     cell: ({ source }) => <Chip tone={source === 'default' ? 'neutral' : 'info'}>{sourceNames[source]}</Chip>,
   },
@@ -106,9 +105,9 @@ function Value({ setting }: { readonly setting: SettingInfo }) {
   const { value, unit, is_secret: isSecret, is_set: isSet, default: fallback } = setting;
   if (!isSet) {
     const effect = typeof fallback === 'string' ? fallback.replace(/^none(: |$)/, '') : '';
-    return <span class="muted">{effect === '' ? 'Not set' : `Not set: ${effect}`}</span>;
+    return <span class="muted">{effect === '' ? texts.notSet : fill(texts.notSetEffect, { effect })}</span>;
   }
-  if (isSecret) return <span>Set (secret)</span>;
+  if (isSecret) return <span>{texts.setSecret}</span>;
   if (typeof value === 'number')
     return <span>{unit === 'bytes' ? formatBytes(value) : withUnit(value, unit)}</span>;
   return <code class="setting-value">{String(value)}</code>;
