@@ -50,10 +50,3 @@ const millisecondFormats = [1, 0].map(
 export function formatDuration(ms: number): string {
   return (millisecondFormats[ms < 10 ? 0 : 1] as Intl.NumberFormat).format(ms);
 }
-
-const plurals = new Intl.PluralRules('en');
-
-/** "1 document", "2 documents". Pass `plural` if it is not formed with "s". */
-export function formatCounted(number: number, singular: string, plural = `${singular}s`): string {
-  return `${formatCount(number)} ${plurals.select(number) === 'one' ? singular : plural}`;
-}
