@@ -17,9 +17,9 @@ export interface DashboardRoute {
   readonly path: string;
   /** Entry in the navigation; pages without one are reached from other pages. */
   readonly navigation?: {
-    readonly name: string;
+    readonly name: () => string;
     readonly icon: IconName;
-    readonly group: 'Retrieval' | 'Organization' | 'Server';
+    readonly group: 'retrieval' | 'organization' | 'server';
     /** Minimum role in the organization to see the entry. */
     readonly minRole?: TeamRole;
     /** Hides the entry while it returns false. */
@@ -75,22 +75,22 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/',
-    navigation: { name: texts.overview, icon: 'overview', group: texts.retrieval },
+    navigation: { name: () => texts.overview, icon: 'overview', group: 'retrieval' },
     component: lazyPage(() => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   },
   {
     path: '/app/search',
-    navigation: { name: texts.search, icon: 'search', group: texts.retrieval },
+    navigation: { name: () => texts.search, icon: 'search', group: 'retrieval' },
     component: lazyPage(() => import('./pages/search.tsx').then(({ SearchPage }) => SearchPage)),
   },
   {
     path: '/app/collections',
-    navigation: { name: texts.collections, icon: 'collections', group: texts.retrieval },
+    navigation: { name: () => texts.collections, icon: 'collections', group: 'retrieval' },
     component: lazyPage(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
   },
   {
     path: '/app/documents',
-    navigation: { name: texts.documents, icon: 'documents', group: texts.retrieval },
+    navigation: { name: () => texts.documents, icon: 'documents', group: 'retrieval' },
     component: lazyPage(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),
   },
   {
@@ -99,12 +99,12 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/upload',
-    navigation: { name: texts.upload, icon: 'upload', group: texts.retrieval },
+    navigation: { name: () => texts.upload, icon: 'upload', group: 'retrieval' },
     component: lazyPage(() => import('./pages/upload.tsx').then(({ UploadPage }) => UploadPage)),
   },
   {
     path: '/app/sources',
-    navigation: { name: texts.sources, icon: 'sources', group: texts.retrieval },
+    navigation: { name: () => texts.sources, icon: 'sources', group: 'retrieval' },
     component: lazyPage(() => import('./pages/sources/sources.tsx').then(({ SourcesPage }) => SourcesPage)),
   },
   {
@@ -113,7 +113,7 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/models',
-    navigation: { name: texts.models, icon: 'models', group: texts.retrieval },
+    navigation: { name: () => texts.models, icon: 'models', group: 'retrieval' },
     component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
   },
   {
@@ -122,12 +122,12 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/keys',
-    navigation: { name: texts.apiKeys, icon: 'keys', group: texts.organization },
+    navigation: { name: () => texts.apiKeys, icon: 'keys', group: 'organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
   },
   {
     path: '/app/webhooks',
-    navigation: { name: texts.webhooks, icon: 'webhooks', group: texts.organization },
+    navigation: { name: () => texts.webhooks, icon: 'webhooks', group: 'organization' },
     component: lazyPage(() =>
       import('./pages/webhooks/webhooks.tsx').then(({ WebhooksPage }) => WebhooksPage),
     ),
@@ -138,25 +138,25 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/members',
-    navigation: { name: texts.members, icon: 'members', group: texts.organization },
+    navigation: { name: () => texts.members, icon: 'members', group: 'organization' },
     component: lazyPage(() => import('./pages/team/members.tsx').then(({ MembersPage }) => MembersPage)),
   },
   {
     path: '/app/usage',
-    navigation: { name: texts.usage, icon: 'usage', group: texts.organization },
+    navigation: { name: () => texts.usage, icon: 'usage', group: 'organization' },
     component: lazyPage(() => import('./pages/team/usage.tsx').then(({ UsagePage }) => UsagePage)),
   },
   {
     path: '/app/audit',
-    navigation: { name: texts.auditLog, icon: 'audit', group: texts.organization, minRole: 'OWNER' },
+    navigation: { name: () => texts.auditLog, icon: 'audit', group: 'organization', minRole: 'OWNER' },
     component: lazyPage(() => import('./pages/team/audit.tsx').then(({ AuditPage }) => AuditPage)),
   },
   {
     path: '/app/billing',
     navigation: {
-      name: texts.billing,
+      name: () => texts.billing,
       icon: 'billing',
-      group: texts.organization,
+      group: 'organization',
       minRole: 'ADMIN',
       isShown: () => isBillingEnabled.value,
     },
@@ -164,7 +164,7 @@ export const routes: readonly DashboardRoute[] = [
   },
   {
     path: '/app/organization',
-    navigation: { name: texts.settings, icon: 'settings', group: texts.organization },
+    navigation: { name: () => texts.settings, icon: 'settings', group: 'organization' },
     component: lazyPage(() =>
       import('./pages/team/organization.tsx').then(({ OrganizationPage }) => OrganizationPage),
     ),
@@ -211,9 +211,9 @@ export const routes: readonly DashboardRoute[] = [
     path: '/app/admin',
     audience: 'public',
     navigation: {
-      name: texts.administration,
+      name: () => texts.administration,
       icon: 'administration',
-      group: texts.server,
+      group: 'server',
       isShown: () => isAdministratorSignedIn.value,
     },
     component: lazyPage(() =>

@@ -146,7 +146,7 @@ function send(upload: UploadItem): void {
     isReachable.value = false;
     const missedAttempts = unansweredAttempts + 1;
     if (missedAttempts < unansweredAttemptsMax)
-      end({ name: 'failed', reason: noReplyMessage, retriesOnReconnect: true }, missedAttempts);
+      end({ name: 'failed', reason: noReplyMessage(), retriesOnReconnect: true }, missedAttempts);
     else end({ name: 'failed', reason: interruptedMessage, retriesOnReconnect: false });
   };
   // One encoded path segment each: no character can be interpreted as URL syntax.

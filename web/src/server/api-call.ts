@@ -28,9 +28,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-export const noReplyMessage = texts.theServerIsNotResponding;
-
-const unexpectedReplyMessage = texts.theReplyDidNotCome;
+export const noReplyMessage = () => texts.theServerIsNotResponding;
 
 /**
  * Whether the server is reachable. A call without a reply sets it to false; `watchReachability` resets it.
@@ -113,7 +111,7 @@ function parseReply<Reply>({ status, isOk, text, headers }: JsonReply): Reply {
   try {
     return JSON.parse(text) as Reply;
   } catch {
-    throw new ApiError(unexpectedReplyMessage, { status });
+    throw new ApiError(texts.theReplyDidNotCome, { status });
   }
 }
 
@@ -168,7 +166,7 @@ async function mapNetworkErrors<T>(request: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     isReachable.value = false;
-    throw new ApiError(noReplyMessage, { status: 0 });
+    throw new ApiError(noReplyMessage(), { status: 0 });
   }
 }
 

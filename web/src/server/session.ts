@@ -60,7 +60,6 @@ export async function signOut(): Promise<void> {
  * All tabs of this browser share one session. A tab broadcasts the user id after a sign-in, or null after a sign-out.
  */
 const sessionChannel = new BroadcastChannel('quarry.session');
-const signInFirstMessage = texts.signInToContinue;
 let pendingSignIn: PromiseWithResolvers<void> | null = null;
 /** User who was last signed in in this tab. Until a reload, the content of the tab belongs to this user. */
 let currentUserId: string | null = null;
@@ -95,7 +94,7 @@ function setSignedOut(): void {
   removeHistories();
   session.value = { state: 'out' };
   hasSessionEnded.value = false;
-  pendingSignIn?.reject(new ApiError(signInFirstMessage, { status: 401 }));
+  pendingSignIn?.reject(new ApiError(texts.signInToContinue, { status: 401 }));
   pendingSignIn = null;
 }
 
@@ -107,7 +106,8 @@ sessionChannel.onmessage = ({ data }: MessageEvent<string | null>) => {
 
 /** All calls that fail because the session ended wait here for the same sign-in. */
 function waitForSignIn(): Promise<void> {
-  if (session.peek().state !== 'in') return Promise.reject(new ApiError(signInFirstMessage, { status: 401 }));
+  if (session.peek().state !== 'in')
+    return Promise.reject(new ApiError(texts.signInToContinue, { status: 401 }));
   pendingSignIn ??= Promise.withResolvers<void>();
   hasSessionEnded.value = true;
   return pendingSignIn.promise;

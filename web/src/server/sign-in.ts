@@ -16,7 +16,7 @@ export interface SignInOptions {
 export async function getSignInOptions(abort: AbortSignal): Promise<SignInOptions> {
   const response = await fetch('/api/auth/options', { signal: abort }).catch((error: unknown) => {
     if (abort.aborted) throw error;
-    throw new ApiError(noReplyMessage, { status: 0 });
+    throw new ApiError(noReplyMessage(), { status: 0 });
   });
   const text = await response.text();
   if (!response.ok) throw toApiError(response.status, text, (name) => response.headers.get(name));

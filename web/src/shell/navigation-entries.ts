@@ -1,7 +1,12 @@
 import { hasRole } from '../pages/team/roles.tsx';
 import { type DashboardRoute, routes } from '../routes.tsx';
 
-export type NavigationEntry = NonNullable<DashboardRoute['navigation']> & { readonly to: string };
+type Navigation = NonNullable<DashboardRoute['navigation']>;
+
+export interface NavigationEntry extends Pick<Navigation, 'icon' | 'group'> {
+  readonly to: string;
+  readonly name: string;
+}
 
 /** Pages of the navigation that the user may open, in order. */
 export function navigationEntries(): NavigationEntry[] {
@@ -9,7 +14,7 @@ export function navigationEntries(): NavigationEntry[] {
     entry !== undefined &&
     (audience !== undefined || hasRole(entry.minRole ?? 'MEMBER')) &&
     entry.isShown?.() !== false
-      ? [{ to, ...entry }]
+      ? [{ to, name: entry.name(), icon: entry.icon, group: entry.group }]
       : [],
   );
 }

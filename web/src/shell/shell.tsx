@@ -11,8 +11,6 @@ import { openOverlay, paletteKeys } from './overlay-state.ts';
 import { Overlays } from './overlays.tsx';
 import { UserMenu } from './user-menu.tsx';
 
-const groups = [texts.retrieval, texts.organization, texts.server] as const;
-
 /** Layout with the navigation next to the page; on narrow screens it is collapsed above the page. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
@@ -107,21 +105,26 @@ function Navigation({ onChoose }: NavigationProps) {
   const { path } = useLocation();
   const currentPath = listPageOf(path);
   const all = navigationEntries();
+  const groups = [
+    ['retrieval', texts.retrieval],
+    ['organization', texts.organization],
+    ['server', texts.server],
+  ] as const;
   const isCurrent = (to: string) => to.replace(/\/$/, '') === currentPath.replace(/\/$/, '');
   return (
     <nav class="navigation" aria-label={texts.pages}>
-      {groups.map((group) => {
+      {groups.map(([group, name]) => {
         const entries = all.filter((entry) => entry.group === group);
         if (entries.length === 0) return null;
         return (
-          <section key={group} aria-label={group}>
-            <h2>{group}</h2>
+          <section key={group} aria-label={name}>
+            <h2>{name}</h2>
             <ul>
-              {entries.map(({ to, name, icon: picture }) => (
+              {entries.map(({ to, name: page, icon: picture }) => (
                 <li key={to}>
                   <a href={to} aria-current={isCurrent(to) ? 'page' : undefined} onClick={onChoose}>
                     <Icon name={picture} />
-                    {name}
+                    {page}
                   </a>
                 </li>
               ))}

@@ -28,7 +28,7 @@ import {
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { texts } from '../../texts/en/team.ts';
 import { fill } from '../../texts/format-text.ts';
-import { hasRole, RoleSelect, roleName, roles } from './roles.tsx';
+import { hasRole, RoleSelect, roleName, rolePermissions } from './roles.tsx';
 
 type MemberDialog =
   | { readonly kind: 'invite' }
@@ -307,7 +307,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
           value={email}
           onChange={setEmail}
         />
-        <Field label={texts.role} hint={roles.find(([each]) => each === role)?.[2]}>
+        <Field label={texts.role} hint={rolePermissions(role)}>
           {({ id, 'aria-describedby': note }) => (
             <RoleSelect
               id={id}
