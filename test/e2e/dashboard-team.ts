@@ -13,7 +13,7 @@ export async function teamScenario(t: Test, browser: Browser): Promise<void> {
   const ann = new TestUser('ann@example.com', server, mails);
   const bob = new TestUser('bob@example.com', server, mails);
   const annBrowser = await openPage(t, browser, { permissions: ['clipboard-read', 'clipboard-write'] });
-  const bobBrowser = await openPage(t, browser, { locale: 'de-DE', timezoneId: 'Asia/Kolkata' });
+  const bobBrowser = await openPage(t, browser, { locale: 'en-IN', timezoneId: 'Asia/Kolkata' });
   const { page } = annBrowser;
 
   await createOrganization(page, server, ann);

@@ -5,6 +5,7 @@ import { loadSession } from './server/session.ts';
 import { Application, startupError } from './shell/application.tsx';
 import { restoreScroll } from './shell/scroll-restoration.ts';
 import { applyTheme } from './shell/theme.ts';
+import { loadTranslation } from './texts/localize.ts';
 import './style/tokens.css';
 import './style/base.css';
 import './style/components.css';
@@ -20,5 +21,9 @@ loadSession().catch((error: unknown) => {
   startupError.value = error;
 });
 
-const root = document.getElementById('app');
-if (root !== null) render(<Application />, root);
+const renderApplication = () => {
+  const root = document.getElementById('app');
+  if (root !== null) render(<Application />, root);
+};
+// Without a translation, the dashboard is English.
+loadTranslation().then(renderApplication, renderApplication);

@@ -1,8 +1,10 @@
-/** Formats numbers in the browser's locale. */
+import { locale } from '../texts/language.ts';
 
-const integerFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const scoreFormat = new Intl.NumberFormat(undefined, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
-const percentFormat = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
+/** Formats numbers in the language of the dashboard. */
+
+const integerFormat = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const scoreFormat = new Intl.NumberFormat(locale, { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+const percentFormat = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 
 export function formatCount(number: number): string {
   return integerFormat.format(number);
@@ -20,7 +22,7 @@ export function formatPercent(part: number, all: number): string {
 const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 const byteFormats = byteUnits.map(
   (unit) =>
-    new Intl.NumberFormat(undefined, {
+    new Intl.NumberFormat(locale, {
       style: 'unit',
       unit,
       unitDisplay: unit === 'byte' ? 'long' : 'short',
@@ -39,7 +41,7 @@ export function formatBytes(number: number): string {
 
 const millisecondFormats = [1, 0].map(
   (digits) =>
-    new Intl.NumberFormat(undefined, {
+    new Intl.NumberFormat(locale, {
       style: 'unit',
       unit: 'millisecond',
       unitDisplay: 'short',

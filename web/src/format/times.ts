@@ -1,22 +1,24 @@
-/** Formats times in the browser's locale and time zone. */
+import { locale } from '../texts/language.ts';
 
-const dateTimeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+/** Formats times in the language of the dashboard and the browser's time zone. */
+
+const dateTimeFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const dateFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 /** Billing months begin and end in UTC, independently of the browser's time zone. */
-const utcDateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-const utcMonthFormat = new Intl.DateTimeFormat(undefined, {
+const utcDateFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+const utcMonthFormat = new Intl.DateTimeFormat(locale, {
   month: 'long',
   year: 'numeric',
   timeZone: 'UTC',
 });
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const exactTimeFormat = new Intl.DateTimeFormat(undefined, {
+const timeFormat = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+const exactTimeFormat = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
   fractionalSecondDigits: 3,
 });
-const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' });
+const relativeFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'long' });
 
 const steps = [
   { unit: 'second', ms: 1_000, until: 60_000 },

@@ -22,6 +22,7 @@ import {
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { texts } from '../texts/en/document.ts';
 import { fill } from '../texts/format-text.ts';
+import { locale } from '../texts/language.ts';
 import { rich } from '../texts/rich-text.ts';
 import { hasFailed, isSettled } from './document-states.ts';
 import { DocumentViewer } from './document-viewer.tsx';
@@ -272,5 +273,5 @@ function DocumentDetails({ found }: { readonly found: DocumentResponse }) {
 }
 
 function languageName(code: string | null): string | null {
-  return code === null ? null : (new Intl.DisplayNames(undefined, { type: 'language' }).of(code) ?? code);
+  return code === null ? null : (new Intl.DisplayNames(locale, { type: 'language' }).of(code) ?? code);
 }

@@ -5,6 +5,7 @@ import { errorMessage } from '../server/api-call.ts';
 import { session, signOut } from '../server/session.ts';
 import { texts } from '../texts/en/shell.ts';
 import { fill } from '../texts/format-text.ts';
+import { type Language, languageNames, selectedLanguage, selectLanguage } from '../texts/language.ts';
 import { Icon } from './icons.tsx';
 import { openOverlay } from './overlay-state.ts';
 import { currentTheme, setTheme } from './theme.ts';
@@ -44,6 +45,7 @@ export function UserMenu() {
           ]}
           onChange={setTheme}
         />
+        <LanguageSelect />
       </div>
       <ul>
         <li>
@@ -67,5 +69,22 @@ export function UserMenu() {
         </li>
       </ul>
     </Menu>
+  );
+}
+
+function LanguageSelect() {
+  return (
+    <select
+      aria-label={texts.language}
+      value={selectedLanguage ?? ''}
+      onChange={({ currentTarget: { value } }) => selectLanguage(value === '' ? null : (value as Language))}
+    >
+      <option value="">{texts.languageOfTheBrowser}</option>
+      {Object.entries(languageNames).map(([each, name]) => (
+        <option key={each} value={each} lang={each}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }

@@ -1,5 +1,6 @@
 import { formatCount } from '../format/numbers.ts';
-import type { PluralForms } from './localize.ts';
+import type { PluralForms } from './catalogs.ts';
+import { locale } from './language.ts';
 
 /** Names of the parameters `{name}` of a text. */
 export type ParameterNames<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
@@ -15,7 +16,7 @@ export function fill<const Text extends string>(text: Text, values: Values<Text>
   );
 }
 
-const plurals = new Intl.PluralRules('en');
+const plurals = new Intl.PluralRules(locale);
 
 type Forms<Plural extends PluralForms> = Extract<Plural[keyof Plural], string>;
 

@@ -26,6 +26,7 @@ import {
 } from '../../server/usage.ts';
 import { texts } from '../../texts/en/usage.ts';
 import { fill } from '../../texts/format-text.ts';
+import { locale } from '../../texts/language.ts';
 
 const periodLabels: readonly (readonly [UsagePeriod, string])[] = [
   ['day', texts.n24Hours],
@@ -244,8 +245,8 @@ function changeLabel(period: UsagePeriod, { before, after }: { before: number; a
   return changesFromBefore[period](`${sign}${formatCount(Math.abs(change))}`);
 }
 
-const hours = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
-const days = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
+const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 function stepLabel(period: UsagePeriod, start: number): string {
   return (period === 'day' ? hours : days).format(new Date(start * 1_000));

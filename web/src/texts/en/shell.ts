@@ -42,6 +42,8 @@ export const texts = localize('shell', {
   system: 'System',
   light: 'Light',
   dark: 'Dark',
+  language: 'Language',
+  languageOfTheBrowser: 'Language of the browser',
   yourSettings: 'Your settings',
   apiDocumentation: 'API documentation',
   keyboardShortcuts: 'Keyboard shortcuts',

@@ -1,0 +1,47 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/overlays.ts';
+
+export const texts: Translation<typeof english> = {
+  commandPalette: 'Befehlspalette',
+  countCommands: { one: '{count} Befehl', other: '{count} Befehle' },
+  theCollectionsCouldNotBe: 'Die Sammlungen konnten nicht geladen werden.',
+  pageCollectionOrAction: 'Seite, Sammlung oder Aktion',
+  goToAPageCollection: 'Zu einer Seite, Sammlung oder Aktion gehen',
+  commands: 'Befehle',
+  search: 'Suche',
+  pages: 'Seiten',
+  collections: 'Sammlungen',
+  organizations: 'Organisationen',
+  actions: 'Aktionen',
+  yourSettings: 'Ihre Einstellungen',
+  uploadDocuments: 'Dokumente hochladen',
+  apiConsole: 'API-Konsole',
+  createOrJoinAnOrganization: 'Organisation erstellen oder beitreten',
+  createApiKey: 'API-Schlüssel erstellen',
+  lightAppearance: 'Helle Darstellung',
+  darkAppearance: 'Dunkle Darstellung',
+  useTheAppearanceOfThe: 'Darstellung des Systems verwenden',
+  keyboardShortcuts: 'Tastenkombinationen',
+  apiDocumentation: 'API-Dokumentation',
+  signOut: 'Abmelden',
+  searchDocumentsForQuery: 'Dokumente nach „{query}“ durchsuchen',
+  yourSessionHasEnded: 'Ihre Sitzung ist beendet',
+  signInAgainAsEmail:
+    'Melden Sie sich als {email} wieder an, hier oder in einem anderen Tab. Ihre Eingaben auf dieser Seite bleiben erhalten, und unterbrochene Aktionen werden automatisch fortgesetzt.',
+  noNewSessionFoundIn:
+    'In diesem Browser wurde keine neue Sitzung gefunden, oder der Server ist nicht erreichbar.',
+  leaveThisPage: 'Diese Seite verlassen',
+  iHaveSignedIn: 'Ich habe mich angemeldet',
+  allPages: 'Alle Seiten',
+  openTheCommandPalette: 'Befehlspalette öffnen',
+  showTheseShortcuts: 'Diese Tastenkombinationen anzeigen',
+  runTheQuery: 'Suchanfrage ausführen',
+  newLineInTheQuery: 'Neue Zeile in der Suchanfrage',
+  document: 'Dokument',
+  previousAndNextPage: 'Vorherige und nächste Seite',
+  zoomInAndOut: 'Vergrößern und verkleinern',
+  fitTheWidth: 'An Breite anpassen',
+  singleKeyShortcutsAreDisabled:
+    'Tastenkombinationen mit einer Taste sind deaktiviert, während Sie in ein Feld schreiben.',
+  close: 'Schließen',
+};

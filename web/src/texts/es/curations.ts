@@ -1,0 +1,53 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/curations.ts';
+
+export const texts: Translation<typeof english> = {
+  newRule: 'Nueva regla',
+  editRule: 'Editar regla',
+  queries: 'Consultas',
+  onePerLineCaseAccents: 'Una por línea. No importan las mayúsculas, los acentos ni la puntuación.',
+  refundMoneyBack: 'reembolso\ndevolución del dinero',
+  pinnedDocuments: 'Documentos fijados',
+  pathsOfTheDocumentsThat: 'Rutas de los documentos que aparecen primero, una por línea, en este orden.',
+  hiddenDocuments: 'Documentos ocultos',
+  pathsOfTheDocumentsThatAre: 'Rutas de los documentos que no se devuelven, una por línea.',
+  cancel: 'Cancelar',
+  saveRule: 'Guardar regla',
+  tryQuery: 'Probar consulta',
+  query: 'Consulta',
+  search: 'Buscar',
+  close: 'Cerrar',
+  openInSearch: 'Abrir en la búsqueda',
+  noResults: 'Sin resultados.',
+  results: 'Resultados',
+  pinned: 'Fijado',
+  pinnedAndHiddenResultsOf: 'Resultados fijados y ocultos de {collection}',
+  ruleSaved: 'Regla guardada.',
+  removeTheRuleForRule: '¿Quitar la regla de {rule}?',
+  removeRule: 'Quitar regla',
+  ruleRemoved: 'Regla quitada.',
+  itsQueriesReturnTheirResults:
+    'Sus consultas vuelven a devolver los resultados por puntuación. No se elimina ningún documento.',
+  aRuleAppliesToA:
+    'Una regla se aplica a una consulta que tiene exactamente sus palabras. Los documentos fijados aparecen primero; los ocultos no se devuelven.',
+  noRulesYet: 'Todavía no hay reglas.',
+  rules: 'Reglas',
+  addRule: 'Añadir regla',
+  pinnedPinned: 'Fijados: {pinned}',
+  hiddenHidden: 'Ocultos: {hidden}',
+  tryQueryName: 'Probar la consulta {name}',
+  editTheRuleForName: 'Editar la regla de {name}',
+  edit: 'Editar',
+  removeTheRuleForName: 'Quitar la regla de {name}',
+  remove: 'Quitar',
+  synonymsAndStopWordsOf: 'Sinónimos y palabras vacías de {collection}',
+  synonymsAndStopWordsSaved: 'Se guardaron los sinónimos y las palabras vacías.',
+  wordsWithTheSameMeaning: 'Palabras con el mismo significado',
+  oneListPerLineIts:
+    'Una lista por línea, con sus palabras separadas por comas. Se aplican a todas las consultas posteriores de la colección.',
+  refundReimbursementRepaymentK8sKubernetes: 'reembolso, devolución, reintegro\nk8s, kubernetes',
+  stopWords: 'Palabras vacías',
+  wordsThatLexicalSearchIgnores:
+    'Palabras que la búsqueda léxica ignora, separadas por comas, además de las palabras comunes de los idiomas.',
+  saveWords: 'Guardar palabras',
+};

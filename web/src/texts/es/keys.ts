@@ -1,0 +1,55 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/keys.ts';
+
+export const texts: Translation<typeof english> = {
+  never: 'Nunca',
+  in7Days: 'En 7 días',
+  in30Days: 'En 30 días',
+  in90Days: 'En 90 días',
+  inAYear: 'En un año',
+  createKey: 'Crear clave',
+  editName: 'Editar {name}',
+  permission: 'Permiso',
+  readAndWrite: 'Lectura y escritura',
+  readOnly: 'Solo lectura',
+  restrictAccess: 'Restringir el acceso',
+  cancel: 'Cancelar',
+  save: 'Guardar',
+  name: 'Nombre',
+  identifiesTheClientThatUses: 'Identifica al cliente que usa la clave.',
+  website: 'Sitio web',
+  expires: 'Caducidad',
+  webPagesOfTheseOrigins:
+    'Las páginas web de estos orígenes pueden usar la clave, uno por línea, por ejemplo {example}. Sus visitantes pueden leer la clave.',
+  webPages: 'Páginas web',
+  allowedOrigins: 'Orígenes permitidos',
+  metadataFilter: 'Filtro de metadatos',
+  theKeyCanAccessOnly:
+    'La clave solo tiene acceso a los documentos que coinciden con este filtro, por ejemplo {example}. Déjelo vacío para todos los documentos.',
+  theFilterMustBeA: 'El filtro debe ser un objeto JSON.',
+  invalidJson: 'JSON no válido.',
+  apiKeys: 'Claves de API',
+  apiRequestsAreAuthenticatedWith:
+    'Las solicitudes de API se autentican con una clave. Una clave solo se muestra una vez, al crearla.',
+  noKeysYet: 'Todavía no hay claves',
+  createOneKeyForEach: 'Cree una clave para cada cliente de la API, para poder revocarlas por separado.',
+  ownersAndAdminsOfThis: 'Los propietarios y administradores de esta organización pueden crear claves.',
+  lastUsed: 'Último uso',
+  created: 'Creación',
+  byBy: 'por {by}',
+  actions: 'Acciones',
+  edit: 'Editar',
+  revokeName: 'Revocar {name}',
+  revoke: 'Revocar',
+  onlyOnly: 'Solo {only}',
+  onlyCountCollections: { one: 'Solo {count} colección', other: 'Solo {count} colecciones' },
+  filtered: 'Filtrada',
+  nameWasUpdated: 'Se actualizó {name}.',
+  copyTheKeyNameNow:
+    'Copie ahora la clave {name}. El servidor solo guarda un hash y no puede mostrar la clave de nuevo.',
+  revokeName2: '¿Revocar {name}?',
+  revokeKey: 'Revocar clave',
+  nameWasRevoked: 'Se revocó {name}.',
+  requestsThatUseApiKeyAre:
+    'Las solicitudes que usan {apiKey} se rechazan desde ahora. Esta acción no se puede deshacer.',
+};

@@ -1,0 +1,47 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/overlays.ts';
+
+export const texts: Translation<typeof english> = {
+  commandPalette: 'Paleta de comandos',
+  countCommands: { one: '{count} comando', other: '{count} comandos' },
+  theCollectionsCouldNotBe: 'No se pudieron cargar las colecciones.',
+  pageCollectionOrAction: 'Página, colección o acción',
+  goToAPageCollection: 'Ir a una página, colección o acción',
+  commands: 'Comandos',
+  search: 'Búsqueda',
+  pages: 'Páginas',
+  collections: 'Colecciones',
+  organizations: 'Organizaciones',
+  actions: 'Acciones',
+  yourSettings: 'Su configuración',
+  uploadDocuments: 'Subir documentos',
+  apiConsole: 'Consola de API',
+  createOrJoinAnOrganization: 'Crear una organización o unirse a una',
+  createApiKey: 'Crear clave de API',
+  lightAppearance: 'Apariencia clara',
+  darkAppearance: 'Apariencia oscura',
+  useTheAppearanceOfThe: 'Usar la apariencia del sistema',
+  keyboardShortcuts: 'Atajos de teclado',
+  apiDocumentation: 'Documentación de la API',
+  signOut: 'Cerrar sesión',
+  searchDocumentsForQuery: 'Buscar «{query}» en los documentos',
+  yourSessionHasEnded: 'Su sesión ha finalizado',
+  signInAgainAsEmail:
+    'Inicie sesión de nuevo como {email}, aquí o en otra pestaña. Lo que escribió en esta página se conserva, y las acciones interrumpidas continúan automáticamente.',
+  noNewSessionFoundIn:
+    'No se encontró ninguna sesión nueva en este navegador, o no se puede acceder al servidor.',
+  leaveThisPage: 'Salir de esta página',
+  iHaveSignedIn: 'Ya he iniciado sesión',
+  allPages: 'Todas las páginas',
+  openTheCommandPalette: 'Abrir la paleta de comandos',
+  showTheseShortcuts: 'Mostrar estos atajos',
+  runTheQuery: 'Ejecutar la consulta',
+  newLineInTheQuery: 'Nueva línea en la consulta',
+  document: 'Documento',
+  previousAndNextPage: 'Página anterior y siguiente',
+  zoomInAndOut: 'Ampliar y reducir',
+  fitTheWidth: 'Ajustar al ancho',
+  singleKeyShortcutsAreDisabled:
+    'Los atajos de una sola tecla están desactivados mientras escribe en un campo.',
+  close: 'Cerrar',
+};

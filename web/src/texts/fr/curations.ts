@@ -1,0 +1,53 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/curations.ts';
+
+export const texts: Translation<typeof english> = {
+  newRule: 'Nouvelle règle',
+  editRule: 'Modifier la règle',
+  queries: 'Requêtes',
+  onePerLineCaseAccents: 'Une par ligne. La casse, les accents et la ponctuation n’ont pas d’importance.',
+  refundMoneyBack: 'remboursement\nêtre remboursé',
+  pinnedDocuments: 'Documents épinglés',
+  pathsOfTheDocumentsThat: 'Chemins des documents qui apparaissent en premier, un par ligne, dans cet ordre.',
+  hiddenDocuments: 'Documents masqués',
+  pathsOfTheDocumentsThatAre: 'Chemins des documents qui ne sont pas renvoyés, un par ligne.',
+  cancel: 'Annuler',
+  saveRule: 'Enregistrer la règle',
+  tryQuery: 'Tester la requête',
+  query: 'Requête',
+  search: 'Rechercher',
+  close: 'Fermer',
+  openInSearch: 'Ouvrir dans la recherche',
+  noResults: 'Aucun résultat.',
+  results: 'Résultats',
+  pinned: 'Épinglé',
+  pinnedAndHiddenResultsOf: 'Résultats épinglés et masqués de {collection}',
+  ruleSaved: 'Règle enregistrée.',
+  removeTheRuleForRule: 'Retirer la règle pour {rule} ?',
+  removeRule: 'Retirer la règle',
+  ruleRemoved: 'Règle retirée.',
+  itsQueriesReturnTheirResults:
+    'Ses requêtes renvoient de nouveau leurs résultats par score. Aucun document n’est supprimé.',
+  aRuleAppliesToA:
+    'Une règle s’applique à une requête qui a exactement ses mots. Les documents épinglés apparaissent en premier, les documents masqués ne sont pas renvoyés.',
+  noRulesYet: 'Aucune règle pour le moment.',
+  rules: 'Règles',
+  addRule: 'Ajouter une règle',
+  pinnedPinned: 'Épinglés : {pinned}',
+  hiddenHidden: 'Masqués : {hidden}',
+  tryQueryName: 'Tester la requête {name}',
+  editTheRuleForName: 'Modifier la règle pour {name}',
+  edit: 'Modifier',
+  removeTheRuleForName: 'Retirer la règle pour {name}',
+  remove: 'Retirer',
+  synonymsAndStopWordsOf: 'Synonymes et mots vides de {collection}',
+  synonymsAndStopWordsSaved: 'Synonymes et mots vides enregistrés.',
+  wordsWithTheSameMeaning: 'Mots de même sens',
+  oneListPerLineIts:
+    'Une liste par ligne, les mots séparés par des virgules. Elles s’appliquent à toutes les requêtes ultérieures de la collection.',
+  refundReimbursementRepaymentK8sKubernetes: 'remboursement, restitution, avoir\nk8s, kubernetes',
+  stopWords: 'Mots vides',
+  wordsThatLexicalSearchIgnores:
+    'Mots ignorés par la recherche lexicale, séparés par des virgules, en plus des mots courants des langues.',
+  saveWords: 'Enregistrer les mots',
+};

@@ -1,0 +1,57 @@
+import type { Translation } from '../catalogs.ts';
+import type { texts as english } from '../en/sign-in.ts';
+
+export const texts: Translation<typeof english> = {
+  administratorPassword: '管理者パスワード',
+  authenticationCode: '認証コード',
+  requiredOnlyIfTwoFactor: '2 要素認証がオンの場合にのみ必要です。',
+  signInAsAdministrator: '管理者としてログイン',
+  email: 'メールアドレス',
+  name: '名前',
+  chooseAPassword: 'パスワードを決めてください',
+  aPasskeyReplacesThePassword:
+    'パスキーはパスワードの代わりになります。指紋、顔、デバイスの PIN、またはセキュリティキーでログインします。',
+  createAccountAndJoin: 'アカウントを作成して参加',
+  createAPasskeyAndJoin: 'パスキーを作成して参加',
+  useAPasskeyInstead: '代わりにパスキーを使う',
+  useAPasswordInstead: '代わりにパスワードを使う',
+  signInWithAPasskey: 'パスキーでログイン',
+  newPasswordQuarry: '新しいパスワード · Quarry',
+  chooseANewPassword: '新しいパスワードを決めてください',
+  allYourSessionsEndAnd: 'すべてのセッションが終了し、ここでログインした状態になります。',
+  newPassword: '新しいパスワード',
+  savePassword: 'パスワードを保存',
+  goToSignIn: 'ログインへ移動',
+  password: 'パスワード',
+  signIn: 'ログイン',
+  forgotYourPasswordAskThe:
+    'パスワードをお忘れですか？ このサーバーの管理者にパスワードリンクを依頼してください。',
+  twoFactorAuthenticationQuarry: '2 要素認証 · Quarry',
+  twoFactorAuthentication: '2 要素認証',
+  sixDigitsFromYourAuthenticator:
+    '認証アプリの 6 桁の数字、またはリカバリーコード。各コードは 1 回だけ使えます。',
+  startOver: '最初からやり直す',
+  signInQuarry: 'ログイン · Quarry',
+  signInToQuarry: 'Quarry にログイン',
+  createAnAccountWithMethods: '{methods}でアカウントを作成',
+  acceptTheInvitation: '招待を承諾',
+  iAlreadyHaveAnAccount: 'すでにアカウントを持っています',
+  aPassword: 'パスワード',
+  aPasskeyOrAPassword: 'パスキーまたはパスワード',
+  aPasskey: 'パスキー',
+  or: 'または',
+  continueWithName: '{name} で続行',
+  checkYourInbox: '受信トレイを確認してください',
+  aSignInLinkWas: 'ログインリンクを {sentTo} に送信しました。10 分以内にこのブラウザーで開いてください。',
+  resendInSecondsLeftS: '{secondsLeft} 秒後に再送信できます',
+  resend: '再送信',
+  useAnotherAddress: '別のアドレスを使う',
+  emailMeASignIn: 'ログインリンクをメールで受け取る',
+  signInWithAPassword: 'パスワードでログイン',
+  theServerPrintsASign:
+    'サーバーは起動時にログインリンクを表示します。新しいリンクを得るには、サーバーで次のコマンドを実行し、表示された URL を開いてください:',
+  withoutQuarryOnThePath:
+    '{quarry} が PATH にない場合は、アーカイブのフォルダーでは {archive}、クローンでは {clone} を使ってください。',
+  doYouOperateThisServer: 'このサーバーを運営していますか？',
+  administrator: '管理者',
+};
