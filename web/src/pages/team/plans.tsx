@@ -1,26 +1,22 @@
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { Card } from '../../components/page.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { formatMoney } from '../../format/money.ts';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
-import { formatBillingDate, formatDateTime } from '../../format/times.ts';
+import { formatBillingDate } from '../../format/times.ts';
 import {
   type BillingStatus,
-  cancelDowngrade,
-  cancelUpgrade,
   downgrade,
   isPaidPlan,
   type PaidPlan,
   pauseSubscription,
 } from '../../server/billing.ts';
-import { useAsyncAction } from '../../server/use-async-action.ts';
 import { texts } from '../../texts/en/billing.ts';
 import { fill } from '../../texts/format-text.ts';
-import { rich } from '../../texts/rich-text.ts';
+import { PlanNotices } from './plan-notices.tsx';
 import { hasRole } from './roles.tsx';
 import { tierName, tiers } from './tiers.ts';
 import { UpgradeDialog } from './upgrade.tsx';
@@ -202,124 +198,6 @@ function allowances({ rate_limits: limits }: Plan): [string, string][] {
     [texts.fastReranks, perMinute(limits.rpm, formatCount)],
     [texts.documents, limits.max_documents === null ? texts.unlimited : formatCount(limits.max_documents)],
   ];
-}
-
-/** Notices above the plans: pending changes and unpaid or paused plans. */
-function PlanNotices({ status, onChanged }: PlansProps) {
-  const { pending_downgrade: pendingDowngrade, paused_at: pausedAt } = status;
-  return (
-    <>
-      <UnpaidNotice status={status} onChanged={onChanged} />
-      {pendingDowngrade !== null && (
-        <DowngradeNotice pendingDowngrade={pendingDowngrade} status={status} onChanged={onChanged} />
-      )}
-      {pausedAt !== null && (
-        <p class="note">
-          {fill(texts.subscriptionPausedSincePausedAtNothing, { pausedAt: formatBillingDate(pausedAt) })}
-        </p>
-      )}
-    </>
-  );
-}
-
-function UnpaidNotice({ status, onChanged }: PlansProps) {
-  const { pending_upgrade: pendingUpgrade, status: state, invoices } = status;
-  const mayHaveOpenInvoice = state === 'past_due' || state === 'paused';
-  const openInvoice = mayHaveOpenInvoice ? invoices.find((invoice) => invoice.status === 'open') : undefined;
-  const address = pendingUpgrade?.hosted_invoice_url ?? openInvoice?.hosted_invoice_url ?? null;
-  if (pendingUpgrade === null && openInvoice === undefined) return null;
-  return (
-    <div class="note warning row between" role="status">
-      <div>
-        {pendingUpgrade !== null ? (
-          <>
-            {rich(texts.tierStartsWhenTheInvoice, {
-              strong: (children) => <strong>{children}</strong>,
-              tier: tierName(pendingUpgrade.tier),
-              expiresAt:
-                pendingUpgrade.expires_at !== null &&
-                fill(texts.theUpgradeExpiresOnExpiresAt, {
-                  expiresAt: formatDateTime(pendingUpgrade.expires_at),
-                }),
-            })}
-          </>
-        ) : (
-          <>
-            <strong>{texts.anInvoiceIsUnpaid}</strong>{' '}
-            {state === 'paused' ? texts.thePlanResumesAfterPayment : texts.payItToKeepThe}
-          </>
-        )}
-        {texts.thisPageUpdatesAutomaticallyAfter}
-      </div>
-      <div class="row">
-        {pendingUpgrade !== null && hasRole('OWNER') && (
-          <CancelUpgradeButton status={status} onChanged={onChanged} />
-        )}
-        {address !== null && (
-          <LinkButton href={address} tone="primary" isExternal>
-            {pendingUpgrade === null ? texts.payInvoice : texts.completePayment}
-          </LinkButton>
-        )}
-      </div>
-    </div>
-  );
-}
-
-function CancelUpgradeButton({ status, onChanged }: PlansProps) {
-  const cancel = useAsyncAction(async () => {
-    await cancelUpgrade();
-    showToast(texts.upgradeCanceledNothingWasCharged);
-    onChanged();
-  });
-  return (
-    <div>
-      <Button busy={cancel.isBusy} disabled={status.stale} onClick={cancel.start}>
-        {texts.cancelUpgrade}
-      </Button>
-      <ErrorMessage error={cancel.error} />
-    </div>
-  );
-}
-
-interface DowngradeNoticeProps extends PlansProps {
-  readonly pendingDowngrade: NonNullable<BillingStatus['pending_downgrade']>;
-}
-
-function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNoticeProps) {
-  const cancelDowngradeAction = useAsyncAction(async () => {
-    await cancelDowngrade();
-    showToast(
-      fill(texts.yourPlanRemainsSubscriptionTier, { subscriptionTier: tierName(status.subscription_tier) }),
-    );
-    onChanged();
-  });
-  return (
-    <>
-      <div class="note row between">
-        <div>
-          <strong>
-            {fill(texts.yourPlanChangesToTier, {
-              tier: tierName(pendingDowngrade.tier),
-              effectiveAt: formatBillingDate(pendingDowngrade.effective_at),
-            })}
-          </strong>{' '}
-          {fill(texts.untilThenSubscriptionTierApplies, {
-            subscriptionTier: tierName(status.subscription_tier),
-          })}
-        </div>
-        {hasRole('OWNER') && (
-          <Button
-            busy={cancelDowngradeAction.isBusy}
-            disabled={status.stale}
-            onClick={cancelDowngradeAction.start}
-          >
-            {fill(texts.keepSubscriptionTier, { subscriptionTier: tierName(status.subscription_tier) })}
-          </Button>
-        )}
-      </div>
-      <ErrorMessage error={cancelDowngradeAction.error} />
-    </>
-  );
 }
 
 function PauseSection({
