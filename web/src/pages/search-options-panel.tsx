@@ -110,7 +110,7 @@ function BoostFields() {
       />
       {boostField !== '' && (
         <div class="pair-row">
-          <Field label={texts.halfLife} hint={texts.sMHDW}>
+          <Field label={texts.halfLife} hint={texts.halfLifeUnits}>
             {(control) => (
               <input
                 {...control}

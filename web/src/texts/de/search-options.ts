@@ -48,7 +48,7 @@ export const texts: Translation<typeof english> = {
   preferRecentDocuments: 'Neuere Dokumente bevorzugen',
   aMetadataFieldWithDates: 'Ein Metadatenfeld mit Datumsangaben',
   halfLife: 'Halbwertszeit',
-  sMHDW: 's, m, h, d, w oder y',
+  halfLifeUnits: 's, m, h, d, w oder y',
   weight: 'Gewicht',
   groupBy: 'Gruppieren nach',
   theBestResultsOfEach: 'Die besten Ergebnisse jedes Werts eines Metadatenfelds',

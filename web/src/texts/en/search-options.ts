@@ -46,7 +46,7 @@ export const texts = localize('searchOptions', {
   preferRecentDocuments: 'Prefer recent documents',
   aMetadataFieldWithDates: 'A metadata field with dates',
   halfLife: 'Half-life',
-  sMHDW: 's, m, h, d, w or y',
+  halfLifeUnits: 's, m, h, d, w or y',
   weight: 'Weight',
   groupBy: 'Group by',
   theBestResultsOfEach: 'The best results of each value of a metadata field',

@@ -47,7 +47,7 @@ export const texts: Translation<typeof english> = {
   preferRecentDocuments: 'Preferir documentos recientes',
   aMetadataFieldWithDates: 'Un campo de metadatos con fechas',
   halfLife: 'Semivida',
-  sMHDW: 's, m, h, d, w o y',
+  halfLifeUnits: 's, m, h, d, w o y',
   weight: 'Peso',
   groupBy: 'Agrupar por',
   theBestResultsOfEach: 'Los mejores resultados de cada valor de un campo de metadatos',

@@ -48,7 +48,7 @@ export const texts: Translation<typeof english> = {
   preferRecentDocuments: 'Préférer les documents récents',
   aMetadataFieldWithDates: 'Un champ de métadonnées avec des dates',
   halfLife: 'Demi-vie',
-  sMHDW: 's, m, h, d, w ou y',
+  halfLifeUnits: 's, m, h, d, w ou y',
   weight: 'Poids',
   groupBy: 'Grouper par',
   theBestResultsOfEach: 'Les meilleurs résultats de chaque valeur d’un champ de métadonnées',

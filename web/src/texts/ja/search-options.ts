@@ -48,7 +48,7 @@ export const texts: Translation<typeof english> = {
   preferRecentDocuments: '新しいドキュメントを優先',
   aMetadataFieldWithDates: '日付を持つメタデータのフィールド',
   halfLife: '半減期',
-  sMHDW: 's、m、h、d、w、または y',
+  halfLifeUnits: 's、m、h、d、w、または y',
   weight: '重み',
   groupBy: 'グループ化',
   theBestResultsOfEach: 'メタデータのフィールドの値ごとに最良の結果',
