@@ -14,6 +14,7 @@ import { firstRunScenario } from './dashboard-first-run.ts';
 import { injectionScenario } from './dashboard-injection.ts';
 import { integrationsScenario } from './dashboard-integrations.ts';
 import { focusScenario, keyboardScenario } from './dashboard-keyboard.ts';
+import { languagesScenario } from './dashboard-languages.ts';
 import { largeDocumentListScenario, largeListsScenario } from './dashboard-large-lists.ts';
 import { marketplaceScenario } from './dashboard-marketplace.ts';
 import { pagesScenario } from './dashboard-pages.ts';
@@ -55,6 +56,7 @@ const scenarios = {
   'a network failure loses no input, and the page recovers automatically': offlineScenario,
   'plans are bought, changed and paused, and the page recovers after an outage of Stripe': billingScenario,
   'all actions work with the keyboard only': keyboardScenario,
+  'the dashboard has the language of the browser, or the selected one': languagesScenario,
   'a search is filtered by conditions, compared, measured and repeated from the history': searchScenario,
   'a question is answered with citations that open their places in the documents': answerScenario,
   'rules that pin and hide documents are added, tried, edited and removed': curationsScenario,
