@@ -93,7 +93,11 @@ export const forbiddenWords: readonly ForbiddenWord[] = [
   { word: '(organisational)', instead: 'organization' },
   { word: '(authoris(e|es|ed|ing|ation))', instead: 'authorize' },
   // Parse stage of the status reply.
-  { word: '(recognis(e|es|ed|er|ing))', instead: 'recognize', allowed: /'recognising'|recognising: (?:'|texts\.)/ },
+  {
+    word: '(recognis(e|es|ed|er|ing))',
+    instead: 'recognize',
+    allowed: /'recognising'|recognising: (?:'|texts\.)/,
+  },
   { word: '(analyse|analysed|analyser|analysers)', instead: 'analyze' },
   { word: '(serialis(e|es|ed|er|ing|ation))', instead: 'serialize' },
   { word: '(initialis(e|es|ed|er|ing|ation))', instead: 'initialize' },
