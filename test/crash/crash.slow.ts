@@ -4,10 +4,10 @@ import { type KillMoment, killMoments } from './rounds.ts';
 import { runCrashTest } from './run-crash-test.ts';
 
 const random = createTestRandom();
-const roundsMax = Number(process.env.QUARRY_CRASH_ROUNDS ?? 80);
-/** Cheap kill moments are the most frequent; every fortieth round waits for a snapshot. */
+const roundsMax = Number(process.env.QUARRY_CRASH_ROUNDS ?? 50);
+/** Cheap kill moments are the most frequent; every 25th round waits for a snapshot. */
 const rounds = Array.from({ length: roundsMax }, (_, round): KillMoment => {
-  if (round % 40 === 39) return 'during a snapshot';
+  if (round % 25 === 24) return 'during a snapshot';
   const ending = killMoments[random.below(killMoments.length)]!;
   return ending === 'during a snapshot' ? 'after some replies' : ending;
 });
