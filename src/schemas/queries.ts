@@ -360,34 +360,31 @@ const documentResults = Type.Array(DocumentRetrievalResponse, {
   description: 'The documents of the results, each once, best first.',
 });
 
-export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
-  results: Type.Array(DocumentRetrievalResponse),
+/** Fields after the results of all kinds of queries. */
+const replyDetails = {
   next_cursor: nextCursor,
   groups: groupResponses,
   facets: facetResponses,
   warnings,
   explain: queryExplanation,
+} as const;
+
+export const TopDocumentsResponse = Component('TopDocumentsResponse', 'The best documents, best first.', {
+  results: Type.Array(DocumentRetrievalResponse),
+  ...replyDetails,
 });
 export type TopDocumentsResponse = Static<typeof TopDocumentsResponse>;
 
 export const TopPagesResponse = Component('TopPagesResponse', 'The best pages, best first.', {
   results: Type.Array(PageRetrievalResponse),
   document_results: documentResults,
-  next_cursor: nextCursor,
-  groups: groupResponses,
-  facets: facetResponses,
-  warnings,
-  explain: queryExplanation,
+  ...replyDetails,
 });
 export type TopPagesResponse = Static<typeof TopPagesResponse>;
 
 export const TopSnippetsResponse = Component('TopSnippetsResponse', 'The best snippets, best first.', {
   results: Type.Array(SnippetResponse),
   document_results: documentResults,
-  next_cursor: nextCursor,
-  groups: groupResponses,
-  facets: facetResponses,
-  warnings,
-  explain: queryExplanation,
+  ...replyDetails,
 });
 export type TopSnippetsResponse = Static<typeof TopSnippetsResponse>;

@@ -1,12 +1,29 @@
 import { AppError } from '../core/app-error.ts';
 import { queryLimits } from '../core/query-limits.ts';
-import { checkCollectionName, checkInteger, checkPath, checkQuery } from './checks.ts';
+import { checkCollectionName, checkInteger, checkPath, checkQuery, checkResultCount } from './checks.ts';
 import type { TopDocumentsRequest, TopPagesRequest, TopSnippetsRequest } from './queries.ts';
 
 /** Rules of the options of queries. Errors: each function throws AppError `bad_request`. */
 
 function reject(detail: string): never {
   throw new AppError('bad_request', detail);
+}
+
+/** Rules that all kinds of queries share. `resultsMax`: inclusive maximum of `k`. */
+export function checkCommonFields(
+  request: TopDocumentsRequest | TopPagesRequest | TopSnippetsRequest,
+  resultsMax: number,
+): void {
+  checkCollectionName(request.collection_name);
+  checkOtherCollections(request);
+  checkResultCount(request.k, resultsMax);
+  if (request.query !== null) checkQuery(request.query);
+  checkOtherQueries(request);
+  checkSimilarTo(request);
+  checkAsOf(request);
+  checkDiversity(request);
+  checkOrder(request);
+  checkPage(request);
 }
 
 /** Highlights need a text, and are computed for a limited number of results. */
@@ -29,7 +46,7 @@ export function checkPageRectangles({
 }
 
 /** Further queries are texts like the first one, which must not be a listing. */
-export function checkOtherQueries({
+function checkOtherQueries({
   query,
   queries = null,
   query_vector: vector = null,
@@ -46,7 +63,7 @@ export function checkOtherQueries({
 }
 
 /** Checks the other collections of a query. */
-export function checkOtherCollections({
+function checkOtherCollections({
   collection_names: names = null,
   queries = null,
 }: Pick<TopDocumentsRequest, 'collection_names' | 'queries'>): void {
@@ -65,7 +82,7 @@ export function checkOtherCollections({
 }
 
 /** The vector of a query has one source, and an empty query has no words for a reranker. */
-export function checkSimilarTo({
+function checkSimilarTo({
   query,
   similar_to: source = null,
   queries = null,
@@ -91,7 +108,7 @@ export function checkSimilarTo({
 }
 
 /** A moment concerns the documents of one collection. The service parses it. */
-export function checkAsOf({
+function checkAsOf({
   as_of: asOf = null,
   collection_names: names = null,
   similar_to: source = null,
@@ -102,7 +119,7 @@ export function checkAsOf({
 }
 
 /** 0 to 1; the results are compared with each other, so their number is limited. */
-export function checkDiversity({
+function checkDiversity({
   query,
   diversity = null,
   similar_to: source = null,
@@ -117,7 +134,7 @@ export function checkDiversity({
 }
 
 /** An order applies to the results of one query. */
-export function checkOrder({
+function checkOrder({
   query,
   similar_to: source = null,
   queries = null,
@@ -140,7 +157,7 @@ export function checkOrder({
 }
 
 /** Pages are parts of one list of results by score, or in an order by metadata. */
-export function checkPage({
+function checkPage({
   queries = null,
   diversity = null,
   cursor = null,

@@ -1,17 +1,7 @@
 import { limits } from '../../core/limits.ts';
 import * as checks from '../../schemas/checks.ts';
 import * as queries from '../../schemas/queries.ts';
-import {
-  checkAsOf,
-  checkDiversity,
-  checkHighlights,
-  checkOrder,
-  checkOtherCollections,
-  checkOtherQueries,
-  checkPage,
-  checkPageRectangles,
-  checkSimilarTo,
-} from '../../schemas/query-checks.ts';
+import { checkCommonFields, checkHighlights, checkPageRectangles } from '../../schemas/query-checks.ts';
 import { checkSuggest, SuggestRequest, SuggestResponse } from '../../schemas/suggestions.ts';
 import { checkCollection, collectionNotFound, organizationRoute } from './json-route.ts';
 import type { Route } from './route.ts';
@@ -36,16 +26,7 @@ export const queryRoutes: readonly Route[] = [
     },
     errorResponses: queryErrors,
     check: (request) => {
-      checkCollection(request);
-      checkOtherCollections(request);
-      checks.checkResultCount(request.k, limits.topDocumentsMax);
-      if (request.query !== null) checks.checkQuery(request.query);
-      checkOtherQueries(request);
-      checkSimilarTo(request);
-      checkAsOf(request);
-      checkDiversity(request);
-      checkOrder(request);
-      checkPage(request);
+      checkCommonFields(request, limits.topDocumentsMax);
       checks.checkQueryControls({ weights: request.weights ?? null, min_score: request.min_score ?? null });
     },
     serve: (services, call, request) => services.queries.topDocuments(call, request),
@@ -61,16 +42,7 @@ export const queryRoutes: readonly Route[] = [
     example: { collection_name: 'handbook', query: 'How long do refunds take?', k: 5, include_content: true },
     errorResponses: queryErrors,
     check: (request) => {
-      checkCollection(request);
-      checkOtherCollections(request);
-      checks.checkResultCount(request.k, limits.topPagesMax);
-      checks.checkQuery(request.query);
-      checkOtherQueries(request);
-      checkSimilarTo(request);
-      checkAsOf(request);
-      checkDiversity(request);
-      checkOrder(request);
-      checkPage(request);
+      checkCommonFields(request, limits.topPagesMax);
       checks.checkQueryControls(request);
       checkHighlights({ ...request, include_content: request.include_content ?? false });
       checkPageRectangles(request);
@@ -95,16 +67,7 @@ export const queryRoutes: readonly Route[] = [
     },
     errorResponses: queryErrors,
     check: (request) => {
-      checkCollection(request);
-      checkOtherCollections(request);
-      checks.checkResultCount(request.k, limits.topSnippetsMax);
-      checks.checkQuery(request.query);
-      checkOtherQueries(request);
-      checkSimilarTo(request);
-      checkAsOf(request);
-      checkDiversity(request);
-      checkOrder(request);
-      checkPage(request);
+      checkCommonFields(request, limits.topSnippetsMax);
       checks.checkQueryControls(request);
       checkHighlights(request);
     },
