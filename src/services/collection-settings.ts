@@ -6,27 +6,19 @@ import { pickKnownDefaults } from './query-defaults.ts';
 /** Settings of a request. Null and empty values remove a setting, absent ones do not change it. */
 type SettingChanges = Omit<UpdateCollectionRequest, 'collection_name'>;
 
+const settingNames: readonly (keyof SettingChanges)[] = [
+  'query_defaults',
+  'default_ttl_seconds',
+  'metadata_schema',
+  'synonyms',
+  'stop_words',
+  'curations',
+  'history_days',
+];
+
 /** Whether a request changes a setting. */
 export function hasSettings(changes: SettingChanges): boolean {
-  const {
-    query_defaults,
-    default_ttl_seconds,
-    metadata_schema,
-    synonyms,
-    stop_words,
-    curations,
-    history_days,
-  } = changes;
-  const all: readonly unknown[] = [
-    query_defaults,
-    default_ttl_seconds,
-    metadata_schema,
-    synonyms,
-    stop_words,
-    curations,
-    history_days,
-  ];
-  return all.some((change) => change !== undefined);
+  return settingNames.some((name) => changes[name] !== undefined);
 }
 
 /** Returns the settings after the changes. Errors: 400 for a query of several curations, or one without words. */
