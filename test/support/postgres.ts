@@ -16,14 +16,15 @@ function programFolders(): string[] {
   return [join(projectRoot, packaged), ...versions.map((version) => join(root, version, 'bin'))];
 }
 
+/** Id of the user and of the group without permissions on Debian. */
+const unprivilegedId = 65_534;
+
 /** PostgreSQL refuses to run as root. */
 function serviceUser(): { uid: number; gid: number } {
   const { uid, gid } = userInfo();
-  return uid === 0 ? { uid: nobody, gid: nobody } : { uid, gid };
+  return uid === 0 ? { uid: unprivilegedId, gid: unprivilegedId } : { uid, gid };
 }
 
-/** Id of the user and of the group without permissions on Debian. */
-const nobody = 65_534;
 const user = serviceUser();
 /** Null if there are no programs that the user can run; it may not be allowed to enter the folder of the project. */
 const programs =
