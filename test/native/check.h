@@ -11,6 +11,7 @@ namespace quarry::test {
 struct Test {
   const char* title;
   void (*run)();
+  bool concurrent;
 };
 
 inline std::vector<Test>& Tests() {
@@ -24,15 +25,18 @@ inline int& Failures() {
 }
 
 struct Register {
-  Register(const char* title, void (*run)()) { Tests().push_back({title, run}); }
+  Register(const char* title, void (*run)(), bool concurrent) { Tests().push_back({title, run, concurrent}); }
 };
 
-// Runs the tests whose titles contain the word given on the command line, or all of them.
+// Usage: engine_test [--concurrent] [word]. Runs the tests whose titles contain the word; with --concurrent only those that
+// use several threads.
 inline int RunAll(int count, char** words) {
-  const char* filter = count > 1 ? words[1] : "";
+  const bool concurrentOnly = count > 1 && std::strcmp(words[1], "--concurrent") == 0;
+  const int filterAt = concurrentOnly ? 2 : 1;
+  const char* filter = count > filterAt ? words[filterAt] : "";
   int ran = 0;
   for (const Test& test : Tests()) {
-    if (std::strstr(test.title, filter) == nullptr) continue;
+    if (std::strstr(test.title, filter) == nullptr || (concurrentOnly && !test.concurrent)) continue;
     const int before = Failures();
     test.run();
     ran++;
@@ -47,11 +51,15 @@ inline int RunAll(int count, char** words) {
 
 #define QUARRY_JOIN_(left, right) left##right
 #define QUARRY_JOIN(left, right) QUARRY_JOIN_(left, right)
-#define QUARRY_TEST_(title, name)                                                  \
-  static void name();                                                              \
-  static const quarry::test::Register QUARRY_JOIN(name, _registered)(title, name); \
+#define QUARRY_TEST_(title, name, concurrent)                                                  \
+  static void name();                                                                          \
+  static const quarry::test::Register QUARRY_JOIN(name, _registered)(title, name, concurrent); \
   static void name()
-#define TEST(title) QUARRY_TEST_(title, QUARRY_JOIN(test_, __LINE__))
+#define TEST(title) QUARRY_TEST_(title, QUARRY_JOIN(test_, __LINE__), false)
+
+// A test that uses several threads. Only these tests run under the thread sanitizer, which makes a test many times slower
+// and finds nothing in a single thread.
+#define CONCURRENT_TEST(title) QUARRY_TEST_(title, QUARRY_JOIN(test_, __LINE__), true)
 
 #define CHECK(condition)                                                    \
   do {                                                                      \

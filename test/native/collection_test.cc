@@ -177,7 +177,7 @@ TEST("beyond the memory limit, a compaction may still use an eighth of it") {
   CHECK(memory() < full / 8);
 }
 
-TEST("the memory statistics include the replacement of a running compaction") {
+CONCURRENT_TEST("the memory statistics include the replacement of a running compaction") {
   Fixture fixture;
   const auto vectors = [&] { return fixture.collection->Statistics().memory.vectorsInMemory; };
   uint64_t version = 0;

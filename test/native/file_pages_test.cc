@@ -51,7 +51,7 @@ class Pages {
 
 }  // namespace
 
-TEST("file pages: an unreadable page affects only its own mapping while others are added and removed") {
+CONCURRENT_TEST("file pages: an unreadable page affects only its own mapping while others are added and removed") {
   const Pages pages;
   const size_t bytes = pages.bytes();
   const PageFile sound(bytes);

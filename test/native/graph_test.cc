@@ -121,7 +121,7 @@ struct GraphFixture {
   }
 };
 
-TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
+CONCURRENT_TEST("a graph built by several threads finds at least 95 of 100 nearest rows") {
   for (const uint32_t threads : {1U, 4U}) {
     GraphFixture sample;
     test::ClusteredVectors cloud(kDimensions, 40, 4);

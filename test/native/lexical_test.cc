@@ -349,7 +349,7 @@ TEST("among many rows, where most blocks are never unpacked, the best rows equal
   }
 }
 
-TEST("searches find exactly the documents of their read snapshot while another thread adds and removes") {
+CONCURRENT_TEST("searches find exactly the documents of their read snapshot while another thread adds and removes") {
   Random random(6);
   constexpr uint64_t kDocuments = 2000;
   std::vector<StoredDocument> documents;

@@ -182,7 +182,7 @@ class Load {
   std::deque<std::function<void()>> jobs_;  // guarded by backgroundMutex_
 };
 
-TEST("searches stay consistent while documents are written, removed, compacted and snapshotted") {
+CONCURRENT_TEST("searches stay consistent while documents are written, removed, compacted and snapshotted") {
   const char* seconds = std::getenv("QUARRY_LOAD_SECONDS");
   Load().Run(std::chrono::milliseconds(seconds == nullptr ? 2000 : std::atoi(seconds) * 1000));
 }

@@ -196,7 +196,7 @@ TEST("packed lists with missing parts or with rows outside the shard are rejecte
   }
 }
 
-TEST("readers see complete lists while postings are added") {
+CONCURRENT_TEST("readers see complete lists while postings are added") {
   Postings postings;
   std::atomic<uint32_t> added{0};
   std::vector<std::thread> readers;

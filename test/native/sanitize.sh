@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the engine, the text library and their tests under sanitizers, and runs them with a longer mixed load than usual.
-# Any sanitizer report makes the script fail. "address" includes UndefinedBehaviorSanitizer.
+# Any sanitizer report makes the script fail. "address" includes UndefinedBehaviorSanitizer; "thread" runs only the tests that
+# use several threads.
 # Usage: test/native/sanitize.sh address|thread [seconds of mixed load, default 20]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,8 +12,8 @@ folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
 case "$sanitizer" in
-  address) flags="-fsanitize=address,undefined -fno-sanitize-recover=all" ;;
-  thread) flags="-fsanitize=thread" ;;
+  address) flags="-fsanitize=address,undefined -fno-sanitize-recover=all" tests="" ;;
+  thread) flags="-fsanitize=thread" tests="--concurrent" ;;
   *) echo "unknown sanitizer: $sanitizer (use address or thread)" >&2; exit 2 ;;
 esac
 
@@ -31,5 +32,6 @@ for source in native/engine/*.cc native/text/*.cc test/native/*.cc; do
 done
 # shellcheck disable=SC2086
 "$compiler" -pthread $flags "$folder"/*.o -o "$folder/engine_test"
+# shellcheck disable=SC2086 # no argument or one
 QUARRY_LOAD_SECONDS="$seconds" ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1 \
-  "$folder/engine_test"
+  "$folder/engine_test" $tests

@@ -44,7 +44,7 @@ Status RunWithHelpers(const std::shared_ptr<CollectionSearch>& search, int threa
   return search->status();
 }
 
-TEST("threads that share a search find the result of one thread, bit by bit") {
+CONCURRENT_TEST("threads that share a search find the result of one thread, bit by bit") {
   SearchFixture fixture(16);
   fixture.Fill(160, 20);
   for (int round = 0; round < 60; round++) {
@@ -67,7 +67,7 @@ TEST("threads that share a search find the result of one thread, bit by bit") {
   }
 }
 
-TEST("a search that fails in one thread ends for all of them with that status, and the next one succeeds") {
+CONCURRENT_TEST("a search that fails in one thread ends for all of them with that status, and the next one succeeds") {
   SearchFixture fixture(8);
   fixture.Fill(40, 20);
   for (int round = 0; round < 30; round++) {
@@ -283,7 +283,7 @@ TEST("a shard lists the same visible rows as single lookups, at every epoch") {
   }
 }
 
-TEST("searches on the registry's threads and on the calling thread return the same results") {
+CONCURRENT_TEST("searches on the registry's threads and on the calling thread return the same results") {
   SearchFixture fixture(8);
   fixture.Fill(80, 20);
   for (int round = 0; round < 50; round++) {

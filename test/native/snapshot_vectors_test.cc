@@ -84,7 +84,7 @@ TEST("after a snapshot, vectors are read from its file, which may be replaced an
   CheckWide(collection->GetReadSnapshot(), 260);
 }
 
-TEST("a file that is truncated while in use fails searches and snapshots, and the process continues") {
+CONCURRENT_TEST("a file that is truncated while in use fails searches and snapshots, and the process continues") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   const std::string path = directory + "/shard-00.quarry";
@@ -143,7 +143,7 @@ TEST("an unreadable file that grows again does not affect other mappings") {
   CheckWide(second->GetReadSnapshot(), 130);
 }
 
-TEST("searches return correct results while vectors move to the file and rows are added") {
+CONCURRENT_TEST("searches return correct results while vectors move to the file and rows are added") {
   const test::TemporaryFolder folder;
   const std::string directory = folder.path() + "/c";
   auto collection = Open(directory, kWide, 1);

@@ -125,7 +125,7 @@ TEST("any UTF-16 is a valid text, and ids do not depend on texts tokenized befor
   }
 }
 
-TEST("threads that share an embedding get the same bytes, each of length 1") {
+CONCURRENT_TEST("threads that share an embedding get the same bytes, each of length 1") {
   constexpr uint32_t kDimensions = 13;
   std::mt19937 random(3);
   StaticEmbedding::Parameters parameters;

@@ -46,7 +46,7 @@ void AwaitQuiet(ThreadPool* pool) {
   while (!pool->IsQuiet()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-TEST("urgent work runs before background work, which still gets every eighth slice") {
+CONCURRENT_TEST("urgent work runs before background work, which still gets every eighth slice") {
   ThreadPool& pool = NewPool(1, 100);
   Gate gate;
   REQUIRE(pool.Submit(Priority::kUrgent, gate.Job()));
@@ -66,7 +66,7 @@ TEST("urgent work runs before background work, which still gets every eighth sli
   CHECK(order == "uuuuuubuuuuuuubuub");
 }
 
-TEST("a full queue rejects jobs, and rejected jobs do not run") {
+CONCURRENT_TEST("a full queue rejects jobs, and rejected jobs do not run") {
   ThreadPool& pool = NewPool(1, 2);
   Gate gate;
   REQUIRE(pool.Submit(Priority::kUrgent, gate.Job()));
@@ -84,7 +84,7 @@ TEST("a full queue rejects jobs, and rejected jobs do not run") {
   CHECK(ran == 3);
 }
 
-TEST("a job for idle threads does not run on busy threads") {
+CONCURRENT_TEST("a job for idle threads does not run on busy threads") {
   ThreadPool& pool = NewPool(3, 100);
   Gate busy;
   REQUIRE(pool.Submit(Priority::kUrgent, busy.Job()));
@@ -100,7 +100,7 @@ TEST("a job for idle threads does not run on busy threads") {
   AwaitQuiet(&pool);
 }
 
-TEST("while urgent work arrives, background work leaves one thread free and still completes") {
+CONCURRENT_TEST("while urgent work arrives, background work leaves one thread free and still completes") {
   ThreadPool& pool = NewPool(2, 100, std::chrono::hours(1));
   Gate first;
   Gate second;
@@ -120,7 +120,7 @@ TEST("while urgent work arrives, background work leaves one thread free and stil
   CHECK(pool.QueuedJobs() == 0);
 }
 
-TEST("background work uses all threads if no urgent work arrives") {
+CONCURRENT_TEST("background work uses all threads if no urgent work arrives") {
   ThreadPool& pool = NewPool(2, 100, std::chrono::milliseconds(0));
   Gate gate;
   REQUIRE(pool.Submit(Priority::kBackground, gate.Job()));
