@@ -1,4 +1,4 @@
-import { createReadStream, type Dirent } from 'node:fs';
+import { createReadStream, type Dirent, type Stats } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
@@ -26,13 +26,7 @@ export class DirectoryTarget implements BackupTarget {
   }
 
   async has(name: string): Promise<boolean> {
-    try {
-      await stat(this.#path(name));
-      return true;
-    } catch (error) {
-      if (hasErrorCode(error, 'ENOENT')) return false;
-      throw error;
-    }
+    return (await this.#stat(name)) !== null;
   }
 
   async write(name: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
@@ -82,8 +76,9 @@ export class DirectoryTarget implements BackupTarget {
         yield* this.list(name);
         continue;
       }
-      const { size, mtimeMs } = await stat(this.#path(name));
-      yield { name, bytes: size, modifiedAt: mtimeMs };
+      const found = await this.#stat(name);
+      // Another process may have pruned the file since the folder was read.
+      if (found !== null) yield { name, bytes: found.size, modifiedAt: found.mtimeMs };
     }
   }
 
@@ -117,6 +112,15 @@ export class DirectoryTarget implements BackupTarget {
 
   #path(name: string): string {
     return join(this.location, ...name.split('/'));
+  }
+
+  async #stat(name: string): Promise<Stats | null> {
+    try {
+      return await stat(this.#path(name));
+    } catch (error) {
+      if (hasErrorCode(error, 'ENOENT')) return null;
+      throw error;
+    }
   }
 
   async #createFolder(path: string): Promise<void> {

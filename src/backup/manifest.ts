@@ -107,11 +107,21 @@ export async function listBackupIds(target: BackupTarget): Promise<string[]> {
   return ids.sort();
 }
 
-/** Reads all manifests, oldest first. */
+/** Reads all manifests, oldest first. Backups that another process prunes meanwhile are skipped. */
 export async function readManifests(target: BackupTarget): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
-  for (const id of await listBackupIds(target)) manifests.push(await readManifest(target, id));
+  for (const id of await listBackupIds(target)) {
+    try {
+      manifests.push(await readManifest(target, id));
+    } catch (error) {
+      if (await hasManifest(target, id)) throw error;
+    }
+  }
   return manifests.sort((a, b) => a.takenAt - b.takenAt);
+}
+
+export function hasManifest(target: BackupTarget, id: string): Promise<boolean> {
+  return target.has(fileOf(id));
 }
 
 export function removeManifest(target: BackupTarget, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { mapInOrder } from '../core/async/map-in-order.ts';
 import { listSegments, readFilesOfSegment, readSegment, type SegmentInfo } from './journal-segments.ts';
-import { checkKey, listBackupIds, type Manifest, readManifest } from './manifest.ts';
+import { checkKey, hasManifest, listBackupIds, type Manifest, readManifest } from './manifest.ts';
 import { checkObject } from './object-format.ts';
 import { readObjectLists } from './object-list.ts';
 import type { ObjectCipher, ObjectStore } from './object-store.ts';
@@ -38,16 +38,12 @@ export async function verifyBackups({
   onObject,
 }: VerifyOptions): Promise<VerifyResult> {
   const problems: string[] = [];
-  const report = (error: unknown) => {
-    if (problems.length < problemsMax) problems.push((error as Error).message);
-  };
   const checked = new Set<string>();
   let bytes = 0;
-  const ids = await listBackupIds(target);
-  const checkAll = async (hashes: AsyncIterable<string>) => {
+  const checkAll = async (hashes: AsyncIterable<string>, errors: unknown[]) => {
     const sizes = mapInOrder(listNew(hashes, checked), readsRunningMax, (hash) =>
       checkWhole(target, objects, hash).catch((error: unknown) => {
-        report(error);
+        if (errors.length < problemsMax) errors.push(error);
         return 0;
       }),
     );
@@ -56,23 +52,30 @@ export async function verifyBackups({
       onObject(size);
     }
   };
+  /** Adds the problems of a backup or segment, unless another process pruned it meanwhile. */
+  const checkPart = async (check: (errors: unknown[]) => Promise<void>, exists: () => Promise<boolean>) => {
+    const errors: unknown[] = [];
+    await check(errors).catch((error: unknown) => errors.push(error));
+    if (errors.length === 0 || !(await exists())) return;
+    const messages = errors.map((error) => (error as Error).message);
+    problems.push(...messages.slice(0, problemsMax - problems.length));
+  };
+  const ids = await listBackupIds(target);
   for (const id of ids) {
-    try {
+    const check = async (errors: unknown[]) => {
       const manifest = await readManifest(target, id);
       checkKey(manifest, objects);
-      await checkAll(listObjects(objects, manifest));
-    } catch (error) {
-      report(error);
-    }
+      await checkAll(listObjects(objects, manifest), errors);
+    };
+    await checkPart(check, () => hasManifest(target, id));
   }
   const segments = await listSegments(target);
   for (const segment of segments) {
-    try {
+    const check = async (errors: unknown[]) => {
       await checkSegment({ target, cipher }, segment);
-      await checkAll(listItems(await readFilesOfSegment({ target, cipher }, segment)));
-    } catch (error) {
-      report(error);
-    }
+      await checkAll(listItems(await readFilesOfSegment({ target, cipher }, segment)), errors);
+    };
+    await checkPart(check, () => target.has(segment.name));
   }
   return { backups: ids.length, objects: checked.size, segments: segments.length, bytes, problems };
 }

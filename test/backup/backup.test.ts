@@ -34,9 +34,35 @@ class FailingTarget extends DirectoryTarget {
   }
 }
 
-const verify = (fixture: BackupFixture) =>
-  verifyBackups({
+/** Prunes all but the last backup when a manifest is read for the first time, like another process. */
+class ConcurrentlyPrunedTarget extends DirectoryTarget {
+  #prune: (() => Promise<unknown>) | null;
+
+  constructor(path: string, prune: () => Promise<unknown>) {
+    super(path, systemRandom);
+    this.#prune = prune;
+  }
+
+  override async *read(name: string): AsyncGenerator<Uint8Array, void, void> {
+    const prune = this.#prune;
+    this.#prune = null;
+    await prune?.();
+    yield* super.read(name);
+  }
+}
+
+const pruneToLast = (fixture: BackupFixture) =>
+  pruneBackups({
     target: fixture.target,
+    objects: fixture.objects(),
+    cipher: null,
+    rules: parseKeepRules('last:1'),
+    lock: { check: async () => {} },
+  });
+
+const verify = (fixture: BackupFixture, target: DirectoryTarget = fixture.target) =>
+  verifyBackups({
+    target,
     objects: fixture.objects(),
     cipher: fixture.cipher,
     onObject: () => undefined,
@@ -196,14 +222,7 @@ t.test('pruning deletes the objects that only removed backups use', async (t) =>
   for await (const { key } of data.store.range({ gte: Uint8Array.of(0x60), lt: Uint8Array.of(0x61) }))
     await data.store.write([deleteBlobReference(hash, uuidOf(key))]);
   const last = await fixture.create(data);
-  const prune = () =>
-    pruneBackups({
-      target: fixture.target,
-      objects: fixture.objects(),
-      cipher: null,
-      rules: parseKeepRules('last:1'),
-      lock: { check: async () => {} },
-    });
+  const prune = () => pruneToLast(fixture);
   const result = await prune();
   t.same(result.kept, [last.id]);
   t.equal(result.removed.length, 1);
@@ -241,6 +260,37 @@ t.test('rules keep the newest backup of each period', (t) => {
   for (const text of ['', 'last', 'last:0', 'yearly:1', 'last:1,']) t.throws(() => parseKeepRules(text));
   t.end();
 });
+
+t.test(
+  'files that another process prunes meanwhile are neither listed nor reported as damaged',
+  async (t) => {
+    const fixture = new BackupFixture(t);
+    const data = await fixture.open();
+    const ids: string[] = [];
+    for (const prefix of ['a', 'b', 'c']) {
+      await writeRows(data, prefix, 100);
+      ids.push((await fixture.create(data)).id);
+    }
+    const names: string[] = [];
+    for await (const { name } of fixture.target.list('backups')) {
+      names.push(name);
+      await fixture.target.remove(name);
+      for (const id of ids) if (!name.includes(id)) await fixture.target.remove(`backups/${id}.json`);
+    }
+    t.equal(names.length, 1, 'files that were removed after the folder was read');
+
+    for (const use of ['list', 'verify']) {
+      const other = new BackupFixture(t);
+      for (let i = 0; i < 3; i++) await other.create(data);
+      const prune = () => pruneToLast(other);
+      const target = new ConcurrentlyPrunedTarget(other.target.location, prune);
+      if (use === 'list') t.equal((await readManifests(target)).length, 1);
+      else t.match(await verify(other, target), { problems: [] });
+      t.equal((await listBackupIds(target)).length, 1);
+    }
+    await data.close();
+  },
+);
 
 t.test('an encrypted backup reveals no content, and needs its key', async (t) => {
   const fixture = new BackupFixture(t);
