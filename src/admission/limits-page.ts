@@ -19,7 +19,7 @@ Replies with status 429 and 503 have the headers \`retry-after\` and \`retry-aft
 or \`x-should-retry: false\` when waiting does not help.
 
 \`<TIER>\` is \`FREE\`, \`STARTER\` or \`TEAMS\`.
-A setting of 0 removes the limit; the tier \`enterprise\` and the first organization have none.
+Where a setting allows 0, it removes the limit; the tier \`enterprise\` and the first organization have none.
 An organization on the tier \`free\` stores at most 10,000 documents and 1,000,000,000 bytes by default.
 
 At most ${formatNumber(limits.waitsRunningMax)} requests with \`wait: true\` wait at the same time.

@@ -7,7 +7,7 @@ export const pullModelCommand: CommandSpec = {
   usage: 'models pull <model>',
   settings: 'server',
   summary:
-    'download an ONNX model of the catalog or of the Hugging Face hub, verify and test it, and add it to the data directory. Only this command connects, never the server',
+    'download an ONNX model of the catalog or of the Hugging Face hub, verify and test it, and add it to the data directory; the server itself never downloads models',
   options: [
     { flags: '--name <name>', meaning: 'name of the model; default: that of the catalog or the repository' },
     {

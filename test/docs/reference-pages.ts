@@ -41,8 +41,8 @@ export function cliPage(): string {
   const lines = ['# Command line', '', generated, ''];
   lines.push(
     'Commands connect to the server at `--url` (`QUARRY_URL`) with the API key in `--key` (`QUARRY_API_KEY`).',
-    'Administration uses `--admin-key` (`QUARRY_ADMIN_KEY`). `quarry serve` and `quarry config` accept every setting of',
-    '[Configuration](configuration.md) as a flag.',
+    'Administration uses `--admin-key` (`QUARRY_ADMIN_KEY`), and `--organization` (`QUARRY_ORGANIZATION`) selects the organization.',
+    '`quarry serve` and `quarry config` accept every setting of [Configuration](configuration.md) as a flag.',
     '',
     'On a terminal, control characters in results are shown as escapes such as `\\u001b`, so that a document cannot change the',
     'screen. Files and pipes receive results unchanged; messages on standard error are always escaped.',

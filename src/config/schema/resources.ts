@@ -34,7 +34,7 @@ export const resourceSettings = {
     meaning: 'Size of the cache of document texts for queries; 0 disables it',
   }),
   queryVectorCacheBytes: bytesSetting(0, 100_000 * gigabyte, 16 * megabyte, {
-    meaning: 'Size of the cache of query vectors of custom models; 0 disables it',
+    meaning: 'Size of the cache of query vectors of custom models and model services; 0 disables it',
   }),
   queriesRunningMax: integerSetting(1, 4_096, 128, {
     meaning:
