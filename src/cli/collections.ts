@@ -66,7 +66,8 @@ export const collectionCommands: readonly CommandSpec[] = [
   {
     usage: 'collections change-model <name> <model>',
     settings: 'client',
-    summary: 're-embed a collection with another model; the old vectors are used until it completes',
+    summary:
+      're-embed a collection with another model; the old vectors are used until the new ones are complete',
     options: [{ flags: '--no-wait', meaning: 'do not wait for completion' }, jsonOption],
     examples: ['quarry collections change-model handbook bge-small-en-v1.5'],
     interrupted: 'the server continues; run `quarry status` for progress',

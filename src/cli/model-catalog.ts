@@ -13,7 +13,7 @@ export const catalogOption: OptionSpec = {
 export const searchModelsCommand: CommandSpec = {
   usage: 'models search [words...]',
   settings: 'none',
-  summary: 'list models that can be added or served, without a connection',
+  summary: 'list models that can be added or served; opens no connection',
   options: [catalogOption, jsonOption],
   examples: ['quarry models search', 'quarry models search reranker apache --json'],
   run: search,
