@@ -77,7 +77,7 @@ async function createWebhook(t: Test, page: Page, { url }: IntegrationOrigins): 
   await page.keyboard.press('Enter');
   await dialog.getByRole('alert').getByText('QUARRY_WEBHOOK').waitFor();
   await dialog.getByLabel('URL').fill(url);
-  await dialog.getByLabel('Limit to selected types of changes').check();
+  await dialog.getByLabel('Limit to selected change types').check();
   t.ok(await dialog.getByRole('button', { name: 'Create webhook' }).isDisabled(), 'no type is selected');
   await dialog.getByLabel('document.indexed').check();
   t.same(await seriousFindings(page), [], 'the form of a webhook is accessible');
@@ -201,7 +201,7 @@ async function deleteWebhook(page: Page): Promise<void> {
 async function deleteSource(page: Page): Promise<void> {
   await openNavigationEntry(page, 'Sources');
   await chooseAction(page, 'files', 'Delete…');
-  await dialogOf(page).getByLabel('Delete the documents of the source, too').check();
+  await dialogOf(page).getByLabel('Also delete the documents of the source').check();
   await dialogOf(page).getByRole('button', { name: 'Delete source' }).click();
   await page.getByRole('heading', { name: 'No sources yet' }).waitFor();
 }

@@ -31,7 +31,7 @@ export async function languagesScenario(t: Test, browser: Browser): Promise<void
   await page.getByRole('heading', { name: 'No collections yet' }).waitFor();
   t.equal(await languageOf(page), 'en');
   await page.getByRole('button', { name: /: account and appearance$/ }).click();
-  await page.getByRole('combobox', { name: 'Language' }).selectOption('Language of the browser');
+  await page.getByRole('combobox', { name: 'Language' }).selectOption('Browser language');
   await page.getByRole('heading', { name: 'Noch keine Sammlungen' }).waitFor();
   t.same(problems, []);
 }

@@ -1,3 +1,4 @@
+import { formatPercent } from '../format/numbers.ts';
 import { texts } from '../texts/en/components.ts';
 import { fill } from '../texts/format-text.ts';
 import { Skeleton } from './skeleton.tsx';
@@ -32,7 +33,7 @@ export function Meter({ label, value, max, format }: MeterProps) {
       </span>
       {max !== null && (
         <progress class={tone} max={1} value={share} aria-label={label}>
-          {Math.round(share * 100)} %
+          {formatPercent(share, 1)}
         </progress>
       )}
     </div>

@@ -12,7 +12,7 @@ export const texts = localize('administration', {
   signInWithTheAdministrator: 'Sign in with the administrator password',
   theWholeServerAndIts: 'The whole server and its organizations',
   signOutAsAdministrator: 'Sign out as administrator',
-  sectionsOfTheAdministration: 'Sections of the administration',
+  sectionsOfTheAdministration: 'Administration sections',
   administrationIsDisabled: 'Administration is disabled',
   toEnableThisPageSet:
     'To enable this page, set QUARRY_ADMIN_PASSWORD_HASH to the output of “quarry hash-password”. For the command line, set QUARRY_ADMIN_KEY.',
@@ -71,7 +71,7 @@ export const texts = localize('administration', {
   noMatchingLines: 'No matching lines',
   theServerKeepsItsLast:
     'The server keeps its last lines in memory since its start. QUARRY_LOG_LEVEL sets the minimum level. In a terminal, run “quarry logs --follow”.',
-  linesOfTheLog: 'Lines of the log',
+  linesOfTheLog: 'Log lines',
   requestsPerMinute: 'Requests per minute',
   queriesPerMinute: 'Queries per minute',
   fastRerankCallsPerMinute: 'Fast rerank calls per minute',

@@ -22,7 +22,7 @@ export const texts = localize('components', {
   webhookNotFound: 'Webhook not found',
   allWebhooks: 'All webhooks',
   itMayHaveBeenDeleted: 'It may have been deleted, or the address is wrong.',
-  atLeast12CharactersSeveral: 'At least 12 characters. Several unrelated words are good.',
+  atLeast12CharactersSeveral: 'At least 12 characters. Use several unrelated words.',
   saveYourKey: 'Save your key',
   copyKey: 'Copy key',
   iSavedTheKey: 'I saved the key',

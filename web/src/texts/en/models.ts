@@ -12,7 +12,7 @@ export const texts = localize('models', {
   noComparison: 'No comparison',
   query: 'Query',
   texts: 'Texts',
-  oneTextPerLineAt: 'One text per line, at most {textsMax}. The calls count as usage of models.',
+  oneTextPerLineAt: 'One text per line, at most {textsMax}. The calls count as model usage.',
   rerankersRelevance: 'Rerankers: relevance',
   embeddingModelsSimilarity: 'Embedding models: similarity',
   text: 'Text',

@@ -19,7 +19,7 @@ export const texts = localize('overlays', {
   createApiKey: 'Create API key',
   lightAppearance: 'Light appearance',
   darkAppearance: 'Dark appearance',
-  useTheAppearanceOfThe: 'Use the appearance of the system',
+  useTheAppearanceOfThe: 'Use system appearance',
   keyboardShortcuts: 'Keyboard shortcuts',
   apiDocumentation: 'API documentation',
   signOut: 'Sign out',

@@ -9,7 +9,7 @@ export const texts = localize('results', {
   earlyMatch: 'Early match',
   wordOrder: 'Word order',
   proximity: 'Proximity',
-  scoreOfTheReply: 'Score of the reply',
+  scoreOfTheReply: 'Score in the reply',
   scoreDetails: 'Score details',
   matchingIndexTermsTerms: 'Matching index terms: {terms}',
   embedding: 'Embedding',

@@ -35,7 +35,7 @@ export const texts = localize('settings', {
   deletePasskey: 'Delete passkey',
   passkeyDeleted: 'Passkey deleted.',
   nameCanNoLongerSign:
-    '{name} can no longer sign in. Delete it also from your device or password manager, which would still offer it.',
+    '{name} can no longer sign in. Also delete it from your device or password manager, which would still offer it.',
   signInAgain: 'Sign in again?',
   signInAgain2: 'Sign in again',
   toProtectYourAccountA:

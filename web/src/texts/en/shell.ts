@@ -43,7 +43,7 @@ export const texts = localize('shell', {
   light: 'Light',
   dark: 'Dark',
   language: 'Language',
-  languageOfTheBrowser: 'Language of the browser',
+  languageOfTheBrowser: 'Browser language',
   yourSettings: 'Your settings',
   apiDocumentation: 'API documentation',
   keyboardShortcuts: 'Keyboard shortcuts',

@@ -16,7 +16,7 @@ export const texts = localize('sources', {
   aRunWouldMakeThese: 'A run would make these changes: {counts}',
   countUnchanged: { one: ', {count} unchanged', other: ', {count} unchanged' },
   theOriginWasNotListed:
-    'The origin was not listed completely in the time of a dry run. A run lists all of it.',
+    'The time limit of a dry run ended before the whole origin was listed. A run lists all of it.',
   changes: 'Changes',
   allMore: '{all} more',
   sourceNameWasUpdated: '{sourceName} was updated.',
@@ -28,7 +28,7 @@ export const texts = localize('sources', {
   deleteSource: 'Delete source',
   sourceNameIsDeleted: '{sourceName} is deleted.',
   theCollectionNoLongerFollows: 'The collection no longer follows the origin. The origin is not changed.',
-  deleteTheDocumentsOfThe: 'Delete the documents of the source, too',
+  deleteTheDocumentsOfThe: 'Also delete the documents of the source',
   actionsForName: 'Actions for {name}',
   dryRun: 'Dry run…',
   runEvenIfEmpty: 'Run, even if empty…',

@@ -9,7 +9,7 @@ export const texts = localize('upload', {
   countFilesUploaded: { one: '{count} file uploaded', other: '{count} files uploaded' },
   countFailed: { one: ', {count} failed', other: ', {count} failed' },
   countTooLarge: { one: ', {count} too large', other: ', {count} too large' },
-  countAlreadyExist: { one: ', {count} already exist', other: ', {count} already exist' },
+  countAlreadyExist: { one: ', {count} already exists', other: ', {count} already exist' },
   failedUploads: 'Failed uploads',
   countFiles: { one: '{count} file', other: '{count} files' },
   theServerReportedNoReason: 'The server reported no reason.',
