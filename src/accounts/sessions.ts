@@ -187,7 +187,7 @@ export class Sessions {
       .write(this.#records.touch({ ...session, lastSeenAt: clock.now() }))
       .catch((error: unknown) => {
         if (!(error instanceof ExpectationFailedError))
-          logger.warn({ error }, 'recording the use of a session failed');
+          logger.warn({ error: String(error) }, 'recording the use of a session failed');
       })
       .finally(() => this.#pendingUseUpdates.delete(session.hash));
     this.#pendingUseUpdates.set(session.hash, touch);

@@ -55,7 +55,16 @@ export function openSources(
     fileBytesMax: settings.uploadBytesMax,
     metadataBytesMax,
   });
-  const synchronizer = new Synchronizer({ store, sources, collections, target, clock, logger });
+  const mayLogContent = () => organizations.mayLogContent;
+  const synchronizer = new Synchronizer({
+    store,
+    sources,
+    collections,
+    target,
+    clock,
+    logger,
+    mayLogContent,
+  });
   const scheduler = new SourceScheduler({
     store,
     sources,
@@ -63,6 +72,7 @@ export function openSources(
     synchronizer,
     clock,
     logger,
+    mayLogContent,
     onRunEnd: createRunCounter(metrics),
   });
   registerSourceMetrics(metrics, scheduler);

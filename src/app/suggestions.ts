@@ -21,7 +21,7 @@ export function openVocabularies(
     sampleSemaphore: createSemaphore(),
     readingSemaphore: createSemaphore(),
     onError: (error, collectionId) =>
-      logger.warn({ collectionId, error: String(error) }, 'vocabulary not read'),
+      logger.warn({ collectionId, error: String(error) }, 'reading a vocabulary failed'),
   });
   resources.add(() => vocabularies.close());
   return vocabularies;

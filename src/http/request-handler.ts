@@ -116,10 +116,10 @@ export class RequestHandler {
     const status = sent?.status ?? clientDisconnectedStatus;
     const replyBytes = sent ? (bodySize(sent.body) ?? 0) : 0;
     const operation = route?.operation ?? 'none';
-    const milliseconds = clock.monotonic() - receivedAt;
-    this.#metrics.count({ operation, status, seconds: milliseconds / 1_000, replyBytes });
+    const ms = clock.monotonic() - receivedAt;
+    this.#metrics.count({ operation, status, seconds: ms / 1_000, replyBytes });
     if (context.trace !== null) endTrace(context.trace, context, status);
-    logger.debug({ requestId, operation, status, milliseconds, replyBytes }, 'request');
+    logger.debug({ requestId, operation, status, ms, replyBytes }, 'request');
   }
 }
 

@@ -165,7 +165,10 @@ export class DirectIndexer {
       prepared = await this.#chunkInTime(group, controller);
       indexed = await this.#publish(prepared, controller.signal);
     } catch (error) {
-      logger.debug({ documents: group.length, error: String(error) }, 'documents are queued');
+      logger.debug(
+        { documents: group.length, error: String(error) },
+        'direct indexing failed, documents queued',
+      );
     }
     trace?.end(describeBatch(group[0]!.collection, { documents: group.length, indexed: indexed.size }));
     const stored = new Set(prepared.map(({ document }) => document));

@@ -61,7 +61,7 @@ export class SmallDocuments {
     } catch (error) {
       logger.debug(
         { documents: documents.length, error: String(error) },
-        'batch of documents runs separately',
+        'batch failed, its documents are processed separately',
       );
       return noVersions;
     }

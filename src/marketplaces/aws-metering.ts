@@ -116,7 +116,7 @@ export class AwsMetering {
       const sources = await this.#sourcesOf(organizationId);
       if (isBilledElsewhere(agreement, this.currentHour, sources))
         logger.warn(
-          { organizationId, licenseArn: offer.licenseArn, byCard: sources.chargedUntil > 0 },
+          { organizationId, licenseArn: offer.licenseArn, bySubscription: sources.chargedUntil > 0 },
           'usage of an AWS license not reported: another source bills it',
         );
     }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { AppError } from '../core/app-error.ts';
 import type { Clock } from '../core/clock.ts';
+import { describedError } from '../core/described-error.ts';
 import type { Logger } from '../core/logger.ts';
 import { sourceLimits } from '../core/source-limits.ts';
 import {
@@ -25,6 +26,7 @@ export interface SourceSchedulerOptions {
   readonly synchronizer: Pick<Synchronizer, 'run' | 'removeDocuments'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
+  readonly mayLogContent: () => boolean;
   /** Called after each run, except for one that the stop of the server interrupts. */
   readonly onRunEnd: (record: SourceRecord, run: Pick<SourceRun, 'outcome' | 'counts'>) => void;
 }
@@ -253,7 +255,7 @@ export class SourceScheduler {
       else entry.watcher = watcher ?? null;
     } catch (error) {
       entry.watchError = describe(error);
-      this.#options.logger.warn({ source: record.sourceId, err: error }, 'watching a source failed');
+      this.#options.logger.warn(this.#failureFields(record, error), 'watching a source failed');
     } finally {
       await source?.close();
     }
@@ -314,7 +316,7 @@ export class SourceScheduler {
         // The store is closed or full.
         entry.retryAt = this.#options.clock.now() + retryMs;
         if (!controller.signal.aborted)
-          this.#options.logger.error({ source: entry.record.sourceId, err: error }, 'source run failed');
+          this.#options.logger.error(this.#failureFields(entry.record, error), 'source run failed');
       } finally {
         entry.run = null;
       }
@@ -339,7 +341,11 @@ export class SourceScheduler {
     });
     this.#options.onRunEnd(record, lastRun);
     const level = outcome === 'failed' ? 'warn' : 'info';
-    logger[level]({ source: record.sourceId, outcome, error, ...counts }, 'source synchronized');
+    logger[level]({ sourceId: record.sourceId, outcome, error, ...counts }, 'source synchronized');
+  }
+
+  #failureFields({ sourceId }: SourceRecord, error: unknown): Readonly<Record<string, unknown>> {
+    return { sourceId, error: describedError(error, this.#options.mayLogContent()) };
   }
 
   async #synchronize(
@@ -362,7 +368,7 @@ export class SourceScheduler {
     } catch (error) {
       if (signal.aborted) return { outcome: 'interrupted', error: null, cursor: null };
       if (!(error instanceof AppError))
-        this.#options.logger.error({ source: record.sourceId, err: error }, 'source run failed');
+        this.#options.logger.error(this.#failureFields(record, error), 'source run failed');
       return { outcome: 'failed', error: describe(error), cursor: null };
     } finally {
       await source?.close();

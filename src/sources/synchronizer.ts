@@ -1,6 +1,7 @@
 import { AppError } from '../core/app-error.ts';
 import { mapInOrder } from '../core/async/map-in-order.ts';
 import type { Clock } from '../core/clock.ts';
+import { describedError } from '../core/described-error.ts';
 import { formatCount } from '../core/format.ts';
 import { limits } from '../core/limits.ts';
 import type { Logger } from '../core/logger.ts';
@@ -20,6 +21,7 @@ export interface SynchronizerOptions {
   readonly target: DocumentTarget;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Pick<Logger, 'error'>;
+  readonly mayLogContent: () => boolean;
 }
 
 /** A difference that a dry run found. */
@@ -262,7 +264,9 @@ class SynchronizationRun {
     if (error instanceof AppError) return error.message;
     const { code } = error as { code?: unknown };
     if (typeof code === 'string') return `The item cannot be read (${code}).`;
-    this.#options.logger.error({ source: this.#input.record.sourceId, err: error }, 'source item failed');
+    const { logger, mayLogContent } = this.#options;
+    const { sourceId } = this.#input.record;
+    logger.error({ sourceId, error: describedError(error, mayLogContent()) }, 'source item failed');
     return 'The item failed with an internal error. Ask the operator to read the log of the server.';
   }
 

@@ -72,7 +72,7 @@ export class SpanExporter {
         const rejected = await this.#send(batch);
         this.#options.countExported(batch.length - rejected);
         this.#options.countDropped(rejected);
-        if (this.#hasFailed) this.#options.logger.info({}, 'trace export works again');
+        if (this.#hasFailed) this.#options.logger.info({}, 'trace export recovered');
         this.#hasFailed = false;
       } catch (error) {
         this.#recordFailure(error);

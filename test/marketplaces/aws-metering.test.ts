@@ -95,7 +95,7 @@ t.test('of several licenses of one organization, the one bound first reports its
   const offer = { ...known.offer, licenseArn: licenseOf(2) };
   await agreements.update(offer, () => ({ after: { ...known, offer, boundAt: start + 1 } }));
   await marketplaces.start();
-  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(2), byCard: false }]);
+  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(2), bySubscription: false }]);
   recordUsage(1, 0, 40);
   recordUsage(1, 1, 7);
   await clock.advance(hourMs + 180_000);
@@ -125,7 +125,7 @@ t.test('usage charged by a subscription on this server is not reported to AWS', 
   const { clock, acceptedRecords, recordUsage, meter, open, charged, warnings } = await buildMetering(t);
   charged.set(organizationOf(1), Number.POSITIVE_INFINITY);
   await open().marketplaces.start();
-  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(1), byCard: true }]);
+  t.match(warnings, [{ organizationId: organizationOf(1), licenseArn: licenseOf(1), bySubscription: true }]);
   for (let hour = 0; hour < 4; hour += 1) recordUsage(1, hour, hour + 1);
   await clock.advance(hourMs + 180_000);
   await meter();

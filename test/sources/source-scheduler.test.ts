@@ -18,6 +18,7 @@ t.test('statistics count sources by state, failures, and the wait of due sources
     synchronizer: { run: neverCalled, removeDocuments: neverCalled },
     clock,
     logger: silentLogger,
+    mayLogContent: () => true,
     onRunEnd: () => {},
   });
   t.teardown(() => scheduler.close());

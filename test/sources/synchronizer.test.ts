@@ -38,7 +38,7 @@ const source: Source = {
 };
 
 /** Returns the error of the item, and the lines of the log, when the check of the document throws. */
-async function failWith(error: unknown) {
+async function failWith(error: unknown, mayLogContent = true) {
   const store = new MemoryStore();
   const lines: unknown[] = [];
   const target: Partial<DocumentTarget> = {
@@ -54,6 +54,7 @@ async function failWith(error: unknown) {
     target: target as DocumentTarget,
     clock: systemClock,
     logger: { error: (fields) => void lines.push(fields) },
+    mayLogContent: () => mayLogContent,
   });
   const changes: PlannedChange[] = [];
   const plan = (change: PlannedChange) => void changes.push(change);
@@ -71,5 +72,8 @@ t.test('the error of an item says what is wrong, without internals of the server
   const unexpected = new TypeError('x.secret is not a function');
   const failed = await failWith(unexpected);
   t.match(failed.error, /^The item failed with an internal error\. Ask the operator/);
-  t.same(failed.lines, [{ source: uuid, err: unexpected }], 'the operator gets the cause');
+  const { name, message } = unexpected;
+  t.match(failed.lines, [{ sourceId: uuid, error: { name, message } }], 'the operator gets the cause');
+  const { lines } = await failWith(unexpected, false);
+  t.match(lines, [{ sourceId: uuid, error: { name, message: undefined } }], 'with zero data retention');
 });

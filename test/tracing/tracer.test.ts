@@ -113,7 +113,7 @@ t.test('an unavailable collector is logged once, and its spans are sent later', 
   t.same(events, ['trace export failed']);
   collector.reply.status = 200;
   await exporter.flush();
-  t.same(events, ['trace export failed', 'trace export works again']);
+  t.same(events, ['trace export failed', 'trace export recovered']);
   t.same(counts, { exported: 1, dropped: 0 });
   collector.reply.status = 400;
   tracer.startJob()!.end(root);
