@@ -259,10 +259,11 @@ export class ApiKeyRegistry {
     for (const name of collections ?? []) checkCollectionName(name);
     const hasFilter = filter !== null && Object.keys(filter).length > 0;
     const text = hasFilter ? JSON.stringify(filter) : null;
-    if (text !== null && Buffer.byteLength(text) > limits.keyFilterBytesMax) {
+    const filterBytes = text === null ? 0 : Buffer.byteLength(text);
+    if (filterBytes > limits.keyFilterBytesMax) {
       throw new AppError(
         'bad_request',
-        `The filter of a key must not exceed ${limits.keyFilterBytesMax} bytes of compact JSON.`,
+        `The filter of the key is ${filterBytes} bytes as compact JSON; at most ${limits.keyFilterBytesMax} are allowed.`,
       );
     }
     if (hasFilter) this.#checkFilter(filter);

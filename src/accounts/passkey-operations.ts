@@ -114,7 +114,7 @@ export class PasskeyOperations {
     const { userId } = principal;
     const by = { actor: userId, address: client.address };
     await this.#options.passkeys.delete(userId, passkeyId.toLowerCase(), by);
-    return { message: 'The passkey is deleted. Delete it also from your device or password manager.' };
+    return { message: 'The passkey was deleted. Also delete it from your device or password manager.' };
   }
 
   /** Sends no mail to an unverified address, which may belong to another person. */

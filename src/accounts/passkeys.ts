@@ -129,7 +129,7 @@ export class Passkeys {
         .write([...operations, this.#auditEntry('passkey.renamed', after, by)])
         .catch((error: unknown) => {
           if (!(error instanceof ExpectationFailedError)) throw error;
-          throw new AppError('conflict', 'The passkey was used at the same moment. Repeat the request.', {
+          throw new AppError('conflict', 'The passkey was used at the same time. Repeat the request.', {
             cause: error,
             isRepeatable: true,
           });

@@ -269,5 +269,8 @@ function checkAvatarUrl(address: string): void {
   // URL parsers silently drop some characters, which must not be stored and displayed.
   const url = /^[\x21-\x7e]+$/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol === 'https:' && address.length <= limits.avatarUrlUnitsMax && url.username === '') return;
-  throw new AppError('bad_request', 'avatar_url must be an https:// URL of at most 2,048 characters.');
+  throw new AppError(
+    'bad_request',
+    'avatar_url must be an https:// URL of at most 2,048 ASCII characters, without a user name.',
+  );
 }

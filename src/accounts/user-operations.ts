@@ -125,7 +125,7 @@ export class UserOperations {
       throw new AppError('bad_request', 'confirm_email does not match the email address of your account.');
     }
     await this.#options.directory.delete(userId, { actor: userId, address: call.client.address });
-    return { message: 'Your account is deleted.' };
+    return { message: 'Your account was deleted.' };
   }
 
   async getSecondFactor({ principal }: UserCall): Promise<SecondFactorStatusResponse> {
@@ -167,7 +167,7 @@ export class UserOperations {
   /** See `PasswordSignIn.change`. */
   async setPassword(call: UserCall, request: SetPasswordRequest): Promise<wire.GenericMessageResponse> {
     await this.#options.passwordSignIn.change(call, request);
-    return { message: 'Your password is changed. Your other sessions have ended.' };
+    return { message: 'Your password was changed. Your other sessions have ended.' };
   }
 
   async listSessions({ principal }: UserCall): Promise<wire.ListSessionsResponse> {

@@ -79,7 +79,7 @@ function isAlreadyPaid({ stripeCode, stripeMessage: message }: StripeRejectedErr
 export function paymentDeclinedError(message: string | null): AppError {
   return new AppError(
     'payment_declined',
-    message ?? 'The payment was declined; use another payment method.',
+    message ?? 'The payment was declined. Use another payment method.',
     {
       shouldRetry: false,
     },

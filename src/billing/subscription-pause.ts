@@ -56,7 +56,7 @@ export class SubscriptionPause {
     await this.#pauseAtStripe(organizationId, subscription);
     const after = await reread();
     if (planStateOf(after.copy?.subscription ?? null) === 'paused') return after;
-    throw new AppError('bad_gateway', 'The payment provider did not pause the subscription; try again.');
+    throw new AppError('bad_gateway', 'The payment provider did not pause the subscription. Try again.');
   }
 
   /**

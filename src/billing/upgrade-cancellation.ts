@@ -109,5 +109,5 @@ function alreadyPaidError(): AppError {
 }
 
 function notCanceledError(): AppError {
-  return new AppError('bad_gateway', 'The payment provider did not cancel the upgrade; try again.');
+  return new AppError('bad_gateway', 'The payment provider did not cancel the upgrade. Try again.');
 }

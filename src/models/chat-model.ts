@@ -103,7 +103,7 @@ export class ChatModel {
   }
 
   #rejectedError(error: ProviderError): AppError {
-    const detail = `The chat model ${JSON.stringify(this.model)} rejected the request: ${error.message}. Its context may be too short: send a smaller \`k\`, or ask the operator of this server.`;
+    const detail = `The chat model ${JSON.stringify(this.model)} rejected the request: ${error.message}. Its context may be too short: send a smaller k, or ask the operator of this server.`;
     return new AppError('bad_gateway', detail, { cause: error, shouldRetry: false });
   }
 }

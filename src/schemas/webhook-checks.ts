@@ -1,7 +1,7 @@
 import { AppError, invalidFieldError } from '../core/app-error.ts';
 import { uuidPattern } from '../core/ids.ts';
 import { webhookLimits } from '../core/webhook-limits.ts';
-import { checkCollectionName, checkInteger } from './checks.ts';
+import { checkCollectionName } from './checks.ts';
 import type { AddWebhookRequest, WebhookRequest } from './webhooks.ts';
 
 /** Rules for webhooks whose violation is a 400 or 422. */
@@ -16,16 +16,25 @@ export function checkWebhookFields(request: Partial<AddWebhookRequest>): void {
   const { url = '', description = '', types, collection_names: names } = request;
   checkLength('url', url, webhookLimits.urlUnitsMax);
   checkLength('description', description, webhookLimits.descriptionUnitsMax);
-  if (types != null) checkInteger('The length of `types`', types.length, 1, webhookLimits.filterEntriesMax);
+  if (types != null) checkCount('types', types.length);
   if (names == null) return;
-  checkInteger('The length of `collection_names`', names.length, 1, webhookLimits.filterEntriesMax);
+  checkCount('collection_names', names.length);
   for (const name of names) checkCollectionName(name);
+}
+
+function checkCount(field: string, count: number): void {
+  const { filterEntriesMax } = webhookLimits;
+  if (count === 0 || count > filterEntriesMax)
+    throw new AppError(
+      'bad_request',
+      `${field} has ${count} entries; it must have 1 to ${filterEntriesMax}.`,
+    );
 }
 
 function checkLength(field: string, text: string, unitsMax: number): void {
   if (text.length > unitsMax)
     throw new AppError(
       'bad_request',
-      `\`${field}\` has ${text.length} characters; at most ${unitsMax} are allowed.`,
+      `${field} has ${text.length} characters; at most ${unitsMax} are allowed.`,
     );
 }

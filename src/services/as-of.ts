@@ -28,7 +28,7 @@ export function parseAsOf(
   if (instant === null)
     throw new AppError(
       'bad_request',
-      'as_of must be an RFC 3339 time with an offset, such as "2026-03-31T12:00:00Z", or the `moment` that `explain` of a reply of this collection shows.',
+      'as_of must be an RFC 3339 time with an offset, such as "2026-03-31T12:00:00Z", or explain.moment of an earlier reply of this collection.',
     );
   const at = instant.seconds * 1_000 + Math.floor(instant.nanoseconds / 1_000_000);
   if (at <= now) return { at };

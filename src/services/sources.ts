@@ -271,7 +271,7 @@ export class SourceServices {
         throw new AppError(
           'bad_request',
           credentialNames.length === 0
-            ? `A source of the kind ${kind} uses no credentials.`
+            ? `A source of the kind ${kind} uses no credentials. Send the request without them.`
             : `A source of the kind ${kind} uses no credential ${JSON.stringify(name)}. Send only ${credentialNames.join(', ')}.`,
         );
     return this.#options.kinds.seal(sourceId, credentials);

@@ -32,12 +32,12 @@ export async function parseDocumentVectors(
     content.type === 'text' ? (['vector', vectors] as const) : (['vectors', vector] as const);
   if (unexpectedVector !== undefined)
     throw badRequest(
-      `A document of the type ${JSON.stringify(content.type)} requires ${expectedField === 'vector' ? 'one vector, in `vector`' : 'one vector per page, in `vectors`'}.`,
+      `A document of the type ${JSON.stringify(content.type)} requires ${expectedField === 'vector' ? 'one vector in the field vector' : 'one vector per page in the field vectors'}.`,
     );
   const vectorInputs = content.type === 'text' ? (vector === undefined ? null : [vector]) : (vectors ?? null);
   if (vectorInputs === null)
     throw badRequest(
-      `\`${expectedField}\` is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers.`,
+      `${expectedField} is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers.`,
     );
   const units = pageUnitsOf(content);
   const pages = units.length;
@@ -76,7 +76,7 @@ export function parseQueryVector(
   if (input !== null) return toUnitVector('query_vector', input, collection);
   if (!isRequired) return null;
   throw badRequest(
-    `\`query_vector\` is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers. For lexical search only, set the weights {"lexical": 1, "vector": 0}.`,
+    `query_vector is missing: the collection ${JSON.stringify(collection.name)} has vectors supplied by callers. For lexical search only, set the weights {"lexical": 1, "vector": 0}.`,
   );
 }
 
@@ -145,7 +145,7 @@ function toNumbers(field: string, input: VectorInput): Float32Array | Float64Arr
 function modelVectorsError({ name, model }: Collection, field: string): AppError {
   const modelName = model === undefined ? 'a model' : JSON.stringify(model.id);
   return badRequest(
-    `\`${field}\` is not accepted: the vectors of ${JSON.stringify(name)} come from ${modelName}. To supply your own vectors, create a collection with embedding_model "own".`,
+    `${field} is not accepted: the vectors of ${JSON.stringify(name)} come from ${modelName}. To supply your own vectors, create a collection with embedding_model "own".`,
   );
 }
 

@@ -261,8 +261,8 @@ export class WebhookServices {
     const { connections } = this.#options;
     const url = connections.checkUrl(text);
     if (url.protocol !== 'https:' && !connections.allowsPrivate(url.hostname, portOf(url)))
-      throw new AppError('bad_request', '`url` must start with https://.');
-    if (url.hash !== '') throw new AppError('bad_request', '`url` must not contain a fragment (#...).');
+      throw new AppError('bad_request', 'url must start with https://.');
+    if (url.hash !== '') throw new AppError('bad_request', 'url must not contain a fragment (#...).');
   }
 }
 

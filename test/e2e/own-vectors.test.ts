@@ -66,7 +66,7 @@ t.test('invalid and missing vectors of a document are rejected with the reason',
   const pages = { type: 'text-pages', pages: ['Salted herring.', 'A gull.'] };
   const [vector, zero] = [vectorOf(1), vectorOf(1).map(() => 0)];
   for (const [collection, body, status, detail] of [
-    ['notes', { content: text }, 400, /`vector` is missing/],
+    ['notes', { content: text }, 400, /vector is missing/],
     ['notes', { content: text, vector: [1, 2] }, 400, /vector has 2 dimensions; .* have 5/],
     ['notes', { content: text, vector: [] }, 400, /vector has 0 dimensions/],
     ['notes', { content: text, vector: zero }, 400, /vector must not be the zero vector/],
@@ -85,12 +85,17 @@ t.test('invalid and missing vectors of a document are rejected with the reason',
     ['notes', { content: text, vector: 'AAA' }, 400, /vector is not valid base64/],
     ['notes', { content: text, vector: 'AAAA' }, 400, /not a multiple of 4/],
     ['notes', { content: text, vector: ['1'] }, 422, undefined],
-    ['notes', { content: text, vectors: [vector] }, 400, /type "text" requires one vector, in `vector`/],
+    [
+      'notes',
+      { content: text, vectors: [vector] },
+      400,
+      /type "text" requires one vector in the field vector/,
+    ],
     [
       'notes',
       { content: pages, vector },
       400,
-      /type "text-pages" requires one vector per page, in `vectors`/,
+      /type "text-pages" requires one vector per page in the field vectors/,
     ],
     ['notes', { content: pages, vectors: [vector] }, 400, /has 2 pages but 1 vector\./],
     ['notes', { content: pages, vectors: [vector, [1]] }, 400, /vectors\[1\] has 1 dimensions/],
@@ -99,7 +104,7 @@ t.test('invalid and missing vectors of a document are rejected with the reason',
       'made',
       { content: text, vector },
       400,
-      /`vector` is not accepted: the vectors of "made" come from "zembed-1"/,
+      /vector is not accepted: the vectors of "made" come from "zembed-1"/,
     ],
   ] as const) {
     const reply = await api.request('documents/add-document', {
@@ -138,10 +143,10 @@ t.test('queries and model changes that do not fit the vectors of a collection ar
   const { api } = await createNotesAndModelCollection();
   const vector = vectorOf(1);
   for (const [collection, body, detail] of [
-    ['notes', { query: 'herring' }, /`query_vector` is missing/],
+    ['notes', { query: 'herring' }, /query_vector is missing/],
     ['notes', { query: 'herring', query_vector: [1] }, /query_vector has 1 dimensions/],
     ['notes', { query: null, query_vector: vector }, /query_vector requires a query/],
-    ['made', { query: 'herring', query_vector: vector }, /`query_vector` is not accepted/],
+    ['made', { query: 'herring', query_vector: vector }, /query_vector is not accepted/],
   ] as const) {
     const request = { collection_name: collection, k: 3, ...body };
     t.match(await api.request('queries/top-documents', request), { status: 400, body: { detail } });
@@ -340,7 +345,7 @@ t.test('the command line creates, fills and queries a collection with own vector
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n\n')}\n`);
   t.match(await run('documents', 'add', file, '-c', 'lines'), {
     code: 1,
-    err: /3 documents added, 2 rejected\.[\s\S]*line 7, d\.txt: .*`vector` is missing[\s\S]*line 9, without a path: /,
+    err: /3 documents added, 2 rejected\.[\s\S]*line 7, d\.txt: .*vector is missing[\s\S]*line 9, without a path: /,
   });
   t.same(await api.paths('lines'), ['a.txt', 'b.txt', 'c.txt']);
   t.match(await run('documents', 'add', file, '-c', 'lines', '--json'), { code: 1, out: /"added":0/ });
@@ -362,7 +367,7 @@ t.test('the command line creates, fills and queries a collection with own vector
     code: 2,
     err: /--vector must be/,
   });
-  t.match(await run('search', '-c', 'lines', 'herring'), { code: 1, err: /`query_vector` is missing/ });
+  t.match(await run('search', '-c', 'lines', 'herring'), { code: 1, err: /query_vector is missing/ });
   t.match(await run('collections', 'update', 'lines', '--weights', '1:0', '--max-per-document', '1'), {
     code: 0,
     out: /Query defaults of lines: .*"vector":0.*"max_per_document":1/,

@@ -44,7 +44,7 @@ export async function runGit(command: GitCommand): Promise<Buffer> {
     if (bytes > sourceLimits.gitOutputBytesMax)
       throw new AppError(
         'too_large',
-        `The list of files of the repository has more than ${sourceLimits.gitOutputBytesMax} bytes. Set a folder of the repository as the source.`,
+        `The list of files of the repository has more than ${sourceLimits.gitOutputBytesMax} bytes. Choose a folder of the repository with fewer files.`,
       );
     pieces.push(piece);
   }

@@ -91,7 +91,7 @@ export class GitSource implements Source {
         if (limited.aborted && !signal.aborted)
           throw new AppError(
             'bad_gateway',
-            `The repository was not received within ${sourceLimits.gitFetchMsMax / 60_000} minutes. Name a smaller one, or ask the operator of this server to check its connection.`,
+            `The repository was not received within ${sourceLimits.gitFetchMsMax / 60_000} minutes. Use a smaller repository, or ask the operator of this server to check its connection.`,
             { cause: error },
           );
         throw error;

@@ -54,7 +54,7 @@ export class ImapSource implements Source {
     if (chosen.length > imapMailboxesMax)
       throw new AppError(
         'bad_request',
-        `The account has more than ${imapMailboxesMax} mailboxes. Choose one with those below it.`,
+        `The account has more than ${imapMailboxesMax} mailboxes. Choose one mailbox; it is read with those below it.`,
       );
     return chosen;
   }
