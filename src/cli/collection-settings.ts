@@ -16,7 +16,7 @@ export const newSettingOptions: readonly OptionSpec[] = [
   },
   {
     flags: '--synonyms <words>',
-    meaning: 'words with the same meaning, separated by commas; give it several times for several lists',
+    meaning: 'words with the same meaning, separated by commas; repeat for more lists',
     isRepeatable: true,
   },
   {
@@ -35,30 +35,29 @@ export const newSettingOptions: readonly OptionSpec[] = [
 export const changedSettingOptions: readonly OptionSpec[] = [
   {
     flags: '--default-ttl <seconds>',
-    meaning:
-      'new documents expire after this time by default; 0: never. Without other options, only this changes',
+    meaning: 'new documents expire after this time by default; 0: never',
   },
   {
     flags: '--metadata-schema <json>',
-    meaning: 'types of metadata fields; {}: none. Without other options, only this changes',
+    meaning: 'types of metadata fields; {}: none',
   },
   {
     flags: '--synonyms <words>',
-    meaning: 'lists of synonyms, as for add; "": none. Without other options, only this changes',
+    meaning: 'lists of synonyms, as for add; "": none',
     isRepeatable: true,
   },
   {
     flags: '--stop-words <words>',
-    meaning: 'stop words, as for add; "": none. Without other options, only this changes',
+    meaning: 'stop words, as for add; "": none',
     isRepeatable: true,
   },
   {
     flags: '--curations <json>',
-    meaning: 'all curations, as for add; []: none. Without other options, only this changes',
+    meaning: 'all curations, as for add; []: none',
   },
   {
     flags: '--history-days <days>',
-    meaning: 'keep replaced and deleted versions; 0 deletes them. Without other options, only this changes',
+    meaning: 'keep replaced and deleted versions; 0 deletes them',
   },
 ];
 

@@ -52,7 +52,8 @@ export const collectionCommands: readonly CommandSpec[] = [
   {
     usage: 'collections update <name>',
     settings: 'client',
-    summary: 'set the defaults of a collection; without options, remove the query defaults',
+    summary:
+      'change the query defaults and other settings of a collection; without options, remove the query defaults',
     options: [...controlOptions, ...changedSettingOptions, jsonOption],
     examples: [
       'quarry collections update handbook --max-per-document 1 --weights 1:0.8',
@@ -236,7 +237,7 @@ async function rename(
   const [name = '', newName = ''] = args;
   const request = { collection_name: name, new_collection_name: newName };
   const reply = await api.call('collections/rename-collection', request);
-  const message = `${toPrintable(name)} is now ${toPrintable(newName)}.`;
+  const message = `Collection ${toPrintable(name)} renamed to ${toPrintable(newName)}.`;
   terminal.out(options.json === true ? JSON.stringify(reply) : message);
   return exitCodes.done;
 }

@@ -12,7 +12,7 @@ export const doctorCommand: CommandSpec = {
   usage: 'doctor',
   settings: 'client',
   summary:
-    'check the installation on this machine: exit code 0 if all checks passed, 1 if one failed, 4 if there are only warnings. With --organization: show the data of this organization in all tables and folders, exit code 1 if there is any (needs the admin key)',
+    'check the installation on this machine: exit code 0 if all checks passed, 1 if a check failed, 4 if there are only warnings. With --organization: show the data of this organization in all tables and folders, exit code 1 if there is any (needs the admin key)',
   options: [
     { flags: '--data <folder>', meaning: 'data directory of the server (QUARRY_DATA)' },
     {

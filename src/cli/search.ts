@@ -38,7 +38,7 @@ export const searchCommand: CommandSpec = {
   options: [
     {
       ...collectionOption,
-      meaning: 'collection; give it several times to search several',
+      meaning: 'collection; repeat to search several',
       isRepeatable: true,
     },
     {

@@ -119,7 +119,8 @@ t.test('a connection that always ends early fails with what remains to be done',
   hub.fail(`/${weights}`, { endAfter: 50_000 }, ...Array(20).fill({ status: 502 }));
   await t.rejects(run(t, { hub, folder }), {
     code: 'unavailable',
-    message: /The download failed: .*answered 502 for onnx\/model\.onnx\.notes\. The downloaded part is kept/,
+    message:
+      /The download failed: .*returned status 502 for onnx\/model\.onnx\.notes\. The downloaded part is kept/,
   });
   hub.fail('/api', ...Array(20).fill({ endAfter: 10 }));
   await t.rejects(run(t, { hub, folder }), { code: 'unavailable', message: /the connection broke/ });
@@ -138,10 +139,10 @@ t.test('a disk that becomes full ends the download', async (t) => {
 t.test('errors of the hub name the reason and the remedy', async (t) => {
   const hub = await FakeHub.start(t);
   const statuses = [
-    ['/api', 401, 'forbidden', /answered 401 .*HF_TOKEN is missing or wrong/],
-    ['/onnx/model.onnx (redirected)', 403, 'forbidden', /answered 403 .*Accept the license/],
-    ['/config.json', 404, 'not_found', /answered 404 for config\.json/],
-    ['/tokenizer.json', 418, 'bad_gateway', /answered 418/],
+    ['/api', 401, 'forbidden', /returned status 401 .*HF_TOKEN is missing or wrong/],
+    ['/onnx/model.onnx (redirected)', 403, 'forbidden', /returned status 403 .*Accept the license/],
+    ['/config.json', 404, 'not_found', /returned status 404 for config\.json/],
+    ['/tokenizer.json', 418, 'bad_gateway', /returned status 418/],
   ] as const;
   for (const [path, status, code, message] of statuses) {
     hub.fail(path, { status });
@@ -154,7 +155,7 @@ t.test('errors of the hub name the reason and the remedy', async (t) => {
   hub.fail('/api', busy, busy, busy, busy, busy);
   await t.rejects(run(t, { hub, folder: t.testdir() }), {
     code: 'unavailable',
-    message: /answered 429.*too many requests/,
+    message: /returned status 429.*too many requests/,
   });
 });
 

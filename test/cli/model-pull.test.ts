@@ -124,8 +124,8 @@ t.test('wrong names, catalogs and settings are rejected with the remedy', async 
     ['hf:../letters', 2, /expected hf:organization\/name/],
     ['basalt', 1, /No model of the catalog is named "basalt"\. Models: zembed-1/],
     ['zerank-2', 2, /zerank-2 does not run in the server.*QUARRY_RERANK_URL/],
-    [`${source}@none`, 1, /answered 404 .*revision none/],
-    ['hf:organization/other', 1, /answered 404 for the repository organization\/other/],
+    [`${source}@none`, 1, /returned status 404 .*revision none/],
+    ['hf:organization/other', 1, /returned status 404 for the repository organization\/other/],
   ] as const;
   for (const [model, code, err] of wrong) t.match(await pull(model, '--yes'), { code, err }, model);
   t.match(await setUp(t, hub, { QUARRY_EGRESS: 'none' }).pull(source, '--yes'), {
@@ -267,7 +267,7 @@ const damagedBundles: readonly (readonly [(bundle: Buffer) => Uint8Array, RegExp
       tampered[bundle.indexOf('The tide turns.') + 5_000] = 0;
       return tampered;
     },
-    /the SHA-256 of onnx\/model\.onnx\.notes is wrong/,
+    /the SHA-256 of onnx\/model\.onnx\.notes differs from the manifest/,
   ],
 ];
 

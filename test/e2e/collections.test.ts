@@ -108,7 +108,10 @@ await t.test('an alias grants no access to a key, and is invisible to other orga
 });
 
 await t.test('a renamed collection keeps documents and aliases', async (t) => {
-  t.match(await quarry('collections', 'rename', 'one', 'first'), { code: 0, out: 'one is now first.\n' });
+  t.match(await quarry('collections', 'rename', 'one', 'first'), {
+    code: 0,
+    out: 'Collection one renamed to first.\n',
+  });
   t.equal(await api.status('status/get-status', { collection_name: 'one' }), 404);
   t.equal(await textOf('first'), 'granite of one');
   t.equal(await textOf('live'), 'granite of one');

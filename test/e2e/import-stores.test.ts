@@ -99,7 +99,7 @@ await t.test('points of Qdrant, with their vectors, and with those of the server
   t.same(await api.find('q-text', 'pit 41 obsidian', { k: 1 }), ['doc-13']);
 
   const refused = await quarry(...source, '--collection', 'q-none');
-  t.match(refused, { code: 1, err: /Qdrant answered 404 to http.*count/ });
+  t.match(refused, { code: 1, err: /Qdrant returned status 404 for http.*count/ });
 });
 
 await t.test('records of Chroma are imported', async (t) => {

@@ -136,6 +136,7 @@ async function extractEntry(
       createWriteStream(target, { flags: 'wx' }),
     ),
   );
-  if (hash.digest('hex') !== file.sha256) throw new Error(`the SHA-256 of ${file.path} is wrong`);
+  if (hash.digest('hex') !== file.sha256)
+    throw new Error(`the SHA-256 of ${file.path} differs from the manifest`);
   missing.delete(file.path);
 }

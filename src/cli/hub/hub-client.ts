@@ -135,7 +135,7 @@ export class HubClient {
     const { statusCode: status } = reply;
     if (status === 200 || status === 206) return reply;
     discard(reply.body);
-    const answer = `${url.host} answered ${status} for ${what}`;
+    const answer = `${url.host} returned status ${status} for ${what}`;
     const hint = hints[status];
     const seconds = Number(reply.headers['retry-after'] ?? Number.NaN);
     throw new HubError(hint === undefined ? answer : `${answer}: ${hint}`, {

@@ -76,7 +76,7 @@ async function findTarget(text: string, options: CommandOptions): Promise<PullTa
   if (text.startsWith('hf:'))
     throw new AppError(
       'bad_request',
-      `${JSON.stringify(text)} is no repository; expected hf:organization/name or hf:organization/name@revision.`,
+      `${JSON.stringify(text)} is not a repository; expected hf:organization/name or hf:organization/name@revision.`,
     );
   const pins = getCatalogModel(await loadCatalog(options), text);
   if (pins.runs_in === 'service')

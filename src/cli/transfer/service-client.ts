@@ -50,7 +50,7 @@ export class ServiceClient {
     if (response.ok) return JSON.parse(text) as Reply;
     throw new AppError(
       'bad_gateway',
-      `${system} answered ${response.status} to ${url}: ${text.slice(0, 300)}`,
+      `${system} returned status ${response.status} for ${url}: ${text.slice(0, 300)}`,
     );
   }
 }
