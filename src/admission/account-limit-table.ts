@@ -79,7 +79,7 @@ const signInRows: readonly LimitRow[] = [
   }),
   rateRow('providerSignIns', {
     limit: 'Sign-ins at a provider',
-    bounds: 'Sign-ins begun at an identity provider',
+    bounds: 'Sign-ins started at an identity provider',
     share: 'per address',
     file: 'accounts/provider-operations.ts',
   }),

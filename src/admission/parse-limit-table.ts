@@ -56,7 +56,7 @@ const sizeRows: readonly ParseLimitRow[] = [
     bound: ['pageUnitsMax'],
   },
   {
-    limit: 'Lines with a box',
+    limit: 'Lines with a rectangle',
     bounds:
       'Lines and table cells of one page, and of all pages, with their place on the page; at most 20 bytes each',
     value: `${formatNumber(parse.pageLinesMax)} and ${formatNumber(parse.linesMax)}`,

@@ -315,7 +315,10 @@ export type DeleteInviteUserResponse = Static<typeof DeleteInviteUserResponse>;
 
 export const AddAPIKeyRequest = Component('AddAPIKeyRequest', 'An API key to create.', {
   organization_id: organizationId,
-  name: Type.String({ description: 'Display name, 1 to 255 characters.', examples: ['Website'] }),
+  name: Type.String({
+    description: 'Display name: one line of 1 to 255 characters, at most 256 bytes of UTF-8.',
+    examples: ['Website'],
+  }),
   permission: DBAPIKeyPermission,
   expires_at: expiryInput,
   restriction: restrictionInput,

@@ -101,7 +101,7 @@ export const resultVersion = Type.Optional(
     {
       document_id: Type.String({
         format: 'uuid',
-        description: 'Id of the document at that moment; an overwritten document had another one.',
+        description: 'ID of the document at that moment; an overwritten document had another one.',
       }),
       replaced_at: Nullable(Type.String({ format: 'date-time' }), {
         description: 'Time when this version was replaced or deleted; null for one that search still finds.',

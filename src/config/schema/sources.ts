@@ -14,7 +14,7 @@ export const sourceSettings = {
     pattern: hostsPattern,
     meaning: 'Hosts that sources may connect to; * for all public hosts on ports 80 and 443',
     allowed: 'host or host:port, separated by commas, or *',
-    defaultMeaning: 'none: sources connect to no host',
+    defaultMeaning: 'none: sources cannot connect to any host',
   }),
   sourcePrivateHosts: optionalSetting({
     pattern: hostsPattern,

@@ -230,7 +230,7 @@ export const administrationRoutes: readonly Route[] = [
     path: '/admin/delete-user-passkeys',
     summary: 'Delete passkeys of a user',
     description:
-      'Deletes one passkey of a user, or without `passkey_id` all of them, for example after a device was lost. Open sessions stay; end them with `end-user-sessions`.',
+      'Deletes one passkey of a user, or without `passkey_id` all of them, for example after a device was lost. Open sessions are not ended; end them with `end-user-sessions`.',
     request: DeleteUserPasskeysRequest,
     reply: DefaultResponse,
     example: userExample,

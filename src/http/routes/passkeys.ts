@@ -136,7 +136,7 @@ export const passkeyRoutes: readonly AccountRoute[] = [
     path: '/api/users/delete-passkey',
     summary: 'Delete a passkey',
     description:
-      'Deletes a passkey, effective immediately. Open sessions stay. Delete the passkey also from your device or password manager, which would still offer it.',
+      'Deletes a passkey, effective immediately. Open sessions are not ended. Also delete the passkey from your device or password manager, which would still offer it.',
     request: passkeys.DeletePasskeyRequest,
     reply: GenericMessageResponse,
     example: passkeyExample,

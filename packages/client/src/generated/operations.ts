@@ -1193,8 +1193,8 @@ export class AdminApi {
 
   /**
    * Delete passkeys of a user: `POST /v1/admin/delete-user-passkeys`. Deletes one passkey of a user, or
-   * without `passkey_id` all of them, for example after a device was lost. Open sessions stay; end them with
-   * `end-user-sessions`.
+   * without `passkey_id` all of them, for example after a device was lost. Open sessions are not ended; end
+   * them with `end-user-sessions`.
    */
   deleteUserPasskeys(request: DeleteUserPasskeysRequest, options?: CallOptions): Promise<DefaultResponse> {
     return this.#transport.call(

@@ -2399,7 +2399,7 @@ export interface ResultExplanation {
   pinned?: boolean | undefined;
   /** Only with `as_of`: the version of the document. */
   version?: {
-    /** Id of the document at that moment; an overwritten document had another one. */
+    /** ID of the document at that moment; an overwritten document had another one. */
     document_id: string;
     /** Time when this version was replaced or deleted; null for one that search still finds. */
     replaced_at: string | null;
