@@ -40,7 +40,7 @@ export interface SearchToolResult {
 
 const kDefault = 5;
 const descriptionDefault =
-  'Searches the documents of the knowledge base. Returns passages with the paths of their documents, best first.';
+  'Searches the documents of the knowledge base. Returns snippets with the paths of their documents, best first.';
 
 /** Creates a tool that searches one collection. It is stopped with the generation that called it. */
 export function createSearchTool(search: SearchToolOptions): Tool<SearchToolInput, SearchToolResult[]> {
