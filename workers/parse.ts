@@ -63,8 +63,8 @@ export default async function run(task: TaskWithPort): Promise<unknown> {
 }
 
 /** Long texts move to the main thread without a copy. */
-async function parse(task: ParseTask, line: MessagePort | undefined, signal: AbortSignal): Promise<unknown> {
-  const outcome = await parserHost.parse(task, (progress) => line?.postMessage(progress), signal);
+async function parse(task: ParseTask, port: MessagePort | undefined, signal: AbortSignal): Promise<unknown> {
+  const outcome = await parserHost.parse(task, (progress) => port?.postMessage(progress), signal);
   if ('failure' in outcome) return outcome;
   const { boxes, ...document } = outcome;
   const pages = packTexts(outcome.pages);

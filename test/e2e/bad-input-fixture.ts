@@ -67,7 +67,7 @@ export class BadInputServer {
     const server = new BadInputServer(await TestServer.start(t, limits));
     const { api } = server;
     await api.call('collections/add-collection', { collection_name });
-    const metadata = { colour: 'red' };
+    const metadata = { color: 'red' };
     await api.add(collection_name, 'doc', 'A document that stays as it is.', { metadata });
     await api.add(collection_name, 'failed', { type: 'auto', base64_data: brokenPdf });
     return server;

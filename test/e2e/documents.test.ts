@@ -112,26 +112,26 @@ await t.test(
   'new metadata keeps the id and the text; the old metadata applies until the switch',
   async (t) => {
     const collection_name = await newCollection('metadata');
-    await api.add(collection_name, 'page', sentence('only', 1), { metadata: { colour: 'red', size: 'big' } });
+    await api.add(collection_name, 'page', sentence('only', 1), { metadata: { color: 'red', size: 'big' } });
     const before = await api.info(collection_name, 'page', true);
     let running = true;
     const gaps: string[] = [];
     const watcher = (async () => {
       while (running) {
-        const filter = { $or: [{ colour: 'red' }, { colour: 'blue' }, { colour: 'green' }] };
+        const filter = { $or: [{ color: 'red' }, { color: 'blue' }, { color: 'green' }] };
         if ((await api.find(collection_name, 'quarry', { filter })).length !== 1) gaps.push('absent');
       }
     })();
-    for (const colour of ['blue', 'green', 'red', 'blue']) {
-      await api.call('documents/update-document', { collection_name, path: 'page', metadata: { colour } });
+    for (const color of ['blue', 'green', 'red', 'blue']) {
+      await api.call('documents/update-document', { collection_name, path: 'page', metadata: { color } });
       const { index_status, metadata } = await api.info(collection_name, 'page');
-      t.same(metadata, { colour }, 'the whole object is replaced at once');
+      t.same(metadata, { color }, 'the whole object is replaced at once');
       t.match(index_status, /^(not_indexed|indexing|indexed)$/);
       await waitFor('the update', async () =>
         (await api.info(collection_name, 'page')).index_status === 'indexed' ? true : null,
       );
-      t.same(await api.find(collection_name, 'quarry', { filter: { colour } }), ['page']);
-      t.same(await api.find(collection_name, 'quarry', { filter: { colour: { $ne: colour } } }), []);
+      t.same(await api.find(collection_name, 'quarry', { filter: { color } }), ['page']);
+      t.same(await api.find(collection_name, 'quarry', { filter: { color: { $ne: color } } }), []);
     }
     running = false;
     await watcher;
@@ -168,7 +168,7 @@ await t.test('an update is rejected in a state that does not allow it', async (t
   t.match(bad.error, /\w+/);
   const update = (path: string, change: object) =>
     api.status('documents/update-document', { collection_name, path, ...change });
-  t.equal(await update('good', {}), 200, 'neither field changes nothing');
+  t.equal(await update('good', {}), 200, 'a request without fields changes nothing');
   t.equal(await update('bad', {}), 200);
   t.equal(await update('good', { metadata: null, index_status: null }), 200);
   t.equal(await update('good', { metadata: { a: 'b' }, index_status: 'not_parsed' }), 400);

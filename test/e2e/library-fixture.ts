@@ -47,7 +47,7 @@ export const books: readonly Book[] = Array.from({ length: 70 }, (_, i) => {
   const [name, text] = subjects[i % subjects.length]!;
   const volume = Math.floor(i / subjects.length);
   const metadata: Record<string, string | string[]> = {};
-  if (i % 4 !== 3) metadata.colour = colors[i % 3]!;
+  if (i % 4 !== 3) metadata.color = colors[i % 3]!;
   if (i % 5 !== 0) metadata.year = years[i % 4]!;
   if (i % 3 !== 1) metadata['list:tags'] = [`t${i % 2}`, `u${i % 7}`].slice(0, i % 4 === 2 ? 0 : 2);
   const notes = volume === 0 ? '' : ` Note ${volume}: shelf ${i}, kept for the archive.`;

@@ -47,7 +47,7 @@ await t.test('one shard and eight give the same results with the same scores', a
     return results.map(({ path, score }) => `${score.toFixed(5)} ${path}`).sort();
   };
   for (const [query] of questions) {
-    for (const extra of [{}, { filter: { colour: 'red' } }, { reranker: 'zerank-1' }]) {
+    for (const extra of [{}, { filter: { color: 'red' } }, { reranker: 'zerank-1' }]) {
       t.same(
         await ranked('queries/top-documents', collections.eight, { query, ...extra }),
         await ranked('queries/top-documents', collections.one, { query, ...extra }),
@@ -162,7 +162,7 @@ await t.test('no character of a query is an operator, and unusual queries succee
     '*',
     '"bread" AND NOT (bread)',
     '-bread',
-    'colour:red',
+    'color:red',
     '\u0000',
     '\ud800',
     '🌋',
