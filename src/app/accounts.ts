@@ -137,7 +137,7 @@ function createPasskeyMethods(
   { passkeys, userAccounts, sessions, deniedAccessLog, sealer }: AccountComponents,
   invitedSignUp: InvitedSignUp,
 ): Pick<SignInOperationsOptions, 'passkeySignIn' | 'passkeyJoin'> {
-  const limiter = new SlidingWindowLimiter('requests for passkeys', rateLimits.passkeyRequests, clock);
+  const limiter = new SlidingWindowLimiter('passkey requests', rateLimits.passkeyRequests, clock);
   const common = { passkeys, sealer, relyingParty: relyingPartyOptions(settings), limiter };
   return {
     passkeySignIn: new PasskeySignIn({ ...common, userAccounts, sessions, deniedAccessLog, home }),

@@ -20,7 +20,7 @@ export const answerCommand: CommandSpec = {
       meaning: `number of snippets that the model reads, up to ${answerLimits.snippetsMax}`,
       default: String(answerLimits.snippetsDefault),
     },
-    { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2000' },
+    { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2,000' },
     { flags: '--filter <json>', meaning: 'only documents with matching metadata' },
     { flags: '--reranker <model>', meaning: 'reorder the best snippets with this model' },
     { flags: '--max-tokens <count>', meaning: 'maximum length of the answer in tokens of the model' },

@@ -43,12 +43,12 @@ export const searchCommand: CommandSpec = {
     },
     {
       flags: '-k, --k <count>',
-      meaning: 'number of results, up to 128 snippets, 1024 pages or 2048 documents',
+      meaning: 'number of results, up to 128 snippets, 1,024 pages or 2,048 documents',
       default: '5',
     },
     { flags: '--pages', meaning: 'return pages instead of snippets', conflicts: ['documents', 'precise'] },
     { flags: '--documents', meaning: 'return documents instead of snippets', conflicts: ['precise'] },
-    { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2000' },
+    { flags: '--precise', meaning: 'snippets of about 200 characters instead of about 2,000' },
     { flags: '--filter <json>', meaning: 'only documents with matching metadata' },
     {
       flags: '--reranker <model>',

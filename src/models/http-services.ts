@@ -227,7 +227,7 @@ function rejectPresetConflicts(preset: string, isSet: Readonly<Record<string, bo
   );
 }
 
-/** Returns the aliases that make models of presets answer to the names of the hosted service. */
+/** Returns the aliases under which models of presets have the names of the hosted service. */
 export function listPresetAliases({
   zembed1Url,
   zerank2Url,

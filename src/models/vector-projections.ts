@@ -15,8 +15,8 @@ const fileBytesMax = 256 * 1_048_576;
 const projectionsMax = 64;
 
 /**
- * Learned matrices that shorten the vectors of a model whose prefixes are not usable on their own. Each one leads
- * from the next larger length to its own; longer ways are products.
+ * Learned matrices that shorten the vectors of a model whose prefixes are not usable on their own. Each one
+ * converts vectors of the next larger length to its own; several are multiplied for a shorter vector.
  */
 export class VectorProjections {
   /** Length of the vectors of the model. */

@@ -148,7 +148,7 @@ export class PastSearch {
   }
 }
 
-/** Takes the changes back. */
+/** Returns the state before the later changes. */
 function toPastState({ entries, last }: LaterChanges, asOf: AsOf): StateChanges {
   const added = new Set<number>();
   const hidden = new Set<number>();

@@ -6,7 +6,7 @@ import t from '../support/tap.ts';
 import { testActor } from './account-components.ts';
 import { buildSignIn, statusOf, visitor } from './sign-in-components.ts';
 
-/** What passkeys write to the store. */
+/** Records of passkeys in the store. */
 
 const client = { ...visitor(), origin: () => 'https://quarry.example.com' };
 

@@ -69,7 +69,7 @@ function createPasskeyMethods(
     readonly clock: FakeClock;
   },
 ) {
-  const limiter = new SlidingWindowLimiter('requests for passkeys', rateLimits.passkeyRequests, parts.clock);
+  const limiter = new SlidingWindowLimiter('passkey requests', rateLimits.passkeyRequests, parts.clock);
   const options = { ...parts, limiter, relyingParty: { isEnabled: true, isOriginTrusted: true } };
   return { passkeySignIn: new PasskeySignIn(options), passkeyJoin: new PasskeyJoin(options) };
 }

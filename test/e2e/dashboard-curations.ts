@@ -62,7 +62,7 @@ async function failToLoad(t: Test, page: Page): Promise<void> {
   await inspectInAllThemes(t, page, 'curations-empty');
 }
 
-/** What the user has typed survives an error of the server and a rule that it rejects. */
+/** The input of the user survives an error of the server and a rule that it rejects. */
 async function addRule(t: Test, page: Page): Promise<void> {
   await list(page).getByRole('button', { name: 'Add rule' }).click();
   const form = page.getByRole('dialog', { name: 'New rule' });

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** What a page of a site, or an attacker, can make an authenticator do differently. */
+/** Deviations of an authenticator that a page of a site, or an attacker, can cause. */
 export interface AuthenticatorBehavior {
   /** Origin of the page that asks. */
   readonly origin?: string;

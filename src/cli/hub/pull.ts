@@ -18,7 +18,7 @@ import { HubClient } from './hub-client.ts';
 import { repeatRequests } from './repeat.ts';
 import { type DownloadPlan, planDownload } from './select-files.ts';
 
-/** What the user asked for. */
+/** Model and options that the user requested. */
 interface PullTarget {
   readonly repository: string;
   readonly revision: string;

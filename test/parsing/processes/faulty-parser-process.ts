@@ -19,7 +19,7 @@ const faults: Readonly<Record<string, () => unknown>> = {
     for (;;) retained.push(Buffer.alloc(16_000_000, 1));
   },
   flood: () => {
-    // As fast as the host receives it: what is sent without waiting stays in the memory of this process.
+    // As fast as the host receives it: pages sent without waiting stay in the memory of this process.
     const page = { type: 'page', text: 'x'.repeat(1_000_000), boxes: null };
     const send = () => void process.send?.(page, undefined, {}, send);
     send();

@@ -9,7 +9,7 @@ import { texts } from '../texts/en/sign-in.ts';
 
 interface PasskeySignInProps {
   readonly redirect: string;
-  /** Over a page that must stay. */
+  /** Whether it is shown over a page, to which the user returns after the sign-in. */
   readonly isOverlay: boolean;
 }
 

@@ -11,7 +11,7 @@ import { texts } from '../texts/en/sign-in.ts';
 interface PasswordSignInProps {
   readonly redirect: string;
   readonly email: string;
-  /** Over a page that must stay. */
+  /** Whether it is shown over a page, to which the user returns after the sign-in. */
   readonly isOverlay: boolean;
 }
 

@@ -93,7 +93,7 @@ function methodNames({ passkey, password }: JoinMethods): string {
 }
 
 interface SignInMethodsProps {
-  /** Over a page that must stay: links open in another tab. */
+  /** Whether they are shown over a page, which must stay open: links open in another tab. */
   readonly isOverlay?: boolean;
   readonly email?: string;
 }
