@@ -26,7 +26,7 @@ export async function useSections(t: Test, page: Page, administered: Administere
   await row.getByText('Environment').waitFor();
   t.equal(await page.getByText('QUARRY_PORT', { exact: true }).count(), 0);
 
-  await openSection(page, 'People');
+  await openSection(page, 'Users');
   await page.getByLabel('Search users').fill('unknown@example.com');
   await page.getByText('No matching users.').waitFor();
   await useLog(t, page, server);

@@ -129,7 +129,7 @@ async function deleteAsAdministrator(
   server: TestServer,
 ): Promise<void> {
   await signInAsAdministrator(page, server);
-  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'People' }).click();
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Users' }).click();
   await page.getByText('1 passkey', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Manage operator@localhost' }).click();
   await page.getByRole('button', { name: 'Passkeys', exact: true }).click();

@@ -74,7 +74,7 @@ async function signInWith(page: Page, password: string): Promise<void> {
 
 async function createPasswordLink(page: Page, server: TestServer): Promise<string> {
   await signInAsAdministrator(page, server);
-  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'People' }).click();
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Users' }).click();
   await page.getByRole('button', { name: `Manage ${email}` }).click();
   await page.getByRole('button', { name: 'Password link' }).click();
   return (await page.getByRole('dialog').locator('code').textContent()) ?? '';

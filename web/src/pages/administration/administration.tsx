@@ -38,7 +38,7 @@ interface Section {
 
 const sections: readonly [Section, ...Section[]] = [
   { id: 'organizations', name: texts.organizations, component: Organizations },
-  { id: 'people', name: texts.people, component: People },
+  { id: 'people', name: texts.users, component: People },
   { id: 'health', name: texts.health, component: Health },
   { id: 'backups', name: texts.backups, component: Backups },
   { id: 'settings', name: texts.settings, component: ServerSettings },

@@ -84,7 +84,7 @@ export function People({ onDenied }: SectionProps) {
   const found = list.data ?? latest;
   return (
     <Card
-      title={texts.people}
+      title={texts.users}
       actions={
         <span class="muted">
           {found && needle === '' && found.isComplete && counted(texts.countUsers, found.users.length)}

@@ -2,7 +2,6 @@ import { localize } from '../localize.ts';
 
 export const texts = localize('administration', {
   organizations: 'Organizations',
-  people: 'People',
   health: 'Health',
   backups: 'Backups',
   settings: 'Settings',

@@ -3,7 +3,6 @@ import type { texts as english } from '../en/administration.ts';
 
 export const texts: Translation<typeof english> = {
   organizations: 'Organizaciones',
-  people: 'Personas',
   health: 'Estado',
   backups: 'Copias de seguridad',
   settings: 'Configuración',

@@ -3,7 +3,6 @@ import type { texts as english } from '../en/administration.ts';
 
 export const texts: Translation<typeof english> = {
   organizations: 'Organisations',
-  people: 'Personnes',
   health: 'État',
   backups: 'Sauvegardes',
   settings: 'Paramètres',

@@ -3,7 +3,6 @@ import type { texts as english } from '../en/administration.ts';
 
 export const texts: Translation<typeof english> = {
   organizations: '組織',
-  people: 'ユーザー',
   health: '稼働状況',
   backups: 'バックアップ',
   settings: '設定',
