@@ -252,6 +252,6 @@ function isRejection(error: unknown): error is Error {
 function missingEmailError(): AppError {
   return new AppError(
     'forbidden',
-    'The identity provider did not return an email address. Sign in by mail instead.',
+    'The identity provider did not return an email address. Sign in by email instead.',
   );
 }

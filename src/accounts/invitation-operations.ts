@@ -87,7 +87,7 @@ export class InvitationOperations {
     const code = await invitations.signCode(invitation);
     const reply = { invitation: toInvitationInfo(invitation), status: 'invited' } as const;
     if (!mail.isEnabled) {
-      const message = 'This server does not send mail. Share the invite code yourself.';
+      const message = 'This server does not send email. Share the invite code yourself.';
       return { ...reply, message, invite_code: code };
     }
     const from = userAccounts.find(invitedBy)?.email ?? '';
@@ -185,10 +185,10 @@ function buildInvitationMail({ organization, invitation, code, from, server }: I
     text: [
       `${from} invites you to the organization ${organization.name} on ${server}.`,
       '',
-      'Open this link to join, and sign in with the address that received this mail:',
+      'Open this link to join, and sign in with the address that received this email:',
       `${server}/app/join#${code}`,
       '',
-      `The link expires on ${until}. If you did not expect this invitation, ignore this mail.`,
+      `The link expires on ${until}. If you did not expect this invitation, ignore this email.`,
     ].join('\n'),
   };
 }

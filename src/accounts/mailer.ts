@@ -80,7 +80,7 @@ export class Mailer {
     const pending = this.#pendingByKey.get(key) ?? 0;
     const holders = this.#pendingByKey.size + (pending === 0 ? 1 : 0);
     if (!hasFairShare({ held: pending, used: this.#pending, capacity: limits.mailsWaitingMax, holders })) {
-      throw new AppError('unavailable', 'The mail queue is full. Try again in a minute.', {
+      throw new AppError('unavailable', 'The email queue is full. Try again in a minute.', {
         retryAfterMs: 60_000,
       });
     }
@@ -198,7 +198,7 @@ function isPermanentFailure(error: unknown): boolean {
 function mailEgressDeniedError(): AppError {
   return new AppError(
     'unavailable',
-    'This server cannot send mail: QUARRY_EGRESS does not allow connections to the mail server. Ask the operator to allow them or to create a sign-in link with "quarry login-link".',
+    'This server cannot send email: QUARRY_EGRESS does not allow connections to the mail server. Ask the operator to allow them or to create a sign-in link with "quarry login-link".',
     { shouldRetry: false },
   );
 }
@@ -206,7 +206,7 @@ function mailEgressDeniedError(): AppError {
 function mailDisabledError(): AppError {
   return new AppError(
     'unavailable',
-    'This server cannot send mail: QUARRY_MAIL_URL is not set. Ask the operator to set it or to create a sign-in link with "quarry login-link".',
+    'This server cannot send email: QUARRY_MAIL_URL is not set. Ask the operator to set it or to create a sign-in link with "quarry login-link".',
     { shouldRetry: false },
   );
 }

@@ -239,7 +239,7 @@ function emailOf({ email }: ProviderIdentity): string {
   } catch (cause) {
     throw new AppError(
       'forbidden',
-      'The identity provider did not return a valid email address. Sign in by mail instead.',
+      'The identity provider did not return a valid email address. Sign in by email instead.',
       {
         cause,
       },
@@ -257,7 +257,7 @@ function unknownFlowError(): AppError {
 function badSubject(issuer: string): AppError {
   return new AppError(
     'bad_gateway',
-    `${issuer} returned an account ID of more than ${limits.providerSubjectUnitsMax} characters, which OpenID Connect does not allow. Sign in by mail instead.`,
+    `${issuer} returned an account ID of more than ${limits.providerSubjectUnitsMax} characters, which OpenID Connect does not allow. Sign in by email instead.`,
     { shouldRetry: false },
   );
 }
@@ -265,6 +265,6 @@ function badSubject(issuer: string): AppError {
 function unverifiedEmailError(issuer: string): AppError {
   return new AppError(
     'forbidden',
-    `${issuer} has not verified your email address. Verify it there, or sign in by mail.`,
+    `${issuer} has not verified your email address. Verify it there, or sign in by email.`,
   );
 }

@@ -141,7 +141,7 @@ export class SignInOperations {
     };
     return {
       kind: 'json',
-      body: { message: `If ${email} can receive mail, a sign-in link was sent.` },
+      body: { message: `If ${email} can receive email, a sign-in link was sent.` },
       cookie,
     };
   }
@@ -340,7 +340,7 @@ function buildSignInMail(email: string, link: string) {
       'Open this link to sign in:',
       link,
       '',
-      `The link works once and expires in ${minutes} minutes. If you did not request it, ignore this mail.`,
+      `The link works once and expires in ${minutes} minutes. If you did not request it, ignore this email.`,
     ].join('\n'),
   };
 }

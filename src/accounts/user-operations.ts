@@ -138,7 +138,7 @@ export class UserOperations {
     if (email === operatorEmail) {
       throw new AppError(
         'bad_request',
-        'Operator sign-in links do not use two-factor authentication. Sign in by mail or with an identity provider to set it up.',
+        'Operator sign-in links do not use two-factor authentication. Sign in by email or with an identity provider to set it up.',
       );
     }
     const { secret, url } = await this.#options.secondFactors.begin(userId, email);

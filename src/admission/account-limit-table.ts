@@ -73,13 +73,13 @@ const rateRows: readonly LimitRow[] = [
 const signInRows: readonly LimitRow[] = [
   rateRow('signInMails', {
     limit: 'Requested sign-in links',
-    bounds: 'Requests for a sign-in link by mail',
+    bounds: 'Requests for a sign-in link by email',
     share: 'per address',
     file: 'accounts/sign-in-operations.ts',
   }),
   rateRow('providerSignIns', {
-    limit: 'Sign-ins at a provider',
-    bounds: 'Sign-ins started at an identity provider',
+    limit: 'Sign-ins with a provider',
+    bounds: 'Sign-ins started with an identity provider',
     share: 'per address',
     file: 'accounts/provider-operations.ts',
   }),
@@ -117,7 +117,7 @@ const signInRows: readonly LimitRow[] = [
     file: 'accounts/second-factor-sign-in.ts',
   }),
   {
-    limit: 'Mail queue',
+    limit: 'Email queue',
     bounds: 'Messages that wait to be sent',
     value: formatNumber(limits.mailsWaitingMax),
     enforcedIn: 'accounts/mailer.ts mailsWaitingMax',

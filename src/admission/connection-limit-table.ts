@@ -91,17 +91,17 @@ const backgroundRows: readonly EffectRow[] = [
     enforcedIn: 'storage/group-commit.ts pendingBytesMax',
   },
   {
-    limit: 'Sign-in mails to an address',
-    bounds: `Mails in a burst, then one per ${formatSeconds(limits.signInMailRefillMs)}; one per client and minute`,
+    limit: 'Sign-in emails to an address',
+    bounds: `Emails in a burst, then one per ${formatSeconds(limits.signInMailRefillMs)}; one per client and minute`,
     value: formatNumber(limits.signInMailBurstMax),
-    effect: 'no further mail; earlier links stay valid',
+    effect: 'no further emails; earlier links stay valid',
     enforcedIn: 'accounts/sign-in-mail-limiter.ts signInMailBurstMax',
   },
   {
-    limit: 'Mails being sent',
-    bounds: 'Concurrent mails in total, and per organization or domain of the recipient',
+    limit: 'Emails being sent',
+    bounds: 'Concurrent emails in total, and per organization or domain of the recipient',
     value: `${formatNumber(limits.mailsRunningMax)} and ${formatNumber(limits.mailsRunningPerKeyMax)}`,
-    effect: 'further mails wait',
+    effect: 'further emails wait',
     enforcedIn: 'accounts/mailer.ts mailsRunningPerKeyMax',
   },
   {

@@ -113,7 +113,7 @@ function registerMetrics(metrics: Metrics, manager: BackupManager, shipper: Jour
     manager.status.running === null ? 0 : 1,
   );
   metrics.gauge(
-    { name: 'quarry_backup_failures', help: 'Failed backups since the start.' },
+    { name: 'quarry_backup_failures', help: 'Failed backups since startup.' },
     () => manager.failures,
   );
   metrics.gauge(

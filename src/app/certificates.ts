@@ -32,7 +32,7 @@ export async function openCertificates(
   metrics.gauge(
     {
       name: 'quarry_tls_reload_failures',
-      help: 'Changes of the TLS files since the start that left the previous certificate in use.',
+      help: 'Changes of the TLS files since startup that left the previous certificate in use.',
     },
     () => certificates.failures,
   );

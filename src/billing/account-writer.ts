@@ -22,7 +22,7 @@ export interface AccountWriterOptions {
 
 const system: Actor = { actor: 'system', address: null };
 
-/** Fields that refer to objects of a customer that no longer exists at Stripe. */
+/** Fields that refer to objects of a customer that no longer exists in Stripe. */
 const withoutCustomer = {
   held: null,
   withdrawal: null,
@@ -94,7 +94,7 @@ export class AccountWriter {
   }
 
   /**
-   * Audit entries for payment methods that users add or remove at Stripe, which are visible only in a read.
+   * Audit entries for payment methods that users add or remove in Stripe, which are visible only in a read.
    */
   #paymentMethodAuditEntries(
     organizationId: string,

@@ -20,13 +20,13 @@ export interface BillingOrganizations {
 }
 
 /**
- * Returns whether usage is metered through a marketplace. Metering it at Stripe as well would charge it
+ * Returns whether usage is metered through a marketplace. Metering it in Stripe as well would charge it
  * twice.
  */
 export type MarketplaceMeteringCheck = (organizationId: string) => Promise<boolean>;
 
 /**
- * Repairs half-finished changes. Returns true if it changed something at Stripe, so that the account must be
+ * Repairs half-finished changes. Returns true if it changed something in Stripe, so that the account must be
  * read again.
  */
 export type AccountRepair = (
@@ -57,7 +57,7 @@ interface ChangeOptions {
 export interface BillingChange {
   /** State that was stored when the change was requested: the client may have seen it. */
   readonly stored: BillingAccount;
-  /** State at Stripe, read for this change. */
+  /** State in Stripe, read for this change. */
   readonly account: BillingAccount;
   /** The same change was requested before and its client received no reply. */
   readonly isRepeated: boolean;
@@ -80,7 +80,7 @@ export class BillingSync {
   /** Reads that are queued but not started, by organization. */
   readonly #queuedReads = new Map<string, Promise<BillingAccount>>();
   readonly #runningChanges = new Set<string>();
-  /** Organization ID -> end of the time in which it may change something at Stripe, in milliseconds since the epoch. */
+  /** Organization ID -> end of the time in which it may change something in Stripe, in milliseconds since the epoch. */
   readonly #expectedUntil = new Map<string, number>();
 
   constructor(options: BillingSyncOptions) {

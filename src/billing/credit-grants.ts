@@ -17,7 +17,7 @@ export const invoiceMetadataKey = 'quarry_invoice';
 export const keptMetadataKey = 'quarry_kept';
 export const returnedMetadataKey = 'quarry_returned';
 
-/** Credit grants at Stripe that pay for the usage of one month. */
+/** Credit grants in Stripe that pay for the usage of one month. */
 export class CreditGrants {
   readonly #options: CreditGrantsOptions;
 

@@ -13,7 +13,7 @@ export interface CustomerReaderOptions {
   readonly logger: Logger;
 }
 
-/** Reads the customers of organizations at Stripe. Customers may be deleted or belong to another account. */
+/** Reads the customers of organizations in Stripe. Customers may be deleted or belong to another account. */
 export class CustomerReader {
   readonly #options: CustomerReaderOptions;
 
@@ -22,7 +22,7 @@ export class CustomerReader {
   }
 
   /**
-   * Returns null if the organization is not or no longer a customer. A customer deleted at Stripe has no
+   * Returns null if the organization is not or no longer a customer. A customer deleted in Stripe has no
    * subscription and is forgotten.
    * A customer unknown to the Stripe account belongs to a different account: the secret key is wrong or new.
    * A wrong key must not take away a paid plan or cause a second subscription. Nothing changes until the end
@@ -39,7 +39,7 @@ export class CustomerReader {
     const subscription = copy?.subscription ?? null;
     const logFields = { organizationId, customer: customerId, subscription: subscription?.id ?? null };
     if (reading === 'deleted') {
-      logger.warn(logFields, 'customer was deleted at Stripe');
+      logger.warn(logFields, 'customer was deleted in Stripe');
       return null;
     }
     logger.error(

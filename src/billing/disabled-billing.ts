@@ -53,7 +53,7 @@ export function createDisabledBilling(options: {
       const { copy } = records.getAccount(organizationId);
       const subscription = copy?.subscription?.id;
       if (subscription !== undefined) {
-        const hint = 'payments are disabled: cancel the subscription of a deleted organization at Stripe';
+        const hint = 'payments are disabled: cancel the subscription of a deleted organization in Stripe';
         options.logger.error({ organizationId, subscription }, hint);
       }
       await options.store.write(await records.deleteOrganization(organizationId, options.clock.now()), {

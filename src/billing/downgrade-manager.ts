@@ -209,7 +209,7 @@ export class DowngradeManager {
 function unexpectedScheduleError(): AppError {
   return new AppError(
     'bad_gateway',
-    'The subscription schedule at the payment provider does not match the subscription. Try again.',
+    'The subscription schedule of the payment provider does not match the subscription. Try again.',
   );
 }
 

@@ -25,7 +25,7 @@ export type PlanEvent = keyof RequestedTransitions;
 
 export type TransitionName<Event extends PlanEvent> = RequestedTransitions[Event];
 
-/** Event at Stripe, caused by a payment or by the calendar. */
+/** Event in Stripe, caused by a payment or by the calendar. */
 type StripeEvent = 'invoice_paid' | 'payment_declined' | 'retries_exhausted' | 'period_ended';
 
 export interface PlanTransition<Name extends string = string> {
@@ -146,7 +146,7 @@ export function hasStarted(subscription: SubscriptionStatus): boolean {
 
 /**
  * Returns the names of the transitions that lead from one state to another. Empty if none does: then several
- * transitions happened between two reads, or a person changed the subscription at Stripe.
+ * transitions happened between two reads, or a person changed the subscription in Stripe.
  */
 export function transitionsBetween(from: PlanState, to: PlanState): readonly string[] {
   const tables: readonly Readonly<Partial<Record<PlanState, PlanTransition>>>[] = [

@@ -32,7 +32,7 @@ type LimitName = (typeof limitNames)[number];
 export type PlanLimits = { readonly [Name in LimitName]?: number | null };
 
 export interface TierPrice {
-  /** Key by which the price is found at Stripe. */
+  /** Key by which the price is found in Stripe. */
   readonly lookupKey: string;
   /** Price per month in the smallest unit of the currency. */
   readonly amount: number;

@@ -76,7 +76,7 @@ export class PriceCatalogReader {
     if (missing.length > 0) {
       throw new AppError(
         'unavailable',
-        'Payments are not set up: the prices are missing at Stripe. Ask the operator to run "quarry billing setup".',
+        'Payments are not set up: the prices are missing in Stripe. Ask the operator to run "quarry billing setup".',
         {
           privateDetails: { missing, hint: 'run `quarry billing setup`' },
           shouldRetry: false,

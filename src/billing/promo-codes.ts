@@ -36,7 +36,7 @@ export interface PromoCodesOptions {
   readonly promoCodeLimiter: PromoCodeLimiter;
 }
 
-/** Redemption limit, and number of redemptions at Stripe. */
+/** Redemption limit, and number of redemptions in Stripe. */
 interface RedemptionLimit {
   /** Key under which redemptions are counted locally. */
   readonly codeOrCoupon: string;

@@ -86,7 +86,7 @@ export function checkUpgrade(subscription: SubscriptionCopy, tier: PaidTier): Or
 export function unknownPriceError(): AppError {
   return new AppError(
     'conflict',
-    'The price of this subscription is not in the plans of this server. Ask the operator to correct it at Stripe.',
+    'The price of this subscription is not in the plans of this server. Ask the operator to correct it in Stripe.',
   );
 }
 

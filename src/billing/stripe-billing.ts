@@ -226,7 +226,7 @@ export class StripeBilling implements Billing {
     }
   }
 
-  /** Returns the state at Stripe, or the last copy if Stripe does not respond in time. */
+  /** Returns the state in Stripe, or the last copy if Stripe does not respond in time. */
   async #readAccount(
     organizationId: string,
   ): Promise<{ readonly account: BillingAccount; readonly isStale: boolean }> {

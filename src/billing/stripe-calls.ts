@@ -33,7 +33,7 @@ export interface StripeCall<P = undefined> {
 }
 
 /**
- * Runs calls that change state at Stripe. Each call is stored with its idempotency key before it is made, and
+ * Runs calls that change state in Stripe. Each call is stored with its idempotency key before it is made, and
  * deleted when its outcome is known. A call whose reply was lost, because Stripe did not answer or this
  * process crashed, is therefore repeated with the same key and takes effect once. A rejected call gets a new
  * key when it is repeated.

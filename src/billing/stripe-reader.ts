@@ -43,7 +43,7 @@ export class StripeReader {
   }
 
   /**
-   * `deleted`: the customer was deleted at Stripe. `unknown`: the account of the secret key never had this
+   * `deleted`: the customer was deleted in Stripe. `unknown`: the account of the secret key never had this
    * customer.
    */
   async read(customerId: string): Promise<StripeSnapshot | 'deleted' | 'unknown'> {

@@ -233,7 +233,7 @@ function meterResource(stripe: Stripe, { meter, product }: MeteredPrice): Stripe
       if (found === null) return 'is missing';
       return found.default_aggregation.formula === 'sum'
         ? null
-        : 'has the wrong aggregation (expected sum): archive it at Stripe';
+        : 'has the wrong aggregation (expected sum): archive it in Stripe';
     },
     apply: async () => {
       const parameters: Stripe.Billing.MeterCreateParams = {

@@ -186,7 +186,7 @@ export class UsageCredits {
   ): Promise<{ readonly amount: number; readonly paidCredit: number }> {
     const { records } = this.#options;
     const at = invoice.created * 1_000;
-    // Refunds made by hand at Stripe have no prior withdrawal.
+    // Refunds made by hand in Stripe have no prior withdrawal.
     if (tierCents < 0 && records.getAccount(organizationId).withdrawal === null) {
       const open = await this.#options.grants.listOpen(customerId);
       await this.#withdrawCredit(organizationId, customerId, { unused: -tierCents, at, open, expired: [] });

@@ -75,7 +75,7 @@ function describeState({ state, format, formatOfThisVersion: own, writtenBy }: U
     case 'current':
       return `It has format ${format}, the format of this version. It would be opened without a migration.`;
     case 'migration':
-      return `It has format ${format} and would be migrated to format ${own} at the start:`;
+      return `It has format ${format} and would be migrated to format ${own} at startup:`;
     case 'newer':
       return `It has format ${format}, written by ${writer}. This version supports format ${own}: run ${writer}.`;
     case 'unsupported':

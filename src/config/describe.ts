@@ -19,7 +19,7 @@ export interface SettingDescription {
 
 /** Titles of sections by their first setting, in schema order. */
 export const settingSections: Readonly<Partial<Record<SettingName, string>>> = {
-  port: 'Server, accounts and mail',
+  port: 'Server, accounts and email',
   data: 'Data, memory and queries',
   parseThreads: 'Threads, search and parsing',
   reranker: 'Models',

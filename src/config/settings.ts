@@ -332,7 +332,7 @@ function findConflicts(settings: Settings): string[] {
   for (const kind of ['embedding', 'rerank', 'chat'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(
-        `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the model name at the service.`,
+        `${variableName(`${kind}Url`)} is set without ${variableName(`${kind}Model`)}; set it to the model name in the service.`,
       );
     }
   }

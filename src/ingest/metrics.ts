@@ -84,10 +84,10 @@ export function registerPipelineMetrics(sources: PipelineMetricSources): void {
       'Bytes of writes that are not durable yet.',
       () => store.statistics().pendingBytes,
     ],
-    ['quarry_store_commits', 'Synced batches since the start.', () => store.statistics().commits],
+    ['quarry_store_commits', 'Synced batches since startup.', () => store.statistics().commits],
     [
       'quarry_store_committed_writes',
-      'Writes in synced batches since the start.',
+      'Writes in synced batches since startup.',
       () => store.statistics().committedWrites,
     ],
     [

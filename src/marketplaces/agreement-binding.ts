@@ -163,7 +163,7 @@ function boundToOtherOrganizationError(): AppError {
 function licenseAlreadyMeteredError(licenseArn: string): AppError {
   return new AppError(
     'conflict',
-    `The usage of this organization is already metered for the AWS license ${licenseArn} and would be charged twice. Cancel that agreement at AWS first, or choose another organization for this purchase.`,
+    `The usage of this organization is already metered for the AWS license ${licenseArn} and would be charged twice. Cancel that agreement in AWS first, or choose another organization for this purchase.`,
   );
 }
 

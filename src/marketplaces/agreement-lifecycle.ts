@@ -58,7 +58,7 @@ export class AgreementLifecycle {
     return aws.client.tierOf(offer);
   }
 
-  /** Sets the variables of an installation at Vercel. Null for other agreements. */
+  /** Sets the variables of an installation in Vercel. Null for other agreements. */
   async setVariables(agreement: MarketplaceAgreement): Promise<VariablesState | null> {
     const { vercel } = this.#options;
     return vercel !== null && isVercelAgreement(agreement) ? vercel.variables.set(agreement) : null;

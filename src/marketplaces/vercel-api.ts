@@ -11,7 +11,7 @@ export interface VercelSettings {
   readonly apiUrl: string;
   /** Hosts allowed for `next`. */
   readonly nextHosts: ReadonlySet<string>;
-  /** Redirect URI as registered at Vercel. */
+  /** Redirect URI as registered in Vercel. */
   readonly redirectUri: () => string;
   readonly fetch: Egress['fetch'];
 }

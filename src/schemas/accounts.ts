@@ -45,7 +45,7 @@ export const UserInfo = Component('UserInfo', 'A user.', {
   email: Type.String(),
   email_verified: Type.Boolean({
     description:
-      'False for a user who joined with an invitation that was not sent by mail, until a sign-in verifies the address.',
+      'False for a user who joined with an invitation that was not sent by email, until a sign-in verifies the address.',
   }),
   name: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
@@ -251,7 +251,7 @@ export const InviteUserResponse = Component('InviteUserResponse', 'The invitatio
   status: OneOf(['invited', 'already_member'], {}),
   message: Type.String(),
   invite_code: Type.Optional(
-    Type.String({ description: 'The invitation code; present only if mail is not configured.' }),
+    Type.String({ description: 'The invitation code; present only if email is not configured.' }),
   ),
 });
 export type InviteUserResponse = Static<typeof InviteUserResponse>;

@@ -56,7 +56,7 @@ export const GetMarketplaceSignUpResponse = Component(
   {
     marketplace: Marketplace,
     account: Nullable(Type.String(), {
-      description: 'Account at the marketplace: the AWS account, or the display name at Vercel.',
+      description: 'Account in the marketplace: the AWS account, or the display name in Vercel.',
     }),
     account_id: Nullable(Type.String(), {
       description: 'Account ID assigned by the marketplace.',

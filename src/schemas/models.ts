@@ -104,7 +104,7 @@ export const GetModelListRequest = Component('GetModelListRequest', 'Content of 
 });
 export type GetModelListRequest = Static<typeof GetModelListRequest>;
 
-const ModelLatency = Component('ModelLatency', 'Latency of the last calls since the start of the server.', {
+const ModelLatency = Component('ModelLatency', 'Latency of the last calls since the server started.', {
   calls: Count('Number of calls, at most 512.'),
   p50_ms: Type.Number({ description: 'Median, in milliseconds.' }),
   p95_ms: Type.Number(),

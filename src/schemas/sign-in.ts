@@ -8,7 +8,7 @@ export const SignInOptionsResponse = Component(
   'SignInOptionsResponse',
   'The sign-in methods of this server.',
   {
-    mail: Type.Boolean({ description: 'Sign-in by a link sent by mail.' }),
+    mail: Type.Boolean({ description: 'Sign-in by a link sent by email.' }),
     password: Type.Boolean({ description: 'Sign-in with an email address and a password.' }),
     passkey: Type.Boolean({
       description: 'Sign-in with a passkey, which needs a host name and https, or localhost.',

@@ -58,7 +58,7 @@ export interface SubscriptionCopy {
   readonly isInvoiceDrafted: boolean;
 }
 
-/** State of a customer at Stripe when it was last read. */
+/** State of a customer in Stripe when it was last read. */
 export interface BillingCopy {
   readonly readAt: number;
   readonly currency: string | null;

@@ -67,7 +67,7 @@ import { assert } from '../core/assert.ts';
  * | 0x61 | auditEntries     | uuid organizationId, u53 at, uuid entryId         | audit entry                            |
  * | 0x70 | usage            | uuid organizationId, u8 kind, u8 length, u32 period, text | counters: usage/rows.ts        |
  * | 0x80 | billingAccounts  | uuid organizationId                               | billing account                        |
- * | 0x81 | billingCustomers | text customer at Stripe                           | organizationId                         |
+ * | 0x81 | billingCustomers | text customer in Stripe                           | organizationId                         |
  * | 0x82 | billingDue       | uuid organizationId                               | reason for reading Stripe again        |
  * | 0x83 | billingCalls     | uuid organizationId, text name                    | a call to Stripe without an outcome    |
  * | 0x84 | billingEvents    | text event                                        | time of receipt of a Stripe event      |

@@ -3,7 +3,7 @@ import type { Tier } from './organizations.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
-/** A purchase at AWS Marketplace; `licenseArn` identifies the agreement permanently. */
+/** A purchase in AWS Marketplace; `licenseArn` identifies the agreement permanently. */
 export interface AwsOffer {
   readonly marketplace: 'aws';
   readonly licenseArn: string;
@@ -13,13 +13,13 @@ export interface AwsOffer {
   readonly customerId: string | null;
 }
 
-/** An installation of the integration at Vercel. */
+/** An installation of the integration in Vercel. */
 export interface VercelOffer {
   readonly marketplace: 'vercel';
   readonly installationId: string;
   readonly teamId: string | null;
   readonly userId: string | null;
-  /** Display name of the account at Vercel; null if not provided. */
+  /** Display name of the account in Vercel; null if not provided. */
   readonly account?: string | null;
   /** Access token for Vercel's API for the installation, sealed. */
   readonly sealedToken: Uint8Array;
@@ -27,7 +27,7 @@ export interface VercelOffer {
   readonly next: string;
 }
 
-/** State of the environment variables in projects at Vercel. Refused ones are not retried automatically. */
+/** State of the environment variables in projects in Vercel. Refused ones are not retried automatically. */
 export type VariablesState = 'set' | 'waiting' | 'refused';
 
 export type MarketplaceOffer = AwsOffer | VercelOffer;
@@ -58,7 +58,7 @@ export interface MarketplaceAgreement {
   readonly hour: number;
   /** Usage below one whole unit, carried over, by dimension. */
   readonly carried: Readonly<Record<string, number>>;
-  /** State of the variables at Vercel; absent if they were not requested. */
+  /** State of the variables in Vercel; absent if they were not requested. */
   readonly variables?: VariablesState;
   /** API key stored in the variables, sealed. */
   readonly sealedKey?: Uint8Array;

@@ -176,7 +176,7 @@ t.test('the operator signs in with the link that the server prints or that login
   });
   t.match(
     invited.body,
-    { invite_code: /^eyJ/, message: /does not send mail/ },
+    { invite_code: /^eyJ/, message: /does not send email/ },
     'without mail the inviting user gets the code',
   );
   t.match(

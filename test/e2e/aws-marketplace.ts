@@ -4,7 +4,7 @@ import { marketplaces } from './marketplace-server.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 import { snsMessage } from './sns-emulator.ts';
 
-/** Purchases at AWS Marketplace, which is emulated. */
+/** Purchases in AWS Marketplace, which is emulated. */
 
 const {
   aws,

@@ -13,7 +13,7 @@ async function cardEntries({ user, organizationId: organization_id }: Organizati
   return entries.filter(({ action }: { action: string }) => action.startsWith('billing.payment_method_'));
 }
 
-t.test('a card entered at Stripe is shown at once, also before the event of Stripe arrives', async (t) => {
+t.test('a card entered in Stripe is shown at once, also before the event of Stripe arrives', async (t) => {
   const owner = await fixture.createOwner();
   const form = await owner.call('add-payment-method', { return_url: '/app/billing' });
   await owner.call('status');

@@ -76,7 +76,7 @@ async function interruptDowngrade(): Promise<InterruptedScenario> {
     interrupted: [interrupt(owner, 'no-reply-before', /^SubscriptionSchedules\.update$/, '', downgrade)],
     check: async (t) => {
       t.match(await owner.status(), { subscription_tier: 'teams', pending_downgrade: null });
-      t.equal(owner.subscription()!.schedule, null, 'the schedule at Stripe is released');
+      t.equal(owner.subscription()!.schedule, null, 'the schedule in Stripe is released');
       t.match(await owner.call('downgrade', { tier: 'starter' }), { pending_downgrade: { tier: 'starter' } });
     },
   };

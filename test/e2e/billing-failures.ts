@@ -10,7 +10,7 @@ import {
   subscribedOwner,
 } from './billing-steps.ts';
 
-/** Lost replies and events, a Stripe that is down, and changes made at Stripe. */
+/** Lost replies and events, a Stripe that is down, and changes made in Stripe. */
 
 const { emulator } = fixture;
 
@@ -165,7 +165,7 @@ t.test('while Stripe is down, status is marked as stale and nothing changes', as
   }
 });
 
-t.test('changes at Stripe or by an administrator are applied by the next read', async (t) => {
+t.test('changes in Stripe or by an administrator are applied by the next read', async (t) => {
   const [freed, planned] = [
     await subscribedOwner(fixture, 'starter'),
     await subscribedOwner(fixture, 'teams'),
@@ -195,7 +195,7 @@ t.test('changes at Stripe or by an administrator are applied by the next read', 
   t.match(
     await deletedOwner.call('subscribe', again),
     { status: 'active' },
-    'an organization whose customer was deleted at Stripe can subscribe again',
+    'an organization whose customer was deleted in Stripe can subscribe again',
   );
 });
 

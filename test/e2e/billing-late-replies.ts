@@ -124,7 +124,7 @@ t.test('a payment while the server is stopped applies after the next start', asy
   );
 });
 
-t.test('after a kill, while customers of deleted organizations remain at Stripe', checkOrphanedCustomers);
+t.test('after a kill, while customers of deleted organizations remain in Stripe', checkOrphanedCustomers);
 
 const removeReading = () =>
   reading.user.call('organizations/delete-organization', { organization_id: reading.organizationId });

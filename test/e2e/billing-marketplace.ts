@@ -7,7 +7,7 @@ import { adminKey } from './server.ts';
 
 /** Organizations that pay directly and through a marketplace: the higher tier applies, and usage is metered once. */
 
-/** Buys `teams` at Vercel; the emulator uses the code as the installation id. */
+/** Buys `teams` through Vercel; the emulator uses the code as the installation id. */
 async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<number> {
   const next = 'https://vercel.com/acme';
   const query = new URLSearchParams({ code, next });
@@ -17,7 +17,7 @@ async function buyAtVercel(owner: OrganizationOwner, code: string): Promise<numb
   return (await bindAgreement(owner, signUpReply)).status;
 }
 
-/** Buys at AWS; the emulator derives the license from the token. */
+/** Buys in AWS Marketplace; the emulator derives the license from the token. */
 async function buyAtAws(owner: OrganizationOwner, token: string): Promise<HttpReply> {
   const body = new URLSearchParams({ 'x-amzn-marketplace-token': token }).toString();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -5,4 +5,4 @@ import { fixture } from './billing-month-server.ts';
 
 /** Billing over many months, with one clock for Stripe and the server. The pauses come after the other months. */
 
-t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid for Stripe', async (t) => fixture.checkNoInvalidRequests(t));

@@ -4,7 +4,7 @@ import type { OrganizationOwner } from './billing-fixture.ts';
 import { fixture } from './billing-restart-server.ts';
 import { interruptMeterEvents } from './billing-usage.ts';
 
-/** The customer of a deleted organization is deleted at Stripe with its cards once nothing is owed. */
+/** The customer of a deleted organization is deleted in Stripe with its cards once nothing is owed. */
 
 const { emulator, server } = fixture;
 
@@ -145,7 +145,7 @@ t.test('while Stripe fails the deletion of a customer stays recorded, also acros
   t.equal(isDeleted(customer), false, 'Stripe still fails');
 });
 
-t.test('an interrupted meter event is not sent twice after its identifier expired at Stripe', async (t) => {
+t.test('an interrupted meter event is not sent twice after its identifier expired in Stripe', async (t) => {
   await interruptedMetering.pauseBoth();
   t.strictSame(interruptedMetering.meteredOfBoth(), interruptedMetering.used);
 });

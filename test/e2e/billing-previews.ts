@@ -61,7 +61,7 @@ t.test(
       ['gold', 422],
     ] as const)
       t.equal((await owner.request('preview', { tier })).status, expected, tier);
-    t.equal(JSON.stringify(emulator.state.events), before, 'a preview changes nothing at Stripe');
+    t.equal(JSON.stringify(emulator.state.events), before, 'a preview changes nothing in Stripe');
     await fixture.advanceTo(emulator.now + 1_200);
     const { as_of } = preview;
     for (const wrong of ['2027-03-10T10:00:00Z', '2027-03-12T00:00:00Z'])

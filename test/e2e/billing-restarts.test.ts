@@ -12,4 +12,4 @@ import { fixture } from './billing-restart-server.ts';
  * change settings of the server. Subjects share kills and starts, because one of each costs more than most tests.
  */
 
-t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid for Stripe', async (t) => fixture.checkNoInvalidRequests(t));

@@ -288,4 +288,4 @@ t.test('nothing of a deleted organization is charged', async (t) => {
   );
 });
 
-t.test('every request is valid at Stripe', async (t) => fixture.checkNoInvalidRequests(t));
+t.test('every request is valid for Stripe', async (t) => fixture.checkNoInvalidRequests(t));

@@ -17,6 +17,6 @@ import { checkRequestsAndLog } from './billing-steps.ts';
  * more than most of them.
  */
 
-t.test('every request is valid at Stripe, and the log has no secret', async (t) =>
+t.test('every request is valid for Stripe, and the log has no secret', async (t) =>
   checkRequestsAndLog(t, fixture),
 );

@@ -24,7 +24,7 @@ export async function marketplaceScenario(t: Test, browser: Browser): Promise<vo
   });
   const ann = new TestUser('ann@example.com', server, mails);
   const { page } = await openPage(t, browser);
-  await page.route('https://vercel.com/**', (route) => route.fulfill({ body: 'Back at Vercel' }));
+  await page.route('https://vercel.com/**', (route) => route.fulfill({ body: 'Back in Vercel' }));
   const install = `${server.url}/api/marketplaces/vercel?code=good&next=https%3A%2F%2Fvercel.com%2Fdone`;
 
   await signInByMail(page, `${server.url}/app/`, ann);
@@ -35,18 +35,18 @@ export async function marketplaceScenario(t: Test, browser: Browser): Promise<vo
   const words = await consent.textContent();
   t.match(words, /account team_1, installation icfg_1/, 'verified ids come first');
   t.match(words, /The account name “the-team” was chosen by its owner and is not verified/);
-  await page.getByText('is stored in the projects of team_1 that were selected at Vercel').waitFor();
+  await page.getByText('is stored in the projects of team_1 that were selected in Vercel').waitFor();
   await page.getByLabel('Name of the new organization').fill('Acme');
   await page.getByRole('button', { name: 'Link to organization' }).click();
   await page.getByText('Vercel rejected the environment variables').waitFor();
   t.match(page.url(), server.url, 'an error does not redirect');
   await page.getByRole('link', { name: 'Back to Vercel' }).click();
-  await page.getByText('Back at Vercel').waitFor();
+  await page.getByText('Back in Vercel').waitFor();
 
   vercel.variablesReply = { status: 201, body: { created: [], failed: [] } };
   await page.goto(install);
   await page.getByRole('button', { name: 'Link to organization' }).click();
-  await page.getByText('Back at Vercel').waitFor();
+  await page.getByText('Back in Vercel').waitFor();
   t.match(vercel.projects.prj_1?.ZEROENTROPY_API_KEY, /^ze_/);
 
   await page.goto(`${server.url}/app/keys`);

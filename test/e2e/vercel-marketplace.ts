@@ -4,7 +4,7 @@ import { signUpParametersOf, vercelSecret } from './marketplace-fixture.ts';
 import { marketplaces } from './marketplace-server.ts';
 import { type HttpReply, sendRequest } from './people.ts';
 
-/** Installations of the integration at Vercel, which is emulated. */
+/** Installations of the integration in Vercel, which is emulated. */
 
 const { vercel, server, call, tierOf, bindSignUp, acme, other } = marketplaces;
 const { exchanges, projects } = vercel;

@@ -2,7 +2,7 @@ import { hourMs } from '../../src/marketplaces/aws-agreement.ts';
 import t from '../support/tap.ts';
 import { buildMetering, licenseOf, organizationOf, recordName } from './metering-components.ts';
 
-/** Metering of usage at AWS that is rejected, throttled, interrupted or late. */
+/** Metering of usage in AWS that is rejected, throttled, interrupted or late. */
 
 t.test('records that AWS leaves unprocessed block no others', async (t) => {
   const { clock, acceptedRecords, awsBehavior, recordUsage, meter } = await buildMetering(t, { many: 30 });

@@ -2,7 +2,7 @@ import { type AwsAgreement, hourMs } from '../../src/marketplaces/aws-agreement.
 import t from '../support/tap.ts';
 import { buildMetering, licenseOf, organizationOf, recordName, start } from './metering-components.ts';
 
-/** Metering of usage at AWS: hours, records and licenses. */
+/** Metering of usage in AWS: hours, records and licenses. */
 
 t.test('each complete hour is reported once, signed, for its license', async (t) => {
   const { clock, acceptedRecords, batches, aws, recordUsage, meter } = await buildMetering(t);

@@ -54,7 +54,7 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
   ],
   // The account operations call their modules directly.
   'http/routes': ['accounts', 'type:billing', 'type:marketplaces'],
-  // Commands that work on a data directory or on an account at Stripe without a server.
+  // Commands that work on a data directory or on an account in Stripe without a server.
   cli: [
     ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'mcp', 'storage/installation-secrets'],
     // Backups of a data directory that no server uses, and restores.

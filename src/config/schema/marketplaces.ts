@@ -23,7 +23,7 @@ export const marketplaceSettings = {
     defaultMeaning: 'the endpoints of the region',
   }),
   awsAccessKeyId: optionalSetting({
-    meaning: 'Access key of the seller at AWS',
+    meaning: 'Access key of the AWS account of the seller',
     defaultMeaning: 'the credentials that the AWS SDK finds, such as the role of the instance',
   }),
   awsSecretAccessKey: optionalSetting({
@@ -33,7 +33,7 @@ export const marketplaceSettings = {
   }),
   awsProductCodes: optionalSetting({
     pattern: /^[^\s,]+(,[^\s,]+)*$/,
-    meaning: 'Product codes of this server at AWS Marketplace',
+    meaning: 'Product codes of this server in AWS Marketplace',
     allowed: 'product codes separated by commas',
     defaultMeaning: 'all products of the seller',
   }),

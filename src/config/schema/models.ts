@@ -22,7 +22,7 @@ export const modelSettings = {
     defaultMeaning: 'none',
   }),
   embeddingModel: optionalSetting({
-    meaning: 'Embedding model of new collections; with QUARRY_EMBEDDING_URL, the model name at that service',
+    meaning: 'Embedding model of new collections; with QUARRY_EMBEDDING_URL, the model name in that service',
     allowed: 'zembed-1, or the name of a custom model',
     defaultMeaning: 'zembed-1, the built-in model',
   }),
@@ -124,7 +124,7 @@ export const modelSettings = {
     defaultMeaning: 'none: answers are disabled',
   }),
   chatModel: optionalSetting({
-    meaning: 'Model name at QUARRY_CHAT_URL',
+    meaning: 'Model name in the service at QUARRY_CHAT_URL',
     defaultMeaning: 'none',
   }),
   chatKey: optionalSetting({

@@ -100,7 +100,7 @@ export const serverSettings = {
     allowed:
       'smtp://user:password@host:587, smtps://user:password@host:465, file:///a/folder for .eml files, or console: to print them',
     secret: true,
-    defaultMeaning: 'none: no mail is sent',
+    defaultMeaning: 'none: no email is sent',
   }),
   mailFrom: textSetting('quarry@localhost', {
     pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
@@ -108,7 +108,7 @@ export const serverSettings = {
     allowed: 'an email address without a display name',
   }),
   googleClientId: optionalSetting({
-    meaning: 'Client ID at the OpenID Connect issuer, for /api/auth/google',
+    meaning: 'Client ID from the OpenID Connect issuer, for /api/auth/google',
     defaultMeaning: 'none: this sign-in is disabled',
   }),
   googleClientSecret: optionalSetting({
@@ -122,7 +122,7 @@ export const serverSettings = {
     allowed: issuerUrlAllowed,
   }),
   githubClientId: optionalSetting({
-    meaning: 'Client ID at GitHub, for /api/auth/github',
+    meaning: 'Client ID from GitHub, for /api/auth/github',
     defaultMeaning: 'none: this sign-in is disabled',
   }),
   githubClientSecret: optionalSetting({

@@ -31,7 +31,7 @@ export const installationRoutes: readonly Route[] = [
     path: '/admin/get-log-lines',
     summary: 'Read the log of the server',
     description:
-      'Returns the last lines of the log, oldest first. To follow the log, send `next_cursor` as `cursor`. The server keeps the last 1 MiB of lines since its start in memory.',
+      'Returns the last lines of the log, oldest first. To follow the log, send `next_cursor` as `cursor`. The server keeps the last 1 MiB of lines since startup in memory.',
     request: installation.GetLogLinesRequest,
     reply: installation.GetLogLinesResponse,
     example: { level: 'warn', limit: 20 },

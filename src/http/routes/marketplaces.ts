@@ -106,7 +106,7 @@ export const marketplaceRoutes: readonly AccountRoute[] = [
       path: '/api/marketplaces/vercel/events',
       summary: 'Receive a Vercel webhook',
       description:
-        'For Vercel only; the signature is verified. Removes an integration that was uninstalled at Vercel.',
+        'For Vercel only; the signature is verified. Removes an integration that was uninstalled in Vercel.',
       request: wire.MarketplaceEventRequest,
       reply: GenericMessageResponse,
       example: { body: new Uint8Array() },

@@ -23,7 +23,7 @@ export const memberRoutes: readonly AccountRoute[] = [
     path: '/api/organizations/users/invite-user',
     summary: 'Invite a user',
     description:
-      'Sends an invitation by mail that is valid for 7 days; a newer invitation for the same address invalidates older ones. You cannot grant a role above your own. If mail is not configured, the reply contains the code.',
+      'Sends an invitation by email that is valid for 7 days; a newer invitation for the same address invalidates older ones. You cannot grant a role above your own. If email is not configured, the reply contains the code.',
     request: wire.InviteUserRequest,
     reply: wire.InviteUserResponse,
     example: { ...organizationExample, email: 'grace@example.com', permission: 'MEMBER' },

@@ -63,7 +63,7 @@ export const passkeyRoutes: readonly AccountRoute[] = [
     path: '/api/auth/passkey/join',
     summary: 'Create an account with an invitation and a passkey',
     description:
-      'Creates an account for the address of the invitation once the reply of the authenticator is verified, joins the organization and signs in. The passkey is named `Passkey`. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the passkeys, the password, the second factor and all sessions.',
+      'Creates an account for the address of the invitation once the reply of the authenticator is verified, joins the organization and signs in. The passkey is named `Passkey`. If the invitation was not sent by email, the address is unverified: the first sign-in by email or with a provider removes the passkeys, the password, the second factor and all sessions.',
     request: passkeys.PasskeyJoinRequest,
     reply: passkeys.PasskeySignInResponse,
     example: { passkey_token: 'eyJ...', credential: newPasskeyExample },
@@ -107,7 +107,7 @@ export const passkeyRoutes: readonly AccountRoute[] = [
     path: '/api/users/add-passkey',
     summary: 'Add a passkey',
     description:
-      'Stores the public key of a new passkey under a name. The passkey can sign in immediately, without a code of the second factor. The owner of a verified address gets a mail.',
+      'Stores the public key of a new passkey under a name. The passkey can sign in immediately, without a code of the second factor. The owner of a verified address gets an email.',
     request: passkeys.AddPasskeyRequest,
     reply: passkeys.PasskeyResponse,
     example: { passkey_token: 'eyJ...', credential: newPasskeyExample, name: 'Laptop' },

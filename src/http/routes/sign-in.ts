@@ -41,7 +41,7 @@ export const signInRoutes: readonly AccountRoute[] = [
     example: { email: 'ada@example.com' },
     errorResponses: {
       429: 'Too many requests from this client: at most 20 per hour.',
-      503: 'Mail is not configured on this server.',
+      503: 'Email is not configured on this server.',
     },
     serve: (signIn, client, request) => signIn.sendMagicLink(client, request),
   }),
@@ -51,7 +51,7 @@ export const signInRoutes: readonly AccountRoute[] = [
       path: '/api/auth/magic-link/verify',
       summary: 'Open a sign-in link',
       description:
-        'Target of the link in the mail. The browser that requested the link is signed in and redirected (302). Another browser gets a confirmation page, because mail scanners follow links. A program that sends `Accept: application/json` gets a session token.',
+        'Target of the link in the email. The browser that requested the link is signed in and redirected (302). Another browser gets a confirmation page, because email scanners follow links. A program that sends `Accept: application/json` gets a session token.',
       request: wire.VerifyMagicLinkRequest,
       reply: SignInReply,
       example: { token: '' },
@@ -79,7 +79,7 @@ export const signInRoutes: readonly AccountRoute[] = [
       operation: 'begin-provider-login',
       access: 'none',
       path: '/api/auth/:provider/login',
-      summary: 'Sign in at an identity provider',
+      summary: 'Sign in with an identity provider',
       description:
         'Redirects the browser (302) to Google (or another OpenID Connect issuer) or GitHub. A program that sends `Accept: application/json` gets the URL. The sign-in must be completed in the same browser within 10 minutes.',
       request: wire.BeginProviderLoginRequest,
@@ -137,7 +137,7 @@ export const signInRoutes: readonly AccountRoute[] = [
     path: '/api/auth/password/join',
     summary: 'Create an account with an invitation',
     description:
-      'Creates an account with a password for the address of the invitation, joins the organization and signs in. If the invitation was not sent by mail, the address is unverified: the first sign-in by mail or with a provider removes the password, the second factor, the passkeys and all sessions.',
+      'Creates an account with a password for the address of the invitation, joins the organization and signs in. If the invitation was not sent by email, the address is unverified: the first sign-in by email or with a provider removes the password, the second factor, the passkeys and all sessions.',
     request: passwords.PasswordJoinRequest,
     reply: passwords.PasswordSignInResponse,
     example: { invite_code: 'eyJ...', password: 'correct horse battery staple' },

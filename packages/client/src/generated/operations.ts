@@ -1308,7 +1308,7 @@ export class AdminApi {
   /**
    * Read the log of the server: `POST /v1/admin/get-log-lines`. Returns the last lines of the log, oldest
    * first. To follow the log, send `next_cursor` as `cursor`. The server keeps the last 1 MiB of lines since
-   * its start in memory.
+   * startup in memory.
    */
   getLogLines(request: GetLogLinesRequest = {}, options?: CallOptions): Promise<GetLogLinesResponse> {
     return this.#transport.call(

@@ -1867,7 +1867,7 @@ export interface ModelDetails {
   collection_names: string[];
 }
 
-/** Latency of the last calls since the start of the server. */
+/** Latency of the last calls since the server started. */
 export interface ModelLatency {
   /** Number of calls, at most 512. */
   calls: number;

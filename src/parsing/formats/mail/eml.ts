@@ -22,7 +22,7 @@ export async function* parseEml(
 ): AsyncGenerator<string, DocumentDetails> {
   const email = await readEmail(bytes);
   if (isEncrypted(email)) {
-    throw new ParseFailure('encrypted', 'The mail is encrypted for its recipient and cannot be read.');
+    throw new ParseFailure('encrypted', 'The message is encrypted for its recipient and cannot be read.');
   }
   yield await formatPage(email, new TextBudget(limits.textUnitsMax), 0);
   return {
@@ -102,7 +102,7 @@ async function readEmail(stored: Uint8Array): Promise<Email> {
     return await PostalMime.parse(source, { maxRfc822NestingDepth: mailDepthMax });
   } catch (error) {
     if (!(error instanceof Error) || !/exceeded/i.test(error.message)) throw error;
-    throw new ParseFailure('too_large', 'The mail has too many nested parts or too many header bytes.');
+    throw new ParseFailure('too_large', 'The message has too many nested parts or too many header bytes.');
   }
 }
 

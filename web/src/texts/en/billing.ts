@@ -70,11 +70,11 @@ export const texts = localize('billing', {
   purchasedByAwsAccountAccount: 'Purchased by AWS account {account}. Continue only if this is your account.',
   unknown: 'unknown',
   vercelAccountAccountIdInstallationInstallationId:
-    'Vercel account {accountId}, installation {installationId}. Compare both with the settings page at Vercel. The account name “{account}” was chosen by its owner and is not verified.',
-  setZeroentropyApiKeyAnd: 'Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL at Vercel',
+    'Vercel account {accountId}, installation {installationId}. Compare both with the settings page in Vercel. The account name “{account}” was chosen by its owner and is not verified.',
+  setZeroentropyApiKeyAnd: 'Set ZEROENTROPY_API_KEY and ZEROENTROPY_BASE_URL in Vercel',
   thisAccount: 'this account',
   aNewApiKeyOf:
-    'A new API key of the organization is stored in the projects of {accountId} that were selected at Vercel. Continue only if these projects are yours.',
+    'A new API key of the organization is stored in the projects of {accountId} that were selected in Vercel. Continue only if these projects are yours.',
   organization: 'Organization',
   newOrganization: 'New organization',
   nameOfTheNewOrganization: 'Name of the new organization',

@@ -52,7 +52,7 @@ export const texts = localize('team', {
   sendInvitation: 'Send invitation',
   shareThisLink: 'Share this link',
   thisServerDoesNotSend:
-    'This server does not send mail. Send the link to {email} yourself. It is valid for 7 days. The first person who opens it can create the account of this address.',
+    'This server does not send email. Send the link to {email} yourself. It is valid for 7 days. The first person who opens it can create the account of this address.',
   done: 'Done',
   organization: 'Organization',
   general: 'General',
