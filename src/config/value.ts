@@ -36,7 +36,7 @@ export function describeAllowedValues(name: SettingName): string {
   if (setting.kind === 'whole') return describeIntegerRange(setting);
   if (setting.kind === 'switch') return 'true or false';
   if (setting.kind === 'choice') return joinAlternatives(setting.values);
-  return 'a non-empty text';
+  return 'a non-empty string';
 }
 
 const urlSettings: ReadonlySet<SettingName> = new Set([

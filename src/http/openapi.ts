@@ -207,7 +207,7 @@ export function parametersOf(route: Route): JsonObject[] {
         booleanQueryParameter('overwrite', 'Replace an existing document.'),
         booleanQueryParameter(
           'wait',
-          'Reply when the document is indexed or has failed, after 50 seconds at the latest.',
+          'Reply when the document is indexed or has failed, or after 50 seconds.',
         ),
         {
           name: 'x-quarry-metadata',

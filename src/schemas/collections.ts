@@ -134,7 +134,7 @@ export const CloneCollectionRequest = Component('CloneCollectionRequest', 'A col
   path_gt: Type.Optional(
     Nullable(Type.String(), {
       description:
-        'Continues a copy after this path: send the value of the previous reply. An empty text continues from the start.',
+        'Continues a copy after this path: send the value of the previous reply. An empty string continues from the start.',
     }),
   ),
 });

@@ -45,7 +45,7 @@ const waitField = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'Reply when the document is indexed or has failed, but after 50 seconds at the latest, with the current `index_status`.',
+      'Reply when the document is indexed or has failed, or after 50 seconds with the current `index_status`.',
   }),
 );
 const overwriteField = Type.Optional(

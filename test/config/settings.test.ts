@@ -187,7 +187,7 @@ t.test('all problems are reported together, each by the name of its source', asy
     'QUARRY_UPLOADS_BYTES_MAX is not a setting. Did you mean QUARRY_UPLOAD_BYTES_MAX? Run `quarry config` for a list of all settings.',
     `"prot" in ${file} is not a setting. Did you mean "port"? Run \`quarry config\` for a list of all settings.`,
     `"port" in ${file} is "x"; expected a whole number from 0 to 65535.`,
-    '--host is ""; expected a non-empty text.',
+    '--host is ""; expected a non-empty string.',
     `"http" in ${file} is 7; expected auto, uws or node.`,
   ]);
 });

@@ -107,7 +107,7 @@ export const modelSettings = {
   rerankTemplate: optionalSetting({
     pattern: rerankTemplatePattern,
     meaning: 'Text around {query} and {document}, for rerank services that join both texts as they are',
-    allowed: 'a text with {query} and, after it, {document}, each of them once',
+    allowed: 'a string with {query} and, after it, {document}, each exactly once',
     defaultMeaning: 'none: the service has the template',
   }),
   rerankScores: enumSetting(['probability', 'logit'], 'probability', {

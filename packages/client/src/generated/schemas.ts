@@ -205,8 +205,8 @@ export interface AddDocumentRequest {
   /** Replace an existing document atomically instead of returning 409. Default: `false`. */
   readonly overwrite?: boolean | undefined;
   /**
-   * Reply when the document is indexed or has failed, but after 50 seconds at the latest, with the current
-   * `index_status`. Default: `false`.
+   * Reply when the document is indexed or has failed, or after 50 seconds with the current `index_status`.
+   * Default: `false`.
    */
   readonly wait?: boolean | undefined;
 }
@@ -231,8 +231,8 @@ export interface AddDocumentsRequest {
    */
   readonly documents: readonly (BatchDocument | unknown)[];
   /**
-   * Reply when the document is indexed or has failed, but after 50 seconds at the latest, with the current
-   * `index_status`. Default: `false`.
+   * Reply when the document is indexed or has failed, or after 50 seconds with the current `index_status`.
+   * Default: `false`.
    */
   readonly wait?: boolean | undefined;
 }
@@ -609,8 +609,8 @@ export interface CloneCollectionRequest {
   /** Name of the copy. The first call creates it; an existing name returns 409. */
   readonly new_collection_name: string;
   /**
-   * Continues a copy after this path: send the value of the previous reply. An empty text continues from the
-   * start.
+   * Continues a copy after this path: send the value of the previous reply. An empty string continues from
+   * the start.
    */
   readonly path_gt?: string | null | undefined;
 }

@@ -139,7 +139,7 @@ export const texts = localize('billing', {
   pause: 'Pause',
   subscriptionPaused: 'Subscription paused.',
   usageUntilNowIsCharged:
-    'Usage until now is charged, and the unused part of the paid month becomes credit. The limits of the Free plan apply immediately. When you resume, the rest of that month is charged.',
+    'Usage so far is charged, and the unused part of the paid month becomes credit. The limits of the Free plan apply immediately. When you resume, the rest of that month is charged.',
   yourPlanIsNowSubscriptionTier: 'Your plan is now {subscriptionTier}.',
   upgradeTo: 'Upgrade to',
   cancel: 'Cancel',
