@@ -219,7 +219,7 @@ export class OrganizationDirectory {
 /** `nonMember`: the caller, for the audit log. */
 export function organizationNotFoundError(organizationId: string, nonMember?: NonMember): AppError {
   const options = nonMember === undefined ? {} : { nonMember };
-  return new AppError('not_found', `There is no organization "${organizationId}".`, options);
+  return new AppError('not_found', `The organization "${organizationId}" does not exist.`, options);
 }
 
 function applyOverrides(

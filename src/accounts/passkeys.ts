@@ -167,7 +167,7 @@ export class Passkeys {
   #require(userId: string, passkeyId: string): Passkey {
     const passkey = this.#records.get(userId, passkeyId);
     if (passkey !== undefined) return passkey;
-    throw new AppError('not_found', `There is no passkey "${passkeyId}" of this user.`);
+    throw new AppError('not_found', `The user has no passkey "${passkeyId}".`);
   }
 
   async #delete(passkeys: readonly Passkey[], by: Actor): Promise<void> {

@@ -210,7 +210,7 @@ export class ProviderOperations {
     if (!Object.hasOwn(providers, name)) {
       throw new AppError(
         'not_found',
-        `There is no identity provider "${name.slice(0, 64)}". Use google or github.`,
+        `The identity provider "${name.slice(0, 64)}" does not exist. Use google or github.`,
       );
     }
     const provider = providers[name as ProviderName];

@@ -170,7 +170,7 @@ export class UserAccounts {
   ): Promise<void> {
     return this.#changes.run(async () => {
       const user = this.find(userId);
-      if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+      if (user === undefined) throw new AppError('not_found', `The user "${userId}" does not exist.`);
       if (change === 'delete') return write(user, this.#records.delete(user));
       const { disabledAt: _before, ...enabledUser } = user;
       const updated =

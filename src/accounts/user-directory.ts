@@ -194,7 +194,7 @@ export class UserDirectory {
 
   #requireUser(userId: string): User {
     const user = this.#options.userAccounts.find(userId);
-    if (user === undefined) throw new AppError('not_found', `There is no user "${userId}".`);
+    if (user === undefined) throw new AppError('not_found', `The user "${userId}" does not exist.`);
     return user;
   }
 

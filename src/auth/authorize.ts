@@ -94,7 +94,7 @@ export function authorize(
     case 'organization_required':
       return new AppError(
         'forbidden',
-        `${operation} requires an organization. Send the header "x-quarry-organization: <organization id>".`,
+        `${operation} requires an organization. Send the header "x-quarry-organization: <organization ID>".`,
       );
     case 'read_only_key':
       return new AppError('forbidden', `This API key is read-only and cannot call ${operation}.`);

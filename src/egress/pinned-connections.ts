@@ -95,7 +95,7 @@ export class PinnedConnections {
     if (mode === 'none')
       throw new AppError(
         'forbidden',
-        `The server may not connect to ${name}: QUARRY_EGRESS is "none". Ask its operator.`,
+        `This server is not allowed to connect to ${name}: QUARRY_EGRESS is "none". Ask its operator.`,
       );
     const isAllowed =
       includesHost(hosts, name, port) ||

@@ -63,7 +63,7 @@ export async function readJudgedSet(folder: string, split = 'test'): Promise<Jud
   if (questions.length === 0) {
     throw new AppError(
       'bad_request',
-      `${file} contains no judgment for any query in queries.jsonl. Check that the ids match.`,
+      `${file} contains no judgment for any query in queries.jsonl. Check that the IDs match.`,
     );
   }
   const documents = corpus.map(({ _id, title, text }) => ({
@@ -91,7 +91,7 @@ function parseGrades(
     if (question === undefined || document === undefined || grade === undefined || Number.isNaN(value)) {
       // Only the header line may have no number.
       if (i === 0) continue;
-      throw invalidLineError(file, i, 'expected: query id, document id and grade, separated by tabs');
+      throw invalidLineError(file, i, 'expected: query ID, document ID and grade, separated by tabs');
     }
     if (value <= 0 || !documentIds.has(document)) continue;
     grades.set(question, (grades.get(question) ?? new Map<string, number>()).set(document, value));

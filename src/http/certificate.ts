@@ -43,7 +43,7 @@ async function readPem(file: string, setting: string): Promise<Buffer> {
     const { code, message } = cause as NodeJS.ErrnoException;
     const reasons: Readonly<Record<string, string>> = {
       ENOENT: 'the file does not exist',
-      EACCES: 'the user of the server may not read it; change its owner or its mode',
+      EACCES: 'the user of the server is not allowed to read it; change its owner or its mode',
       EISDIR: 'it is a folder; name a PEM file',
     };
     throw certificateError(

@@ -36,7 +36,7 @@ function explain({ port, name }: ListenAddress, { code, message }: NodeJS.ErrnoE
     case 'EADDRNOTAVAIL':
       return `this machine does not have this address (EADDRNOTAVAIL). Choose another address with ${hostSetting}.`;
     case 'EACCES':
-      return `the user of the server may not use this port (EACCES). Choose a port from 1024 with ${portSetting}.`;
+      return `the user of the server is not allowed to use this port (EACCES). Choose a port from 1024 with ${portSetting}.`;
     default:
       return `${message}. Check ${isPublic ? 'QUARRY_HOST and QUARRY_PORT' : 'QUARRY_METRICS_LISTEN'}.`;
   }

@@ -173,7 +173,7 @@ export const CollectionInfo = Component('CollectionInfo', 'A collection.', {
   curations: Type.Optional(
     Type.Array(Curation, {
       description:
-        'Rules that pin and hide documents in the results of certain queries. Not shown to keys that may not read all documents.',
+        'Rules that pin and hide documents in the results of certain queries. Not shown to keys that cannot read all documents.',
     }),
   ),
   history_days: Type.Optional(

@@ -247,7 +247,7 @@ export class WebhookServices {
 
   #find({ principal: { organizationId } }: WebhookCall, id: string): Webhook {
     const webhook = this.#options.webhooks.find(organizationId, id);
-    if (webhook === undefined) throw new AppError('not_found', `The webhook ${id} does not exist.`);
+    if (webhook === undefined) throw new AppError('not_found', `The webhook "${id}" does not exist.`);
     return webhook;
   }
 

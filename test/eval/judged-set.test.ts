@@ -45,7 +45,7 @@ t.test('an error names its file and line', async (t) => {
     [{ 'corpus.jsonl': ['null'] }, /line 1: "_id" must be a string/],
     [
       { 'qrels/test.tsv': [...judgments, 'q1 d1 1'] },
-      /test\.tsv, line 5: expected: query id, document id and grade/,
+      /test\.tsv, line 5: expected: query ID, document ID and grade/,
     ],
     [
       { 'qrels/test.tsv': [judgments[0]!, 'q9\td1\t1'] },

@@ -782,7 +782,7 @@ export interface CollectionInfo {
    */
   stop_words?: string[] | undefined;
   /**
-   * Rules that pin and hide documents in the results of certain queries. Not shown to keys that may not read
+   * Rules that pin and hide documents in the results of certain queries. Not shown to keys that cannot read
    * all documents.
    */
   curations?: ({
