@@ -1,4 +1,4 @@
-// The function of native/text's fine chunks that is declared in src/index/native-text.ts.
+// The function of native/text for fine chunks that is declared in src/index/native-text.ts.
 #pragma once
 
 #include <napi.h>

@@ -111,7 +111,7 @@ class AttributeIndex {
   // Returns the set of the pair and creates it if missing.
   SlotSet& SetOf(std::string_view name, std::string_view value) REQUIRES(mutex_);
   void AddSlot(uint32_t slot, SlotSet* set) REQUIRES(mutex_);
-  // As Compare.
+  // Same as Compare, under the lock.
   Bitset CompareLocked(const FilterStep& step, uint32_t from, uint32_t slots, CancellationChecker* checker) const
       REQUIRES_SHARED(mutex_);
   // Adds the slots of values in [first, last) for which `accepts` is true.
@@ -125,7 +125,7 @@ class AttributeIndex {
     bool includesLow;
     bool includesHigh;
   };
-  // As Collect, for the values within bounds, for bounds that are instants, and for an area.
+  // Same as Collect, for values within bounds, for instants within bounds, and for points in an area.
   static void CollectBounded(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,
                              CancellationChecker* checker);
   static void CollectDates(const Column& column, const ValueBounds& bounds, uint32_t from, Bitset* matches,

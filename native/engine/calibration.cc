@@ -56,7 +56,7 @@ bool Calibration::Step() {
 }
 
 bool Calibration::MeasureNext() {
-  // Taken anew for each query, so that calibration keeps no shard alive past its compaction.
+  // Taken again for each query, so that calibration keeps no shard alive past its compaction.
   const ReadSnapshot readSnapshot = collection_->GetReadSnapshot();
   // Results measured before too many changes may no longer hold; start over.
   if (IsCalibrationStale(readSnapshot.changes - startChanges_, readSnapshot.rows)) Begin(readSnapshot);

@@ -27,7 +27,7 @@ uint32_t RowsPerShardMax(uint32_t topK, size_t shards);
 // Returns the conservative default for a collection that was not calibrated.
 EfValues DefaultEfValues(size_t shards);
 
-// Returns the larger of both values each, for `efValues` that may have become too small.
+// Returns the larger value of each field, for `efValues` that may have become too small.
 EfValues MaxEfValues(const EfValues& efValues, const EfValues& conservative);
 
 // Whether measured ef values no longer hold for a collection that has `rows` rows now and had `changes` rows
