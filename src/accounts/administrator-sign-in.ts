@@ -68,7 +68,7 @@ export class AdministratorSignIn {
     if (code === '') {
       throw new AppError(
         'unauthorized',
-        'The administrator account has two-factor authentication enabled: also send code.',
+        'The administrator account has two-factor authentication enabled: also send the field code.',
       );
     }
     if (await secondFactors.check(administratorId, code, { actor: 'administrator', address })) return;

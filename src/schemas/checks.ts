@@ -353,7 +353,7 @@ export function decodeBase64(text: string): Buffer {
 
 export function checkGetChanges({ after, limit, wait_seconds: waitSeconds }: GetChangesRequest): void {
   if (after !== undefined && after.length > changeLimits.cursorUnitsMax)
-    reject('after is too long to be a cursor. Send the cursor of an earlier reply, or "oldest".');
+    reject('The field after is too long to be a cursor. Send the cursor of an earlier reply, or "oldest".');
   if (limit !== undefined) checkInteger('limit', limit, 1, changeLimits.perReplyMax);
   if (waitSeconds !== undefined) checkInteger('wait_seconds', waitSeconds, 0, changeLimits.waitSecondsMax);
 }

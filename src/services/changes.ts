@@ -180,7 +180,7 @@ export class ChangeServices {
     if (opened === null)
       throw new AppError(
         'bad_request',
-        'after is not a cursor of the change feed of this organization. Send the cursor of an earlier reply, or "oldest".',
+        'The field after is not a cursor of the change feed of this organization. Send the cursor of an earlier reply, or "oldest".',
       );
     if (opened[0] !== feed.epoch) throw goneError();
     return { epoch: opened[0], sequence: Number(opened[1]) };
@@ -263,6 +263,6 @@ export function toChange(
 function goneError(): AppError {
   return new AppError(
     'gone',
-    `The changes after this cursor are no longer kept. The feed keeps the changes of ${changeLimits.retentionMs / 86_400_000} days, at most ${changeLimits.retainedMax.toLocaleString('en-US')}, and restarts when the server is restored from a backup. Request a new cursor without after, then list the documents again.`,
+    `The changes after this cursor are no longer kept. The feed keeps the changes of ${changeLimits.retentionMs / 86_400_000} days, at most ${changeLimits.retainedMax.toLocaleString('en-US')}, and restarts when the server is restored from a backup. Request a new cursor without the field after, then list the documents again.`,
   );
 }
