@@ -231,6 +231,7 @@ async function changeCollection(t: Test, page: Page, api: CheckedApiClient): Pro
   t.match(await api.call('collections/get-collection-list', {}), {
     query_defaults: [{ collection_name: 'c000', query_defaults: { max_per_document: 2 } }],
   });
+  await changeHistory(t, page, api, openSettings);
 
   const change = {
     collection_name: 'c000',
@@ -255,6 +256,32 @@ async function changeCollection(t: Test, page: Page, api: CheckedApiClient): Pro
   await waitFor('the change is canceled', async () => (requested.length > 0 ? true : null));
   t.same(requested, [{ collection_name: 'c000', embedding_model: 'zembed-1' }]);
   await page.unrouteAll({ behavior: 'wait' });
+}
+
+/** Old versions are kept for a number of days; a change that deletes some of them says so. */
+async function changeHistory(
+  t: Test,
+  page: Page,
+  api: CheckedApiClient,
+  openSettings: () => Promise<void>,
+): Promise<void> {
+  const historyDays = async () =>
+    (await api.call('collections/get-collection-info', { collection_name: 'c000' })).collection.history_days;
+  await openSettings();
+  const dialog = page.getByRole('dialog', { name: 'c000' });
+  const days = dialog.getByLabel('Keep old versions');
+  await days.fill('30');
+  await dialog.getByRole('button', { name: 'Save history' }).click();
+  await dialog.locator('dl').getByText('Old versions').waitFor();
+  t.equal(await historyDays(), 30);
+  await days.fill('7');
+  await dialog.getByText('Old versions of more than 7 days will be deleted.').waitFor();
+  await days.fill('');
+  await dialog.getByText('All old versions of this collection will be deleted.').waitFor();
+  await dialog.getByRole('button', { name: 'Delete history' }).click();
+  await dialog.locator('dl').getByText('Old versions').waitFor({ state: 'detached' });
+  t.equal(await historyDays(), undefined);
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
 }
 
 /** Hundreds of uploads are canceled; hundreds of collections and results load in pages. */

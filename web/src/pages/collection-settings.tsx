@@ -13,8 +13,8 @@ import { formatDateTime } from '../format/times.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import {
   changeModel,
+  getCollectionInfo,
   getCollectionStatus,
-  listCollections,
   listModels,
   type QueryDefaults,
   updateCollection,
@@ -23,6 +23,7 @@ import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts'
 import { texts } from '../texts/en/collections.ts';
 import { fill } from '../texts/format-text.ts';
 import { rich } from '../texts/rich-text.ts';
+import { HistoryForm } from './collection-history.tsx';
 
 /** Model of collections whose vectors the caller sends. */
 const ownVectors = 'own';
@@ -32,10 +33,10 @@ interface CollectionSettingsProps {
   readonly onClose: () => void;
 }
 
-/** Details, model and query defaults of a collection. */
+/** Details, model, history and query defaults of a collection. */
 export function CollectionSettings({ name, onClose }: CollectionSettingsProps) {
   const status = useLoad((abort) => getCollectionStatus(name, abort), [name]);
-  const defaults = useLoad((abort) => loadDefaults(name, abort), [name]);
+  const info = useLoad(async (abort) => (await getCollectionInfo(name, abort)).collection, [name]);
   usePoll(
     async (abort) => {
       const found = await getCollectionStatus(name, abort);
@@ -44,29 +45,38 @@ export function CollectionSettings({ name, onClose }: CollectionSettingsProps) {
     },
     [name, status.data?.model_changes === undefined],
   );
-  const error = status.error ?? defaults.error;
+  const error = status.error ?? info.error;
   return (
     <Dialog title={name} onClose={onClose}>
-      {status.data === undefined || defaults.data === undefined ? (
+      {status.data === undefined || info.data === undefined ? (
         error === null ? (
           <SkeletonRows rows={8} />
         ) : (
-          <LoadError error={error} onRetry={status.error === null ? defaults.reload : status.reload} />
+          <LoadError error={error} onRetry={status.error === null ? info.reload : status.reload} />
         )
       ) : (
         <>
           <Details status={status.data} />
           <ModelForm name={name} status={status.data} onChanged={status.reload} />
-          <DefaultsForm name={name} saved={defaults.data} onSaved={onClose} onClose={onClose} />
+          <HistoryForm
+            key={info.data.history_days}
+            name={name}
+            saved={info.data.history_days}
+            onSaved={() => {
+              info.reload();
+              status.reload();
+            }}
+          />
+          <DefaultsForm
+            name={name}
+            saved={info.data.query_defaults ?? {}}
+            onSaved={onClose}
+            onClose={onClose}
+          />
         </>
       )}
     </Dialog>
   );
-}
-
-async function loadDefaults(name: string, abort: AbortSignal): Promise<QueryDefaults> {
-  const { query_defaults: all } = await listCollections(abort);
-  return all?.find(({ collection_name }) => collection_name === name)?.query_defaults ?? {};
 }
 
 const stateNames = { ready: texts.ready, loading: texts.loading, repairing: texts.beingRepaired } as const;
@@ -80,6 +90,9 @@ function Details({ status }: { readonly status: StatusResponse }) {
         [texts.documents, formatCount(status.num_documents)],
         [texts.chunks, formatCount(details.num_chunks)],
         [texts.originalFiles, formatBytes(details.num_stored_bytes)],
+        ...(details.num_history_bytes === undefined
+          ? []
+          : [[texts.oldVersions, formatBytes(details.num_history_bytes)] as const]),
         [
           texts.indexOnDisk,
           details.num_index_disk_bytes === 0

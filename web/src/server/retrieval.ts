@@ -85,6 +85,11 @@ export function updateCollection(
   return post('/collections/update-collection', { collection_name: collection, query_defaults: defaults });
 }
 
+/** Keeps replaced and deleted versions for a number of days; null deletes all of them. */
+export function updateHistory(collection: string, days: number | null): Promise<DefaultResponse> {
+  return post('/collections/update-collection', { collection_name: collection, history_days: days });
+}
+
 /** Replaces all synonyms and stop words of a collection. */
 export function updateWords(
   collection: string,

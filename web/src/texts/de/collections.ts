@@ -83,4 +83,16 @@ export const texts: Translation<typeof english> = {
   numberOfIndexPartsThat:
     'Anzahl der Indexteile, die parallel durchsucht werden. Mehr Shards beschleunigen die Indexierung und Suche großer Sammlungen und verlangsamen kleine. Verwenden Sie für die meisten Sammlungen 1. Die Anzahl kann später nicht geändert werden.',
   cancel: 'Abbrechen',
+  oldVersions: 'Alte Versionen',
+  keepOldVersions: 'Alte Versionen behalten',
+  daysForWhichReplacedAnd:
+    'Anzahl der Tage, für die ersetzte und gelöschte Versionen von Dokumenten aufbewahrt werden, 1 bis 3.650. Suchanfragen können dann die Ergebnisse eines früheren Zeitpunkts liefern.',
+  notKept: 'Nicht aufbewahrt',
+  allOldVersionsOfThis:
+    'Alle alten Versionen dieser Sammlung werden gelöscht. Das kann nicht rückgängig gemacht werden.',
+  oldVersionsOfMoreThan:
+    'Versionen, die älter als {days} Tage sind, werden gelöscht. Das kann nicht rückgängig gemacht werden.',
+  historySaved: 'Verlauf gespeichert.',
+  saveHistory: 'Verlauf speichern',
+  deleteHistory: 'Verlauf löschen',
 };

@@ -82,4 +82,14 @@ export const texts = localize('collections', {
   numberOfIndexPartsThat:
     'Number of index parts that are searched in parallel. More shards speed up indexing and search of large collections and slow down small ones. Use 1 for most collections. The number cannot be changed later.',
   cancel: 'Cancel',
+  oldVersions: 'Old versions',
+  keepOldVersions: 'Keep old versions',
+  daysForWhichReplacedAnd:
+    'Days for which replaced and deleted versions of documents are kept, 1 to 3,650. Queries can then return the results of an earlier moment.',
+  notKept: 'Not kept',
+  allOldVersionsOfThis: 'All old versions of this collection will be deleted. This cannot be undone.',
+  oldVersionsOfMoreThan: 'Old versions of more than {days} days will be deleted. This cannot be undone.',
+  historySaved: 'History saved.',
+  saveHistory: 'Save history',
+  deleteHistory: 'Delete history',
 });

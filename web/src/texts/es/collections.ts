@@ -83,4 +83,16 @@ export const texts: Translation<typeof english> = {
   numberOfIndexPartsThat:
     'Número de partes del índice en las que se busca en paralelo. Más particiones aceleran la indexación y la búsqueda en colecciones grandes y ralentizan las pequeñas. Use 1 para la mayoría de las colecciones. El número no se puede cambiar después.',
   cancel: 'Cancelar',
+  oldVersions: 'Versiones antiguas',
+  keepOldVersions: 'Conservar versiones antiguas',
+  daysForWhichReplacedAnd:
+    'Días durante los que se conservan las versiones reemplazadas y eliminadas de los documentos, de 1 a 3650. Las consultas pueden entonces devolver los resultados de un momento anterior.',
+  notKept: 'No se conservan',
+  allOldVersionsOfThis:
+    'Se eliminarán todas las versiones antiguas de esta colección. Esta acción no se puede deshacer.',
+  oldVersionsOfMoreThan:
+    'Se eliminarán las versiones de más de {days} días. Esta acción no se puede deshacer.',
+  historySaved: 'Historial guardado.',
+  saveHistory: 'Guardar historial',
+  deleteHistory: 'Eliminar historial',
 };

@@ -83,4 +83,16 @@ export const texts: Translation<typeof english> = {
   numberOfIndexPartsThat:
     'Nombre de parties de l’index dans lesquelles on cherche en parallèle. Plus de partitions accélèrent l’indexation et la recherche des grandes collections et ralentissent les petites. Utilisez 1 pour la plupart des collections. Le nombre ne peut pas être modifié par la suite.',
   cancel: 'Annuler',
+  oldVersions: 'Anciennes versions',
+  keepOldVersions: 'Conserver les anciennes versions',
+  daysForWhichReplacedAnd:
+    'Nombre de jours pendant lesquels les versions remplacées et supprimées des documents sont conservées, de 1 à 3 650. Les requêtes peuvent alors renvoyer les résultats d’un moment antérieur.',
+  notKept: 'Non conservées',
+  allOldVersionsOfThis:
+    'Toutes les anciennes versions de cette collection seront supprimées. Cette action est irréversible.',
+  oldVersionsOfMoreThan:
+    'Les versions de plus de {days} jours seront supprimées. Cette action est irréversible.',
+  historySaved: 'Historique enregistré.',
+  saveHistory: 'Enregistrer l’historique',
+  deleteHistory: 'Supprimer l’historique',
 };

@@ -83,4 +83,14 @@ export const texts: Translation<typeof english> = {
   numberOfIndexPartsThat:
     '並列に検索するインデックスの分割数です。シャードを増やすと、大きなコレクションのインデックス作成と検索は速くなり、小さなコレクションは遅くなります。ほとんどのコレクションでは 1 を使ってください。後から変更できません。',
   cancel: 'キャンセル',
+  oldVersions: '過去の版',
+  keepOldVersions: '過去の版を保存',
+  daysForWhichReplacedAnd:
+    '置き換えられた版と削除された版を保存する日数です (1 ~ 3,650)。保存すると、過去の時点の結果を検索できます。',
+  notKept: '保存しない',
+  allOldVersionsOfThis: 'このコレクションの過去の版がすべて削除されます。元に戻せません。',
+  oldVersionsOfMoreThan: '{days} 日より古い版が削除されます。元に戻せません。',
+  historySaved: '履歴の設定を保存しました。',
+  saveHistory: '履歴の設定を保存',
+  deleteHistory: '履歴を削除',
 };
