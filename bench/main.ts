@@ -5,6 +5,7 @@ import { projectRoot } from '../src/core/root.ts';
 import { accountsCase } from './cases/accounts.ts';
 import { boundaryCase } from './cases/boundary.ts';
 import { canaryCase } from './cases/canary.ts';
+import { diskCase } from './cases/disk.ts';
 import { engineCase } from './cases/engine.ts';
 import { ingestCase } from './cases/ingest.ts';
 import { lexicalCase } from './cases/lexical.ts';
@@ -43,6 +44,7 @@ const cases: readonly BenchCase[] = [
   shardsCase,
   serverCase,
   ingestCase,
+  diskCase,
   parsingCase,
   pipelineCase,
   boundaryCase,

@@ -153,11 +153,11 @@ const flags = {
   },
   judged: textFlag(
     'folder',
-    'documents and queries in BEIR layout instead of generated ones: server, shards, ingest, relevance, pipeline',
+    'documents and queries in BEIR layout instead of generated ones: server, shards, ingest, disk, relevance, pipeline',
   ),
   corpus: textFlag(
     'file',
-    'documents (.jsonl, .jsonl.xz) that replace those of --judged, whose queries remain: server, shards, ingest',
+    'documents (.jsonl, .jsonl.xz) that replace those of --judged, whose queries remain: server, shards, ingest, disk',
   ),
   limit: {
     placeholder: 'n',

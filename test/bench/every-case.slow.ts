@@ -6,12 +6,14 @@ import { readReport, runBench } from './bench-process.ts';
 t.setTimeout(1_800_000);
 
 const caseNames =
-  'accounts boundary canary engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
+  'accounts boundary canary disk engine ingest lexical parsing passages pipeline relevance server shards startup'.split(
     ' ',
   );
 
 /** Cases with performance targets. */
-const casesWithTargets = 'boundary engine ingest lexical parsing pipeline server shards startup'.split(' ');
+const casesWithTargets = 'boundary disk engine ingest lexical parsing pipeline server shards startup'.split(
+  ' ',
+);
 
 /** Output folder of the run of all cases, used by later tests. */
 const smokeFolder = t.testdir();
