@@ -1,4 +1,5 @@
 import { type LineBoxes, numbersPerLine } from './line-boxes.ts';
+import { IntegerReader, pushSigned, pushUnsigned } from './variable-length.ts';
 
 /** Encoded line boxes of pages in one block; a page without boxes has length 0. */
 export interface EncodedPages {
@@ -33,7 +34,7 @@ export function encodeLineBoxes(boxes: LineBoxes, length: number): Uint8Array {
 
 /** Returns the lines of a page; null if they were encoded for a text of another length. */
 export function decodeLineBoxes(bytes: Uint8Array, length: number): LineBoxes | null {
-  const reader = new NumberReader(bytes);
+  const reader = new IntegerReader(bytes);
   if (reader.readUnsigned() !== length) return null;
   const numbers: number[] = [];
   const before = { end: 0, left: 0, top: 0, width: 0, height: 0 };
@@ -48,44 +49,6 @@ export function decodeLineBoxes(bytes: Uint8Array, length: number): LineBoxes | 
     numbers.push(start, end, left, top, left + width, top + height);
   }
   return Uint32Array.from(numbers);
-}
-
-function pushUnsigned(bytes: number[], value: number): void {
-  let rest = value;
-  for (; rest >= 0x80; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  bytes.push(rest);
-}
-
-/** The lowest bit is the sign. */
-function pushSigned(bytes: number[], value: number): void {
-  pushUnsigned(bytes, value < 0 ? -2 * value - 1 : 2 * value);
-}
-
-class NumberReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.length;
-  }
-
-  readUnsigned(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.#bytes[this.#at++] ?? 0;
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  readSigned(): number {
-    const value = this.readUnsigned();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  }
 }
 
 /** Encodes the boxes of pages; `lengthOf` returns the number of code points of the text of a page. */

@@ -48,7 +48,7 @@ export interface FeedState {
 }
 
 type ChangeKey = readonly [organizationId: string, sequence: number];
-/** Metadata as JSON text, for the reason given at `recordWithMetadataCodec`. */
+/** Metadata as JSON text, for the reason given at `metadataField`. */
 type EncodedChange = Omit<StoredChange, 'metadata' | 'previousMetadata'> & {
   readonly metadata?: string;
   readonly previousMetadata?: string;

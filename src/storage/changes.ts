@@ -1,4 +1,5 @@
 import { tables, u32, u53, uuid } from './keys.ts';
+import { uuidCodec } from './positional-codec.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { Table } from './table.ts';
 
@@ -74,6 +75,7 @@ export interface LiveVersion {
 const liveTable = new Table<readonly [collectionId: string, shard: number, version: number], string>(
   tables.live,
   [uuid, u32, u53],
+  uuidCodec,
 );
 
 /** Live versions of a collection by shard: the source for rebuilding a missing or damaged engine snapshot. */

@@ -1,6 +1,8 @@
 import { assertDefined } from '../core/assert.ts';
 import { sliceCodePoints } from './code-points.ts';
 import { type ChunkKey, contentTable, parts, readChunkParts } from './content-table.ts';
+import { isPositional, positionalCodec } from './positional-codec.ts';
+import { decodeSpans, encodeSpans, numbersPerSpan } from './span-codec.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { recordCodec } from './table.ts';
 import type { TextParts } from './text-parts.ts';
@@ -56,6 +58,7 @@ export interface NewChunk extends Omit<StoredChunk, 'children'> {
   readonly spans: Uint32Array;
 }
 
+/** `children`: see `encodeSpans`; before format 5 four 32-bit numbers each. */
 type PackedChunk = Omit<StoredChunk, 'children'> & { readonly children: Uint8Array };
 
 type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> & {
@@ -64,15 +67,42 @@ type StoredLayout = Omit<Layout, 'pageStarts' | 'pageLengths' | 'chunkStarts'> &
   readonly chunkStarts: Uint8Array;
 };
 
-const layoutCodec = recordCodec<StoredLayout>();
-const chunkCodec = recordCodec<PackedChunk>();
+const layoutCodec = positionalCodec<StoredLayout>({
+  fields: {
+    length: null,
+    textBytes: null,
+    unordered: null,
+    title: null,
+    language: null,
+    pageStarts: null,
+    pageLengths: null,
+    chunkStarts: null,
+    headings: null,
+    warnings: null,
+  },
+  named: recordCodec<StoredLayout>(),
+});
+const chunkCodec = positionalCodec<PackedChunk>({
+  fields: {
+    text: null,
+    start: null,
+    end: null,
+    pageStart: null,
+    pageEnd: null,
+    prefix: null,
+    blank: null,
+    language: null,
+    children: null,
+  },
+  named: recordCodec<PackedChunk>(),
+});
 
 /** Maximum number of chunks per part of a text. */
 const partChunksMax = 32;
 
 /** Returns the value of a chunk in the store. */
 export function encodeChunk({ spans, ...chunk }: NewChunk): Uint8Array {
-  return chunkCodec.encode({ ...chunk, children: asBytes(spans) });
+  return chunkCodec.encode({ ...chunk, children: encodeSpans(spans, chunk.start) });
 }
 
 /** Chunks of documents; they cover the text of a document exactly. */
@@ -217,11 +247,14 @@ export function findChunkAt(starts: Uint32Array, offset: number): number {
 /** Returns the chunk of a record. */
 export function decodeChunk(bytes: Uint8Array): StoredChunk {
   const { children, ...rest } = chunkCodec.decode(bytes);
-  const packed = asUint32(children);
-  const spans: FineChunkSpan[] = [];
-  for (let index = 0; index < packed.length; index += 4) {
-    const [start = 0, end = 0, startCodePoint = 0, endCodePoint = 0] = packed.subarray(index, index + 4);
-    spans.push({ start, end, startCodePoint, endCodePoint });
-  }
-  return { ...rest, children: spans };
+  const spans = isPositional(bytes) ? decodeSpans(children, rest.start) : asUint32(children);
+  const fineChunks: FineChunkSpan[] = [];
+  for (let i = 0; i < spans.length; i += numbersPerSpan)
+    fineChunks.push({
+      start: spans[i]!,
+      end: spans[i + 1]!,
+      startCodePoint: spans[i + 2]!,
+      endCodePoint: spans[i + 3]!,
+    });
+  return { ...rest, children: fineChunks };
 }

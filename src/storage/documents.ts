@@ -1,8 +1,9 @@
 import { limits } from '../core/limits.ts';
 import type { DocumentErrorCode, DocumentIndexStatus } from '../schemas/documents.ts';
+import { documentCodec, documentIdCodec } from './document-codec.ts';
 import { changeExpiration, listExpired } from './expirations.ts';
 import { prefixRange, tables, text, textPrefix, uuid } from './keys.ts';
-import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import type { Metadata } from './metadata-codec.ts';
 import type { RangeOptions, Store, WriteOperation } from './store.ts';
 import { bytesCodec, Table } from './table.ts';
 
@@ -61,14 +62,13 @@ export interface DocumentListOptions {
   readonly acceptsPath?: (path: string) => boolean;
 }
 
-const documentsTable = new Table<readonly [collectionId: string, path: string], DocumentRecord>(
-  tables.documents,
-  [uuid, text],
-  recordWithMetadataCodec<DocumentRecord>(),
-);
-const idsTable = new Table<readonly [documentId: string], readonly [collectionId: string, path: string]>(
+export type DocumentKey = readonly [collectionId: string, path: string];
+
+const documentsTable = new Table<DocumentKey, DocumentRecord>(tables.documents, [uuid, text], documentCodec);
+export const documentIdsTable = new Table<readonly [documentId: string], DocumentKey>(
   tables.documentId,
   [uuid],
+  documentIdCodec,
 );
 /** Index of failed documents, to avoid scanning all documents. */
 const failedDocumentsTable = new Table<readonly [collectionId: string, path: string], Uint8Array>(
@@ -106,7 +106,7 @@ export class Documents {
    * is deleted or replaced.
    */
   findById(documentId: string): DocumentRecord | undefined {
-    const key = idsTable.get(this.#store, [documentId]);
+    const key = documentIdsTable.get(this.#store, [documentId]);
     if (key === undefined) return undefined;
     const record = this.get(key[0], key[1]);
     if (record === undefined) return undefined;
@@ -167,7 +167,7 @@ export class Documents {
   put(record: DocumentRecord, before: DocumentRecord | null): WriteOperation[] {
     return [
       ...this.update(record, before),
-      idsTable.put([record.documentId], [record.collectionId, record.path]),
+      documentIdsTable.put([record.documentId], [record.collectionId, record.path]),
     ];
   }
 
@@ -199,7 +199,7 @@ export class Documents {
 
   /** Deletes the id of a document that was replaced by an overwrite. */
   deleteId(documentId: string): WriteOperation {
-    return idsTable.delete([documentId]);
+    return documentIdsTable.delete([documentId]);
   }
 
   /** Rejects the write unless the path is unused when the write is applied. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../core/assert.ts';
 import { type ChunkKey, contentTable, parts, partsOfGeneration, readChunkParts } from './content-table.ts';
+import { positionalCodec } from './positional-codec.ts';
 import type { Store, WriteOperation } from './store.ts';
 import { recordCodec } from './table.ts';
 import { asBytes, asUint32, toAlignedBuffer } from './typed-bytes.ts';
@@ -47,7 +48,10 @@ interface IndexHead {
   readonly pieces?: { readonly vectors: number; readonly terms: number };
 }
 
-const headCodec = recordCodec<IndexHead>();
+const headCodec = positionalCodec<IndexHead>({
+  fields: { rowCount: null, dimensions: null, model: null, chunkOfRow: null, generation: null, pieces: null },
+  named: recordCodec<IndexHead>(),
+});
 
 /** Vectors and terms of the rows of documents, as the index loads them. */
 export class IndexBlocks {

@@ -5,13 +5,21 @@ export type MetadataValue = string | number | boolean | GeoPoint | readonly stri
 export type Metadata = Readonly<Record<string, MetadataValue>>;
 
 /**
- * Codec for records with metadata, which are stored as JSON text: users choose those field names, `__proto__`
- * is a valid one, and MessagePack decoders rename it.
+ * Metadata as JSON text: users choose those field names, `__proto__` is a valid one, and MessagePack decoders rename
+ * it.
  */
-export function recordWithMetadataCodec<V extends { readonly metadata: Metadata }>(): ValueCodec<V> {
+export const metadataField = {
+  encode: (metadata: Metadata) => JSON.stringify(metadata),
+  decode: (stored: unknown) => JSON.parse(stored as string) as Metadata,
+};
+
+/** Decodes records with metadata that were stored with the names of their fields, before format 5. */
+export function namedRecordWithMetadata<V extends { readonly metadata: Metadata }>(): Pick<
+  ValueCodec<V>,
+  'decode'
+> {
   const codec = recordCodec<Omit<V, 'metadata'> & { metadata: string }>();
   return {
-    encode: (value) => codec.encode({ ...value, metadata: JSON.stringify(value.metadata) }),
     decode(bytes) {
       const record = codec.decode(bytes);
       return { ...record, metadata: JSON.parse(record.metadata) as Metadata } as unknown as V;

@@ -13,8 +13,10 @@ import type { Store, WriteOperation } from './store.ts';
  *    are packed, which an engine of format 2 cannot read
  * 4  metadata may have numbers, booleans and points, which a build of format 3 cannot read and whose index it would
  *    compare as strings; collections may keep replaced versions, whose list a build of format 3 would not continue
+ * 5  records of documents, versions and chunks have no names of fields (`positional-codec.ts`), and a build of
+ *    format 4 cannot read them
  */
-export const currentFormat = 4;
+export const currentFormat = 5;
 
 /**
  * Migrates a directory from format `from` to `from + 1`. Must be idempotent: a crash may interrupt it at any
@@ -56,6 +58,12 @@ export const migrations: readonly Migration[] = [
   {
     from: 3,
     description: 'new metadata may have numbers, booleans and points; stored documents stay as they are',
+    freeShare: 0,
+    migrate: async () => {},
+  },
+  {
+    from: 4,
+    description: 'new documents are stored in a shorter form; stored documents stay as they are',
     freeShare: 0,
     migrate: async () => {},
   },

@@ -1,7 +1,7 @@
 import { Collections } from './collections.ts';
+import { documentIdsTable } from './documents.ts';
 import { prefixRange, tables, uuid } from './keys.ts';
 import type { Store } from './store.ts';
-import { Table } from './table.ts';
 import { Versions } from './versions.ts';
 
 type TableName = keyof typeof tables;
@@ -122,11 +122,6 @@ function containsId(key: Uint8Array, id: Buffer): boolean {
     key.byteLength > id.byteLength && Buffer.from(key.buffer, key.byteOffset, key.byteLength).includes(id)
   );
 }
-
-const documentIdsTable = new Table<
-  readonly [documentId: string],
-  readonly [collectionId: string, path: string]
->(tables.documentId, [uuid]);
 
 /**
  * Counts the ids, not rows, of nonexistent collections and documents with remaining rows, which a deletion

@@ -4,15 +4,16 @@ import { type KeyField, prefixRange } from './keys.ts';
 import type { RangeOptions, Store, WriteOperation } from './store.ts';
 
 /**
- * Values are plain MessagePack: maps with field names, no shared structures, no extensions. A reader of any
- * later version can decode them without knowing the writer.
+ * Values are plain MessagePack without shared structures and extensions: maps with field names, which a reader of any
+ * later version can decode without knowing the writer, and arrays for the most frequent records
+ * (`positional-codec.ts`).
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true, moreTypes: false });
 
-/** Encodes and decodes the values of a table. */
-export interface ValueCodec<V> {
+/** Encodes and decodes the values of a table; `K`: the key, for values that do not repeat its fields. */
+export interface ValueCodec<V, K = void> {
   encode(value: V): Uint8Array;
-  decode(bytes: Uint8Array): V;
+  decode(bytes: Uint8Array, key: K): V;
 }
 
 /**
@@ -50,12 +51,13 @@ export interface TableEntry<K, V> {
 export class Table<K extends readonly unknown[], V> {
   readonly #byte: number;
   readonly #fields: readonly KeyField<unknown>[];
-  readonly #codec: ValueCodec<V>;
+  readonly #codec: ValueCodec<V, K>;
 
-  constructor(byte: number, fields: Fields<K>, codec: ValueCodec<V> = recordCodec<V>()) {
+  constructor(byte: number, fields: Fields<K>, codec: ValueCodec<V, K> | ValueCodec<V> = recordCodec<V>()) {
     this.#byte = byte;
     this.#fields = fields as unknown as readonly KeyField<unknown>[];
-    this.#codec = codec;
+    // A codec without a key ignores the one that it is passed.
+    this.#codec = codec as ValueCodec<V, K>;
   }
 
   /** Returns the bytes of a key, or the common prefix of all keys with these leading fields. */
@@ -87,10 +89,6 @@ export class Table<K extends readonly unknown[], V> {
     return values as unknown as K;
   }
 
-  decodeValue(bytes: Uint8Array): V {
-    return this.#codec.decode(bytes);
-  }
-
   put(key: K, value: V): WriteOperation {
     return { type: 'put', key: this.#encodeKey(key), value: this.#codec.encode(value) };
   }
@@ -107,19 +105,19 @@ export class Table<K extends readonly unknown[], V> {
     return {
       type: 'expect',
       key: this.#encodeKey(key),
-      holds: (bytes) => holds(bytes === undefined ? undefined : this.#codec.decode(bytes)),
+      holds: (bytes) => holds(bytes === undefined ? undefined : this.#codec.decode(bytes, key)),
       description,
     };
   }
 
   get(store: Store, key: K): V | undefined {
     const bytes = store.get(this.#encodeKey(key));
-    return bytes === undefined ? undefined : this.#codec.decode(bytes);
+    return bytes === undefined ? undefined : this.#codec.decode(bytes, key);
   }
 
   getMany(store: Store, keys: readonly K[]): (V | undefined)[] {
     const values = store.getMany(keys.map((key) => this.#encodeKey(key)));
-    return values.map((bytes) => (bytes === undefined ? undefined : this.#codec.decode(bytes)));
+    return values.map((bytes, i) => (bytes === undefined ? undefined : this.#codec.decode(bytes, keys[i]!)));
   }
 
   /**
@@ -136,7 +134,7 @@ export class Table<K extends readonly unknown[], V> {
       intersectRange(prefixRange(this.keyOf(...leading)), options),
     )) {
       const decodedKey = this.decodeKey(key);
-      if (acceptsKey(decodedKey)) yield { key: decodedKey, value: this.#codec.decode(value) };
+      if (acceptsKey(decodedKey)) yield { key: decodedKey, value: this.#codec.decode(value, decodedKey) };
     }
   }
 

@@ -1,6 +1,8 @@
 import { tables, u53, uuid } from './keys.ts';
-import { type Metadata, recordWithMetadataCodec } from './metadata-codec.ts';
+import { type Metadata, metadataField, namedRecordWithMetadata } from './metadata-codec.ts';
+import { hashField, positionalCodec, uuidField } from './positional-codec.ts';
 import type { Store, WriteOperation } from './store.ts';
+import { contentTypeField } from './stored-choices.ts';
 import { Table } from './table.ts';
 
 /** Data of a version shown in a search result, without reading the document. */
@@ -22,11 +24,25 @@ export interface VersionRecord {
   readonly size?: number;
 }
 
-const versionsTable = new Table<readonly [collectionId: string, version: number], VersionRecord>(
-  tables.versions,
-  [uuid, u53],
-  recordWithMetadataCodec<VersionRecord>(),
-);
+type VersionKey = readonly [collectionId: string, version: number];
+
+const versionCodec = positionalCodec<VersionRecord, VersionKey>({
+  fieldsOfKey: ([collectionId, version]) => ({ collectionId, version }),
+  fields: {
+    documentId: uuidField,
+    path: null,
+    metadata: metadataField,
+    shard: null,
+    contentType: contentTypeField,
+    rawHash: hashField,
+    hasImages: null,
+    expiresAt: null,
+    size: null,
+  },
+  named: namedRecordWithMetadata<VersionRecord>(),
+});
+
+const versionsTable = new Table<VersionKey, VersionRecord>(tables.versions, [uuid, u53], versionCodec);
 
 /** Versions by collection and number. */
 export class Versions {

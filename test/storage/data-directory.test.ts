@@ -63,7 +63,7 @@ t.test('a newer, a damaged and an unknown older format are rejected with a messa
     [
       'named',
       '{"format":99,"version":"4.2.0"}',
-      /written by Quarry 4\.2\.0\. This version \(0\.1\.0\) supports format 4\. Run Quarry 4\.2\.0 or later/,
+      /written by Quarry 4\.2\.0\. This version \(0\.1\.0\) supports format 5\. Run Quarry 4\.2\.0 or later/,
     ],
     ['hostile', '{"format":99,"version":"<b>"}', /written by a newer Quarry version/],
     ['damaged', '{"form', /damaged/],
