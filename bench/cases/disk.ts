@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BenchCase, BenchContext } from '../harness/bench-case.ts';
 import { addPortion, waitUntilIdle } from '../harness/collections.ts';
 import { type BytesByKind, entryBytes, fileBytes } from '../harness/disk-usage.ts';
-import { randomKey, startQuarryServer } from '../harness/quarry-server.ts';
+import { type QuarryServer, randomKey, startQuarryServer } from '../harness/quarry-server.ts';
 import { type CorpusSource, openCorpus, type TextCorpus } from '../harness/text-corpus.ts';
 import type { BenchFindings, ReportTable } from '../report/findings.ts';
 import { formatNumber } from '../report/format-number.ts';
@@ -14,8 +14,10 @@ const target = { bytesPerTextByte: 3.5, textBytes: 7_000_000 };
 const collection = 'disk';
 const portionDocuments = 256;
 
+const compressions = ['none', 'zstd'] as const;
+type Compression = (typeof compressions)[number];
+
 interface DiskUsage {
-  readonly documents: number;
   readonly textBytes: number;
   /** Files after the server has added the documents and stopped. */
   readonly stopped: BytesByKind;
@@ -24,6 +26,8 @@ interface DiskUsage {
   /** Keys and values of the live entries of the store. */
   readonly entries: BytesByKind;
 }
+
+type Usages = Readonly<Record<Compression, DiskUsage>>;
 
 /** Counts the bytes on disk that a text takes. */
 export const diskCase: BenchCase = {
@@ -38,31 +42,35 @@ export const diskCase: BenchCase = {
     const { corpus, source, context } = await openCorpus(runContext);
     const folder = await mkdtemp(join(tmpdir(), 'quarry-bench-disk-'));
     try {
-      return findingsOf(await measure(join(folder, 'data'), corpus, context), source);
+      const usageWith = (compression: Compression) =>
+        measure({ folder: join(folder, compression), compression }, corpus, context);
+      const usages = { none: await usageWith('none'), zstd: await usageWith('zstd') };
+      return findingsOf(usages, corpus.documents, source);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
 
-async function measure(folder: string, corpus: TextCorpus, context: BenchContext): Promise<DiskUsage> {
+async function measure(
+  { folder, compression }: { readonly folder: string; readonly compression: Compression },
+  corpus: TextCorpus,
+  context: BenchContext,
+): Promise<DiskUsage> {
   const data = { folder, key: randomKey() };
-  const textBytes = await fill(data, corpus, context);
+  const settings = { QUARRY_STORE_COMPRESSION: compression };
+  const start = () => startQuarryServer({ http: context.options.http, data, settings });
+  const textBytes = await fill(await start(), corpus, context);
   const stopped = await fileBytes(folder);
-  const server = await startQuarryServer({ http: context.options.http, data });
+  const server = await start();
   await waitUntilIdle(server.pid, context).finally(() => server.stop());
   const restarted = await fileBytes(folder);
-  return { documents: corpus.documents, textBytes, stopped, restarted, entries: await entryBytes(folder) };
+  return { textBytes, stopped, restarted, entries: await entryBytes(folder) };
 }
 
 /** Adds all documents and stops the server. Returns the bytes of their texts. */
-async function fill(
-  data: { readonly folder: string; readonly key: string },
-  corpus: TextCorpus,
-  context: BenchContext,
-): Promise<number> {
-  const { options, progress, signal } = context;
-  const server = await startQuarryServer({ http: options.http, data });
+async function fill(server: QuarryServer, corpus: TextCorpus, context: BenchContext): Promise<number> {
+  const { progress, signal } = context;
   try {
     await server.api.call('collections/add-collection', { collection_name: collection, num_shards: 1 });
     let textBytes = 0;
@@ -83,13 +91,13 @@ function total(bytes: BytesByKind): number {
   return [...bytes.values()].reduce((sum, count) => sum + count, 0);
 }
 
-function findingsOf(usage: DiskUsage, source: CorpusSource): BenchFindings {
-  const { documents, textBytes, stopped, restarted, entries } = usage;
-  const perTextByte = total(restarted) / textBytes;
+function findingsOf(usages: Usages, documents: number, source: CorpusSource): BenchFindings {
+  const { textBytes, stopped, restarted, entries } = usages.none;
+  const perTextByte = (compression: Compression) => total(usages[compression].restarted) / textBytes;
   const targets = [
     {
       metric: 'bytes on disk per byte of text',
-      reached: perTextByte,
+      reached: perTextByte('none'),
       most: target.bytesPerTextByte,
       unmetConditions: listUnmetConditions([
         ['real text', source.name !== 'generated'],
@@ -102,18 +110,23 @@ function findingsOf(usage: DiskUsage, source: CorpusSource): BenchFindings {
     method: [
       source.description,
       `${formatNumber(documents, 0)} documents with ${formatNumber(textBytes / 1e6, 2)} MB of text are added to a collection of one shard. When the server is idle, it is stopped, started and stopped again.`,
-      'Sizes of files are counted, not the blocks of the file system that they occupy. The store turns its log into tables when it is opened, so its size is counted after the second start.',
+      'Sizes of files are counted, not the blocks of the file system that they occupy. The store turns its log into tables when it is opened, so its size is counted after the second start. `zstd`: the same with `QUARRY_STORE_COMPRESSION=zstd`.',
     ],
     tables: [
       targetTable(targets, 2),
-      byKind('Files', textBytes, { stopped, 'started again': restarted }),
+      byKind('Files', textBytes, { stopped, zstd: usages.zstd.restarted, 'started again': restarted }),
       byKind('Live entries of the store, keys and values, uncompressed', textBytes, { entries }),
     ],
     charts: [],
     notes: ['The log of the store holds at most the writes that its memory table holds: 64 MB.'],
-    figures: [{ name: 'disk: bytes per byte of text', unit: '', better: 'less', values: [perTextByte] }],
+    figures: compressions.map((compression) => ({
+      name: `disk: bytes per byte of text, compression ${compression}`,
+      unit: '',
+      better: 'less',
+      values: [perTextByte(compression)],
+    })),
     measured: Object.fromEntries(
-      Object.entries({ stopped, restarted, entries }).map(([name, bytes]) => [
+      Object.entries({ stopped, restarted, zstd: usages.zstd.restarted, entries }).map(([name, bytes]) => [
         name,
         Object.fromEntries(bytes),
       ]),

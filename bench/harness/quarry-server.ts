@@ -34,6 +34,8 @@ export interface QuarryServerOptions {
   readonly data?: { readonly folder: string; readonly key: string };
   /** Folder of an embedding model that replaces the built-in one, with one thread per core; null: none. */
   readonly modelFolder?: string | null;
+  /** Further settings. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** File for CPU profiles, see `profileServer`; null: the server cannot be profiled. */
   readonly profileFile?: string | null;
 }
@@ -59,6 +61,7 @@ export async function startQuarryServer(options: QuarryServerOptions): Promise<Q
       environment: {
         ...serverEnvironment({ data, key, http: options.http }),
         ...modelVariables,
+        ...options.settings,
         BENCH_PROFILE: options.profileFile ?? undefined,
       },
       ready: /Quarry is ready at (http:\/\/127\.0\.0\.1:(\d+)) /,

@@ -374,6 +374,7 @@ async function openData(
   const data = await openDataDirectory({
     path: settings.data,
     reserveBytes: settings.diskReserveBytes,
+    compression: settings.storeCompression,
     logger,
     random,
     backgroundScheduler,

@@ -16,7 +16,7 @@ import { openLineage } from './lineage.ts';
 import { currentFormat, type Migration, migrations } from './migrations.ts';
 import { resealStore } from './reseal-store.ts';
 import { RocksStore } from './rocks-store.ts';
-import { StoreLockedError } from './rocksdb.ts';
+import { type StoreCompression, StoreLockedError } from './rocksdb.ts';
 import type { Store } from './store.ts';
 
 export interface DataDirectoryOptions {
@@ -26,6 +26,8 @@ export interface DataDirectoryOptions {
   readonly logger: Logger;
   readonly random: Random;
   readonly cacheBytes?: number;
+  /** Compression of new tables of the store; none by default. */
+  readonly compression?: StoreCompression;
   readonly backgroundScheduler?: BackgroundScheduler;
   /** Clock of the journal of commits; without it, no journal is written. */
   readonly journalClock?: Pick<Clock, 'now'>;
@@ -224,7 +226,7 @@ function parseFormat(text: string): FormatFile | null {
 }
 
 async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor): Promise<RocksStore> {
-  const { path, logger, cacheBytes, backgroundScheduler, journalClock: clock } = options;
+  const { path, logger, cacheBytes, compression, backgroundScheduler, journalClock: clock } = options;
   const location = join(path, 'store');
   await mkdir(location, { recursive: true, mode: 0o700 });
   try {
@@ -234,6 +236,7 @@ async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor)
       space,
       ...(clock === undefined ? {} : { journal: { folder: join(path, 'journal'), clock } }),
       ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      ...(compression === undefined ? {} : { compression }),
       ...(backgroundScheduler === undefined ? {} : { backgroundScheduler }),
     });
   } catch (cause) {

@@ -9,7 +9,7 @@ import { GroupCommit } from './group-commit.ts';
 import { groupMarker, storedGroupNumber } from './group-number.ts';
 import { checkReopenSpace } from './reopen-space.ts';
 import { RocksReader } from './rocks-reader.ts';
-import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
+import { openRocks, packGroup, type RocksDatabase, type StoreCompression } from './rocksdb.ts';
 import type {
   Entry,
   FreeSpaceCheck,
@@ -28,6 +28,8 @@ export interface RocksStoreOptions {
   readonly logger: Logger;
   /** Size of the cache of uncompressed blocks in bytes. */
   readonly cacheBytes?: number;
+  /** None by default. */
+  readonly compression?: StoreCompression;
   readonly pendingBytesMax?: number;
   readonly space?: FreeSpaceCheck;
   /** Folder and clock of the journal of commits; without it, none is written. */
@@ -255,6 +257,7 @@ function openDatabase(options: RocksStoreOptions): Promise<RocksDatabase> {
   return openRocks({
     location: options.location,
     cacheBytes: options.cacheBytes ?? limits.storeCacheBytes,
+    ...(options.compression === undefined ? {} : { compression: options.compression }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -39,6 +39,34 @@ t.test('acknowledged writes survive closing and reopening', async (t) => {
   t.equal(textAt(second, 'a'), '1');
   t.same(readCounters(second.get(bytes('n')), 1), [7]);
   await second.close();
+});
+
+t.test('tables with and without compression are read and written by both settings', async (t) => {
+  const location = freshLocation();
+  const keys = Array.from({ length: 2_000 }, (_, i) => `document ${i}`);
+  const contentOf = (key: string) => `${key}: ${'salted herring is packed in barrels; '.repeat(8)}`;
+  const rawBytes = keys.reduce((sum, key) => sum + contentOf(key).length, 0);
+  const tableBytes = () =>
+    readdirSync(location)
+      .filter((name) => name.endsWith('.sst'))
+      .reduce((sum, name) => sum + statSync(join(location, name)).size, 0);
+  const first = await open({ location, compression: 'zstd' });
+  await first.write(keys.map((key) => putOperation(key, contentOf(key))));
+  await first.close();
+  for (const compression of ['zstd', 'none', 'zstd'] as const) {
+    // Opening a store turns its log into tables.
+    const store = await open({ location, compression });
+    t.ok(tableBytes() > 0 && tableBytes() < rawBytes / 4, `${tableBytes()} of ${rawBytes} bytes`);
+    t.ok(keys.every((key) => textAt(store, key) === contentOf(key)));
+    await store.write([putOperation(`added with ${compression}`, contentOf('later'))]);
+    await store.close();
+  }
+  const store = await open({ location });
+  t.same(
+    ['zstd', 'none'].map((name) => textAt(store, `added with ${name}`)),
+    Array(2).fill(contentOf('later')),
+  );
+  await store.close();
 });
 
 t.test('a large write is stored completely', async (t) => {

@@ -1,4 +1,5 @@
 import {
+  enumSetting,
   integerSetting,
   type Setting,
   type SettingOptions,
@@ -49,6 +50,9 @@ export const resourceSettings = {
   }),
   diskReserveBytes: bytesSetting(0, 100_000 * gigabyte, gigabyte, {
     meaning: 'Free disk space to keep; below it, writes get status 429',
+  }),
+  storeCompression: enumSetting(['none', 'zstd'], 'none', {
+    meaning: 'Compression of new tables of the store. `zstd` takes a fifth less disk space and more CPU time',
   }),
   pageCacheBytes: bytesSetting(0, 100_000 * gigabyte, gigabyte, {
     meaning:
