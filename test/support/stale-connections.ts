@@ -20,12 +20,10 @@ export async function sendOnOpenConnection<Reply>(send: () => Promise<Reply>): P
   }
 }
 
+const endCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** `fetch` throws an error whose cause has the code, `node:http` an error that has it. */
 function isConnectionEnd(error: unknown): boolean {
   const { code, cause } = error as { code?: string; cause?: { code?: string } };
-  return (
-    code === 'ECONNRESET' ||
-    code === 'EPIPE' ||
-    cause?.code === 'UND_ERR_SOCKET' ||
-    cause?.code === 'ECONNRESET'
-  );
+  return [code, cause?.code].some((each) => each !== undefined && endCodes.has(each));
 }
