@@ -15,11 +15,14 @@ export interface PostgresCacheOptions {
   readonly logger: Logger;
   /** Size of the cache of uncompressed blocks in bytes. */
   readonly cacheBytes?: number;
+  /** Called before a copy of other data is replaced; files that were derived from it must be deleted. */
+  readonly onReplace?: () => Promise<void>;
   /** Replaces the writer thread, so that tests can simulate disk failures. */
   readonly startWriter?: (database: RocksDatabase) => GroupWriter;
 }
 
 export interface PostgresCache {
+  readonly cell: PostgresCell;
   readonly database: RocksDatabase;
   readonly writer: GroupWriter;
 }
@@ -29,32 +32,39 @@ const incarnationKey = Uint8Array.of(0x00, 0x00);
 
 /**
  * Opens the local copy of a cell and brings it to the head of the cell. Its groups are not fsynced: after a power
- * failure the last ones are missing and are loaded again. A copy of other data is replaced.
+ * failure the last ones are missing and are loaded again. A copy of other data is replaced. `takeCell`: called when the
+ * folder is locked, so that a second process in the same folder does not take over. After an error, the cell is closed.
  *
  * Errors: `StoreLockedError`; `AppError` unavailable if the folder has a store that is not a copy.
  */
 export async function openPostgresCache(
   options: PostgresCacheOptions,
-  cell: PostgresCell,
+  takeCell: () => Promise<PostgresCell>,
   scheduler: BackgroundScheduler,
 ): Promise<PostgresCache> {
   let database = await openDatabase(options);
+  let cell: PostgresCell | null = null;
   try {
+    checkIsCopy(database);
+    cell = await takeCell();
     if (isForeign(database, cell)) {
       options.logger.warn({ location: options.location }, 'cache of other data replaced');
+      await options.onReplace?.();
       await database.close();
       await rm(options.location, { recursive: true });
       database = await openDatabase(options);
     }
     const writer = options.startWriter?.(database) ?? new ThreadWriter(database.handle, { sync: false });
     try {
-      await load({ database, writer }, cell, scheduler);
-      return { database, writer };
+      const cache = { cell, database, writer };
+      await load(cache, scheduler);
+      return cache;
     } catch (error) {
       await writer.stop();
       throw error;
     }
   } catch (error) {
+    await cell?.close();
     await database.close();
     throw error;
   }
@@ -64,16 +74,20 @@ function openDatabase({ location, cacheBytes }: PostgresCacheOptions): Promise<R
   return openRocks({ location, cacheBytes: cacheBytes ?? limits.storeCacheBytes });
 }
 
+function checkIsCopy(database: RocksDatabase): void {
+  if (storedIncarnation(database) !== null || storedGroupNumber(database) === 0) return;
+  throw new AppError(
+    'unavailable',
+    'The data directory has a store of its own, which would be lost as a cache of PostgreSQL. Use an empty directory.',
+  );
+}
+
 /** Whether a cache contains commits that the cell does not have. */
 function isForeign(database: RocksDatabase, cell: PostgresCell): boolean {
   const incarnation = storedIncarnation(database);
-  const position = storedGroupNumber(database);
-  if (incarnation === null && position > 0)
-    throw new AppError(
-      'unavailable',
-      'The data directory has a store of its own, which would be lost as a cache of PostgreSQL. Use an empty directory.',
-    );
-  return incarnation !== null && (incarnation !== cell.incarnation || position > cell.head);
+  return (
+    incarnation !== null && (incarnation !== cell.incarnation || storedGroupNumber(database) > cell.head)
+  );
 }
 
 function storedIncarnation(database: RocksDatabase): string | null {
@@ -83,8 +97,7 @@ function storedIncarnation(database: RocksDatabase): string | null {
 
 /** The number of the last commit is written at the end: an interrupted load is repeated. */
 async function load(
-  { database, writer }: PostgresCache,
-  cell: PostgresCell,
+  { cell, database, writer }: PostgresCache,
   scheduler: BackgroundScheduler,
 ): Promise<void> {
   const write = async (operations: readonly PlainOperation[]) =>

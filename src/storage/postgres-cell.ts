@@ -4,6 +4,7 @@ import type { YieldToEventLoop } from '../core/async/event-loop-scheduler.ts';
 import { postgresLimits } from '../core/postgres-limits.ts';
 import { encodeByteArray } from './byte-arrays.ts';
 import { type PlainOperation, toKeyText } from './evaluate-group.ts';
+import { connectPostgres, postgresError } from './postgres-connection.ts';
 
 export interface CellOptions {
   /** postgres://... */
@@ -104,11 +105,34 @@ export class PostgresCell {
   #lastGroup: string | null;
   #isLost = false;
 
+  /**
+   * Reads values without taking over the cell; undefined for a missing key, and for all keys if there is no cell.
+   * Errors: `AppError` unavailable.
+   */
+  static async peek(
+    { url, cell }: Pick<CellOptions, 'url' | 'cell'>,
+    keys: readonly Uint8Array[],
+  ): Promise<(Uint8Array | undefined)[]> {
+    return connectPostgres(url, async (client) => {
+      const values = new Map<string, Buffer>();
+      if (!(await isMissing(client))) {
+        const query =
+          'SELECT key, value FROM q_kv WHERE cell = $1 AND key_hash IN (SELECT sha256(k) FROM unnest($2::bytea[]) k)';
+        const { rows } = await client.query<{ key: Buffer; value: Buffer | null }>(query, [
+          cell,
+          keys.map((key) => Buffer.from(key)),
+        ]);
+        for (const { key, value } of rows) if (value !== null) values.set(toKeyText(key), value);
+      }
+      await client.end();
+      return keys.map((key) => values.get(toKeyText(key)));
+    });
+  }
+
   /** Takes over the cell, and creates it if it is missing. Errors: `AppError` unavailable. */
   static async take(options: CellOptions): Promise<PostgresCell> {
     return openCell(options, async (client) => {
-      const { rows } = await client.query("SELECT to_regclass('q_kv') IS NULL AS missing");
-      if (rows[0]!.missing) await client.query(schema);
+      if (await isMissing(client)) await client.query(schema);
       return client.query<CellRow>(takeStatement, [options.cell, options.owner]);
     });
   }
@@ -142,6 +166,11 @@ export class PostgresCell {
   /** ID of the last group; null before the first one. */
   get lastGroup(): string | null {
     return this.#lastGroup;
+  }
+
+  /** Increases with each owner and each connection. */
+  get epoch(): number {
+    return Number(this.#epoch);
   }
 
   /** Whether the connection is lost. */
@@ -204,6 +233,26 @@ export class PostgresCell {
     }
   }
 
+  /**
+   * Checks that this process still owns the cell. Not during a commit. Errors: `FencedError`; `AppError` unavailable,
+   * and the connection is lost.
+   */
+  async confirm(): Promise<void> {
+    const query = {
+      text: 'SELECT epoch FROM q_cell WHERE cell = $1',
+      values: [this.#cell],
+      query_timeout: postgresLimits.checkReplyMs,
+    };
+    let row: Pick<CellRow, 'epoch'> | undefined;
+    try {
+      [row] = (await this.#client.query<Pick<CellRow, 'epoch'>>(query)).rows;
+    } catch (cause) {
+      this.#lose();
+      throw postgresError('does not reply', cause);
+    }
+    if (row?.epoch !== this.#epoch) throw new FencedError();
+  }
+
   /** Ends the connection. Idempotent. */
   async close(): Promise<void> {
     this.#isLost = true;
@@ -229,28 +278,20 @@ export class PostgresCell {
   }
 }
 
-async function openCell(
+async function isMissing(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ missing: boolean }>("SELECT to_regclass('q_kv') IS NULL AS missing");
+  return rows[0]!.missing;
+}
+
+function openCell(
   options: CellOptions,
   take: (client: pg.Client) => Promise<pg.QueryResult<CellRow>>,
 ): Promise<PostgresCell> {
-  const client = new pg.Client({
-    connectionString: options.url,
-    application_name: 'quarry',
-    keepAlive: true,
-    connectionTimeoutMillis: postgresLimits.connectMs,
-    query_timeout: postgresLimits.replyMs,
-  });
-  // Without a listener, an error between two queries would end the process; the next query fails.
-  client.on('error', () => {});
-  try {
-    await client.connect();
+  return connectPostgres(options.url, async (client) => {
     const { rows } = await take(client);
     if (rows[0] === undefined) throw new FencedError();
     return new PostgresCell(client, options.cell, rows[0]);
-  } catch (cause) {
-    await client.end();
-    throw cause instanceof AppError ? cause : postgresError('cannot be used', cause);
-  }
+  });
 }
 
 /**
@@ -262,14 +303,6 @@ const uncertainErrors = /^(08|57|58|XX|40003|25006)/;
 
 function isRolledBack(error: unknown): boolean {
   return error instanceof pg.DatabaseError && !uncertainErrors.test(error.code ?? 'XX');
-}
-
-function postgresError(problem: string, cause: unknown): AppError {
-  return new AppError(
-    'unavailable',
-    `PostgreSQL ${problem}. Nothing was changed; reads still work. Try again shortly.`,
-    { retryAfterMs: 1_000, privateDetails: { postgres: String(cause) }, cause },
-  );
 }
 
 /** One statement can write a key once. */

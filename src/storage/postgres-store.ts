@@ -34,14 +34,29 @@ import type { GroupWriter } from './thread-writer.ts';
 
 export interface PostgresStoreOptions extends PostgresCacheOptions, Pick<CellOptions, 'url' | 'cell'> {
   readonly random: Pick<Random, 'uuid'>;
+  /** Interval of the checks that this process still owns the cell, while nothing is written; absent: none. */
+  readonly checkMs?: number;
   readonly pendingBytesMax?: number;
   readonly space?: FreeSpaceCheck;
   /** Shared with other background work; by default a separate one. */
   readonly backgroundScheduler?: BackgroundScheduler;
 }
 
-/** `recovering`: the outcome of a commit is unknown, or the cache is behind. `fenced`: another process writes. */
-type WriteState = 'open' | 'recovering' | 'fenced';
+/**
+ * `recovering`: the outcome of a commit is unknown, or the cache is behind. `fenced`: another process writes. `diverged`:
+ * PostgreSQL has lost commits that this process has.
+ */
+type WriteState = 'open' | 'recovering' | 'fenced' | 'diverged';
+
+/** State of the connection, for operators. */
+export interface PostgresState {
+  /** `unreachable`: the last check failed; the next write connects again. */
+  readonly state: WriteState | 'unreachable';
+  readonly epoch: number;
+  /** Number of the last commit in PostgreSQL that this process knows, and of the last one in its cache. */
+  readonly head: number;
+  readonly position: number;
+}
 
 /**
  * Store whose source of truth is PostgreSQL: a group is first committed there, in one transaction, and then
@@ -53,6 +68,8 @@ type WriteState = 'open' | 'recovering' | 'fenced';
  *   writers get `unavailable`, and the next start has the writes if they were committed.
  * - The copy cannot be written (disk full): it is reopened and loads the missing rows, before the writers continue.
  * - Another process takes over the cell: writes get `FencedError` from then on.
+ * - PostgreSQL was restored to an earlier commit: writes get `DivergedError` until the process is restarted, because
+ *   the indexes and caches in its memory have the lost commits.
  */
 export class PostgresStore implements Store {
   readonly #options: PostgresStoreOptions;
@@ -67,6 +84,10 @@ export class PostgresStore implements Store {
   #position: number;
   #reopenCount = 0;
   #state: WriteState = 'open';
+  #isReachable = true;
+  /** Settles with the running check; never rejects. */
+  #checking: Promise<void> = Promise.resolve();
+  readonly #watching: Promise<void>;
   #closing: Promise<void> | null = null;
 
   /**
@@ -77,31 +98,24 @@ export class PostgresStore implements Store {
     const { url, cell, random } = options;
     const cellOptions = { url, cell, owner: random.uuid() };
     const scheduler = options.backgroundScheduler ?? new BackgroundScheduler(systemClock);
-    const taken = await PostgresCell.take(cellOptions);
-    try {
-      const cache = await openPostgresCache(options, taken, scheduler);
-      return new PostgresStore(options, cellOptions, scheduler, taken, cache);
-    } catch (error) {
-      await taken.close();
-      throw error;
-    }
+    const cache = await openPostgresCache(options, () => PostgresCell.take(cellOptions), scheduler);
+    return new PostgresStore(options, cellOptions, scheduler, cache);
   }
 
   private constructor(
     options: PostgresStoreOptions,
     cellOptions: CellOptions,
     scheduler: BackgroundScheduler,
-    cell: PostgresCell,
     cache: PostgresCache,
   ) {
     const pendingBytesMax = options.pendingBytesMax ?? limits.storePendingBytesMax;
     this.#options = options;
     this.#cellOptions = cellOptions;
     this.#scheduler = scheduler;
-    this.#cell = cell;
+    this.#cell = cache.cell;
     this.#reader = new RocksReader(cache.database, () => this.#closing !== null);
     this.#writer = cache.writer;
-    this.#position = cell.head;
+    this.#position = cache.cell.head;
     this.#commits = new GroupCommit({
       getMany: (keys) => this.getMany(keys),
       commit: (operations) => this.#commit(operations),
@@ -110,6 +124,18 @@ export class PostgresStore implements Store {
       ...(options.space === undefined ? {} : { space: options.space }),
       backgroundScheduler: scheduler,
     });
+    this.#watching = options.checkMs === undefined ? Promise.resolve() : this.#watch(options.checkMs);
+  }
+
+  /** ID of the history of commits in PostgreSQL. */
+  get incarnation(): string {
+    return this.#cell.incarnation;
+  }
+
+  get postgresState(): PostgresState {
+    const state = this.#state === 'open' && !this.#isReachable ? 'unreachable' : this.#state;
+    const { epoch, head } = this.#cell;
+    return { state, epoch, head, position: this.#position };
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -127,6 +153,7 @@ export class PostgresStore implements Store {
   write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<void> {
     if (this.#closing === null) {
       if (this.#state === 'fenced') return Promise.reject(new FencedError());
+      if (this.#state === 'diverged') return Promise.reject(new DivergedError());
       if (this.#state === 'recovering') return Promise.reject(recoveringError());
     }
     return this.#commits.write(operations, options);
@@ -152,18 +179,56 @@ export class PostgresStore implements Store {
   async #close(): Promise<void> {
     this.#recoveryAbort.abort();
     await this.#commits.close();
+    await this.#watching;
     await this.#closeCache();
     await this.#cell.close();
   }
 
   async #commit(operations: readonly PlainOperation[]): Promise<void> {
+    await this.#checking;
     try {
-      await this.#prepareCommit();
+      await this.#connect();
       await this.#commitToCell({ id: this.#options.random.uuid(), operations });
       await this.#applyToCache(operations);
+      this.#isReachable = true;
     } catch (error) {
-      if (error instanceof FencedError) this.#state = 'fenced';
+      this.#setFinalState(error);
       throw error;
+    }
+  }
+
+  #setFinalState(error: unknown): void {
+    if (error instanceof FencedError) this.#state = 'fenced';
+    if (error instanceof DivergedError) this.#state = 'diverged';
+  }
+
+  async #watch(checkMs: number): Promise<void> {
+    const { signal } = this.#recoveryAbort;
+    while (!signal.aborted) {
+      await sleepUntilAbort(checkMs, signal);
+      const isIdle = this.#state === 'open' && this.#commits.statistics.pendingWrites === 0;
+      if (!isIdle || signal.aborted) continue;
+      this.#checking = this.#check();
+      await this.#checking;
+    }
+  }
+
+  /** A write that arrives meanwhile waits for the end of the check, which uses the same connection. */
+  async #check(): Promise<void> {
+    try {
+      await this.#connect();
+      await this.#cell.confirm();
+      if (!this.#isReachable) this.#options.logger.info({}, 'PostgreSQL is reachable again');
+      this.#isReachable = true;
+    } catch (error) {
+      this.#setFinalState(error);
+      if (this.#state !== 'open') {
+        this.#options.logger.error({ error: String(error) }, 'this server can no longer write');
+        return;
+      }
+      if (this.#isReachable)
+        this.#options.logger.warn({ error: describedCause(error) }, 'PostgreSQL is unreachable');
+      this.#isReachable = false;
     }
   }
 
@@ -178,20 +243,17 @@ export class PostgresStore implements Store {
         await this.#retry(() => this.#connect());
         if (this.#cell.lastGroup === group.id) return;
         // Nothing was committed, and the lost connection can no longer commit: its epoch has ended.
-        if (attempt === 2 || this.#cell.head !== this.#position) throw notCommittedError(error);
+        if (attempt === 2) throw notCommittedError(error);
       }
     }
   }
 
-  /** Errors: `AppError` unavailable if there is no connection. */
-  async #prepareCommit(): Promise<void> {
-    await this.#connect();
-    // PostgreSQL was restored, or a standby took over that did not have all commits.
-    if (this.#cell.head !== this.#position) await this.#retry(() => this.#reloadCache());
-  }
-
+  /** Errors: `FencedError`, `DivergedError`, `AppError` unavailable. */
   async #connect(): Promise<void> {
-    if (this.#cell.isLost) this.#cell = await PostgresCell.retake(this.#cellOptions);
+    if (!this.#cell.isLost) return;
+    this.#cell = await PostgresCell.retake(this.#cellOptions);
+    // PostgreSQL was restored, or a standby took over that did not have all commits.
+    if (this.#cell.head < this.#position) throw new DivergedError();
   }
 
   /** Applies the group that was just committed. */
@@ -219,7 +281,7 @@ export class PostgresStore implements Store {
     await mkdir(location, { recursive: true, mode: 0o700 });
     await checkReopenSpace(location);
     await this.#closeCache();
-    const cache = await openPostgresCache(this.#options, this.#cell, this.#scheduler);
+    const cache = await openPostgresCache(this.#options, async () => this.#cell, this.#scheduler);
     this.#writer = cache.writer;
     this.#position = this.#cell.head;
     this.#reopenCount += 1;
@@ -245,13 +307,28 @@ export class PostgresStore implements Store {
         this.#state = 'open';
         return;
       } catch (error) {
-        if (error instanceof FencedError) throw error;
+        if (error instanceof FencedError || error instanceof DivergedError) throw error;
         this.#options.logger.warn({ error: String(error) }, 'recovery from PostgreSQL failed, will retry');
       }
       await sleepUntilAbort(limits.storeReopenMs, signal);
       if (signal.aborted) throw shuttingDownError();
     }
   }
+}
+
+/** PostgreSQL does not have all commits of this process. */
+class DivergedError extends AppError {
+  constructor() {
+    super(
+      'unavailable',
+      'PostgreSQL was restored to an earlier state than this server has. Nothing was changed. The operator must restart the server.',
+      { retryAfterMs: 5_000 },
+    );
+  }
+}
+
+function describedCause(error: unknown): string {
+  return String((error as Error).cause ?? error);
 }
 
 function recoveringError(): AppError {

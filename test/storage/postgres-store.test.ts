@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { systemRandom } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { PostgresCell } from '../../src/storage/postgres-cell.ts';
 import { PostgresStore, type PostgresStoreOptions } from '../../src/storage/postgres-store.ts';
 import { RocksStore } from '../../src/storage/rocks-store.ts';
-import type { RocksDatabase } from '../../src/storage/rocksdb.ts';
+import { type RocksDatabase, StoreLockedError } from '../../src/storage/rocksdb.ts';
 import { readCounters, type Store, type WriteOperation } from '../../src/storage/store.ts';
 import { type GroupWriter, ThreadWriter } from '../../src/storage/thread-writer.ts';
 import { postgresSkipReason, startPostgres } from '../support/postgres.ts';
@@ -247,17 +248,77 @@ test('a write that PostgreSQL rejects changes nothing, and later writes succeed'
   await store.close();
 });
 
-test('a cache with commits that a restored PostgreSQL does not have is replaced', async (t) => {
+test('after a restore of PostgreSQL, writes are rejected until the restart, which replaces the cache', async (t) => {
   const proxy = await PostgresProxy.start(t, url);
-  const cell = freshName();
-  const store = await open({ cell, url: proxy.url });
+  const [cell, location] = [freshName(), join(folder, freshName())];
+  const store = await open({ cell, location, url: proxy.url });
   await store.write([putOperation('kept', '1')]);
   await store.write([putOperation('lost', '1')]);
   await query("DELETE FROM q_kv WHERE cell = $1 AND key = 'lost'", [cell]);
   await query('UPDATE q_cell SET head = 1 WHERE cell = $1', [cell]);
   proxy.disconnect();
-  await untilWritten(store, putOperation('new', '1'));
-  t.same(await entriesOf(store), ['kept=1', 'new=1']);
+  let message = '';
+  await waitUntil('the rejection', () =>
+    store.write([putOperation('new', '1')]).catch((error: Error) => {
+      message = error.message;
+      return message.includes('restored');
+    }),
+  );
+  t.match(message, /PostgreSQL was restored to an earlier state/);
+  t.equal(store.postgresState.state, 'diverged');
+  await t.rejects(store.write([putOperation('new', '1')]), { code: 'unavailable', message: /restored/ });
+  await store.close();
+  let replaced = 0;
+  const onReplace = async () => {
+    replaced += 1;
+  };
+  const next = await open({ cell, location, onReplace });
+  t.equal(replaced, 1);
+  t.same(await entriesOf(next), ['kept=1']);
+  await next.close();
+});
+
+test('without writes, the checks show a takeover and an unreachable PostgreSQL', async (t) => {
+  const proxy = await PostgresProxy.start(t, url);
+  const cell = freshName();
+  const store = await open({ cell, url: proxy.url, checkMs: 10 });
+  const stateOf = () => store.postgresState.state;
+  t.match(store.postgresState, { state: 'open', epoch: 1, head: 0, position: 0 });
+  proxy.isDown = true;
+  proxy.disconnect();
+  await waitUntil('the loss', () => stateOf() === 'unreachable');
+  proxy.isDown = false;
+  await waitUntil('the connection', () => stateOf() === 'open');
+  await store.write([increment]);
+  t.match(store.postgresState, { head: 1, position: 1 });
+  const second = await open({ cell });
+  await waitUntil('the takeover', () => stateOf() === 'fenced');
+  await second.close();
+  await store.close();
+});
+
+test('a second process in the same folder does not take over', async (t) => {
+  const [cell, location] = [freshName(), join(folder, freshName())];
+  const store = await open({ cell, location });
+  await t.rejects(open({ cell, location }), StoreLockedError);
+  await store.write([increment]);
+  t.equal(countAt(store), 1);
+  await store.close();
+});
+
+test('values are read without a takeover', async (t) => {
+  const cell = freshName();
+  const key = bytes('a');
+  t.same(await PostgresCell.peek({ url, cell }, [key]), [undefined]);
+  const store = await open({ cell });
+  await store.write([putOperation('a', '1'), putOperation('b', '1')]);
+  await store.write([deleteOperation('b')]);
+  const found = await PostgresCell.peek({ url, cell }, [bytes('b'), key, bytes('c')]);
+  t.same(
+    found.map((value) => value && Buffer.from(value).toString()),
+    [undefined, '1', undefined],
+  );
+  await store.write([increment]);
   await store.close();
 });
 

@@ -120,10 +120,11 @@ export const sharedPackages: readonly string[] = ['msgpackr', '@aws-sdk/client-s
  */
 export const parallelFiles: readonly string[] = [
   'src/storage/memory-store.ts',
-  ...['postgres-store', 'postgres-cache', 'postgres-cell', 'byte-arrays'].map(
+  ...['postgres-store', 'postgres-cache', 'postgres-cell', 'postgres-connection', 'byte-arrays'].map(
     (name) => `src/storage/${name}.ts`,
   ),
   'src/core/postgres-limits.ts',
+  'src/core/postgres-url.ts',
 ];
 
 /** Tables from which tests generate a page of the documentation. */
