@@ -29,7 +29,7 @@ import type { TargetLock } from './target-lock.ts';
 export interface BackupSource {
   readonly path: string;
   readonly store: Pick<Store, 'snapshot' | 'statistics'>;
-  readonly blobs: Pick<Blobs, 'path' | 'holdDeletions'>;
+  readonly blobs: Pick<Blobs, 'use' | 'holdDeletions'>;
   readonly lineage: string;
 }
 
@@ -143,9 +143,10 @@ async function writeBlobs(
   const list = new ObjectListWriter(objects);
   let count = 0;
   let bytes = 0;
-  const written = mapInOrder(listDistinct(blobHashes), writesRunningMax, (hash) =>
-    objects.putFile(source.blobs.path(hash), hash),
-  );
+  const written = mapInOrder(listDistinct(blobHashes), writesRunningMax, async (hash) => {
+    const file = await source.blobs.use(hash);
+    return objects.putFile(file.path, hash).finally(() => file.release());
+  });
   const { storedBytes } = objects;
   for await (const blob of written) {
     await list.add([blob.hash, blob.bytes]);

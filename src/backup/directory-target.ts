@@ -19,6 +19,8 @@ export class DirectoryTarget implements BackupTarget {
   /** Folders with names that are not durable yet. */
   readonly #unsynced = new Set<string>();
   readonly #known = new Set<string>();
+  /** Settles with the last flush; never rejects. */
+  #flushed: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, random: Random) {
     this.location = path;
@@ -44,10 +46,22 @@ export class DirectoryTarget implements BackupTarget {
     }
   }
 
-  async flush(): Promise<void> {
+  /** Waits for a flush that is running, which may be syncing the folders of the caller. */
+  flush(): Promise<void> {
+    const flushing = this.#flushed.then(() => this.#syncFolders());
+    this.#flushed = flushing.catch(() => {});
+    return flushing;
+  }
+
+  async #syncFolders(): Promise<void> {
     const folders = [...this.#unsynced];
     this.#unsynced.clear();
-    for (const folder of folders) await syncFolder(folder);
+    try {
+      for (const folder of folders) await syncFolder(folder);
+    } catch (error) {
+      for (const folder of folders) this.#unsynced.add(folder);
+      throw error;
+    }
   }
 
   async *read(name: string): AsyncGenerator<Uint8Array, void, void> {

@@ -91,14 +91,16 @@ export class IngestSteps {
   ): Promise<ParsedText | { readonly failure: StepFailure }> {
     const { pools, blobs, parseLimits, hasPageImages, clock } = this.#options;
     const started = clock.monotonic();
+    const file = await blobs.use(record.rawHash);
     const task: ParseTask = {
       kind: 'parse',
-      file: blobs.path(record.rawHash),
+      file: file.path,
       organizationId,
       path: record.path,
       limits: parseLimits,
     };
-    const outcome = await callParser<PackedParseOutcome>(pools.parse, task, { signal, onProgress });
+    const parsing = callParser<PackedParseOutcome>(pools.parse, task, { signal, onProgress });
+    const outcome = await parsing.finally(() => file.release());
     signal.throwIfAborted();
     if ('failure' in outcome) return outcome;
     const { pages, lineBoxes, pageImages, ...info } = outcome;

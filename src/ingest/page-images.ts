@@ -15,7 +15,7 @@ export interface PageImagesOptions {
   readonly pool: Pick<Pool, 'run'>;
   /** Shares the pool between organizations and bounds the number of waiting requests of each. */
   readonly semaphore: Pick<FairSemaphore, 'acquire' | 'release'>;
-  readonly blobs: Pick<Blobs, 'path'>;
+  readonly blobs: Pick<Blobs, 'use'>;
   readonly files: Pick<DerivedFiles, 'read' | 'write'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -117,19 +117,21 @@ export class PageImages {
     return outcome;
   }
 
-  #render(
+  async #render(
     { organizationId, rawHash, page, width = null }: PageImageRequest,
     signal: AbortSignal,
   ): Promise<RenderOutcome> {
     const { pool, blobs } = this.#options;
+    const file = await blobs.use(rawHash);
     const task: RenderTask = {
       kind: 'render',
-      file: blobs.path(rawHash),
+      file: file.path,
       organizationId,
       page,
       ...(width === null ? {} : { widthMax: width, dotsPerInch: fineDotsPerInch }),
     };
-    return callParserForClient<RenderOutcome>(pool, task, { priority: 'query', signal });
+    const rendering = callParserForClient<RenderOutcome>(pool, task, { priority: 'query', signal });
+    return rendering.finally(() => file.release());
   }
 }
 

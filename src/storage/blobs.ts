@@ -7,6 +7,8 @@ import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { isReferenced } from './blob-references.ts';
 import { mapDiskFullError, syncFolder } from './durable-files.ts';
+import { FileCache, type LocalFile } from './file-cache.ts';
+import type { SharedFiles } from './shared-files.ts';
 import type { FreeSpaceCheck, Store } from './store.ts';
 
 /**
@@ -14,6 +16,8 @@ import type { FreeSpaceCheck, Store } from './store.ts';
  * once: to a temporary file while it is hashed, fsynced, renamed, and the folder fsynced. Equal bytes share
  * one file. A file is kept while a reference in the store names it (blob-references.ts) or a `PinnedBlob`
  * pins it.
+ *
+ * With shared files, a blob is durable there, and the files of the directory are copies.
  */
 export interface BlobsOptions {
   /** Folder used by the blobs only; created if missing. */
@@ -22,6 +26,11 @@ export interface BlobsOptions {
   readonly store: Store;
   readonly random: Random;
   readonly space?: FreeSpaceCheck;
+  readonly shared?: {
+    readonly files: SharedFiles;
+    /** Size of the copies in bytes. */
+    readonly cacheBytes: number;
+  };
 }
 
 /**
@@ -43,6 +52,7 @@ const hashPattern = /^[0-9a-f]{64}$/;
 export class Blobs {
   readonly #options: BlobsOptions;
   readonly #temporary: string;
+  readonly #shared: { readonly files: SharedFiles; readonly cache: FileCache } | null;
   readonly #pins = new Map<string, number>();
   /** Folders whose directory entries this process has already fsynced. */
   readonly #durableFolders = new Set<string>();
@@ -55,22 +65,51 @@ export class Blobs {
     const blobs = new Blobs(options);
     await rm(blobs.#temporary, { recursive: true, force: true });
     await mkdir(blobs.#temporary, { recursive: true, mode: 0o700 });
+    const { cache } = blobs.#shared ?? {};
+    if (cache !== undefined) for await (const hash of blobs.#listLocalHashes()) await cache.add(hash);
     return blobs;
   }
 
   private constructor(options: BlobsOptions) {
     this.#options = options;
     this.#temporary = join(options.directory, 'incoming');
+    const { shared, random } = options;
+    this.#shared =
+      shared === undefined
+        ? null
+        : {
+            files: shared.files,
+            cache: new FileCache({
+              files: shared.files,
+              bytesMax: shared.cacheBytes,
+              pathOf: (hash) => this.path(hash),
+              createTemporaryPath: () => join(this.#temporary, random.uuid()),
+            }),
+          };
   }
 
-  /** Returns the absolute path of a blob's file, whether it exists or not. */
+  /** Returns the absolute path of a blob's file, whether it exists or not; with shared files, that of its copy. */
   path(hash: string): string {
     assert(hashPattern.test(hash), 'a blob is named by a SHA-256 in lower-case hex');
     return join(this.#folder(hash), hash);
   }
 
+  /**
+   * Returns the file of a blob for a reader that opens it by path, and keeps it until `release`. A missing blob has a
+   * path without a file.
+   */
+  async use(hash: string): Promise<LocalFile> {
+    const copy = (await this.#shared?.cache.use(hash)) ?? null;
+    return copy ?? { path: this.path(hash), release: () => {} };
+  }
+
   /** Returns the size in bytes; null when the blob does not exist. */
   async size(hash: string): Promise<number | null> {
+    const size = await this.#localSize(hash);
+    return size === null && this.#shared !== null ? this.#shared.files.size(hash) : size;
+  }
+
+  async #localSize(hash: string): Promise<number | null> {
     try {
       return (await stat(this.path(hash))).size;
     } catch (error) {
@@ -84,11 +123,14 @@ export class Blobs {
    * file remains readable after collection.
    */
   async open(hash: string): Promise<FileHandle | null> {
+    const file = await this.use(hash);
     try {
-      return await open(this.path(hash), 'r');
+      return await open(file.path, 'r');
     } catch (error) {
       if (hasErrorCode(error, 'ENOENT')) return null;
       throw error;
+    } finally {
+      file.release();
     }
   }
 
@@ -160,7 +202,18 @@ export class Blobs {
       if (signal?.aborted === true) break;
       if (await this.deleteIfUnreferenced(hash)) deleted += 1;
     }
+    await this.#deleteUnreferencedCopies(signal);
     return deleted;
+  }
+
+  /** Deletes copies of files that another owner has deleted. */
+  async #deleteUnreferencedCopies(signal?: AbortSignal): Promise<void> {
+    if (this.#shared === null) return;
+    for await (const hash of this.#listLocalHashes()) {
+      if (signal?.aborted === true) return;
+      const isKept = this.#pins.has(hash) || (await isReferenced(this.#options.store, hash));
+      if (!isKept) await this.#shared.cache.remove(hash);
+    }
   }
 
   /** Returns the number of files that are neither referenced nor pinned. */
@@ -175,8 +228,12 @@ export class Blobs {
   /** A concurrent `#store` of the same bytes waits until this has ended. */
   async #delete(hash: string): Promise<boolean> {
     if (await isReferenced(this.#options.store, hash)) return false;
-    await rm(this.path(hash), { force: true });
-    return true;
+    if (this.#shared === null) {
+      await rm(this.path(hash), { force: true });
+      return true;
+    }
+    await this.#shared.cache.remove(hash);
+    return this.#shared.files.remove(hash);
   }
 
   async #store(hash: string, temporary: string): Promise<() => void> {
@@ -194,11 +251,17 @@ export class Blobs {
 
   async #moveIntoPlace(hash: string, temporary: string): Promise<void> {
     const folder = this.#folder(hash);
-    if ((await this.size(hash)) !== null) {
+    if (this.#shared !== null && !(await this.#isShared(hash, this.#shared.files)))
+      await this.#shared.files.put(hash, temporary);
+    if ((await this.#localSize(hash)) !== null) {
       await rm(temporary, { force: true });
     } else {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await rename(temporary, this.path(hash));
+    }
+    if (this.#shared !== null) {
+      await this.#shared.cache.add(hash);
+      return;
     }
     // Also for an existing file: the writer that renamed it may not have synced the folder yet.
     await syncFolder(folder);
@@ -206,6 +269,11 @@ export class Blobs {
     await syncFolder(dirname(folder));
     await syncFolder(this.#options.directory);
     this.#durableFolders.add(folder);
+  }
+
+  /** A file without a reference can be one that an earlier owner is about to delete. */
+  async #isShared(hash: string, files: SharedFiles): Promise<boolean> {
+    return (await isReferenced(this.#options.store, hash)) && (await files.size(hash)) !== null;
   }
 
   #unpin(hash: string): void {
@@ -218,7 +286,11 @@ export class Blobs {
     return join(this.#options.directory, hash.slice(0, 2), hash.slice(2, 4));
   }
 
-  async *#listHashes(): AsyncGenerator<string, void, void> {
+  #listHashes(): AsyncGenerator<string, void, void> {
+    return this.#shared === null ? this.#listLocalHashes() : this.#shared.files.list();
+  }
+
+  async *#listLocalHashes(): AsyncGenerator<string, void, void> {
     const { directory } = this.#options;
     for (const first of await readdir(directory)) {
       if (!/^[0-9a-f]{2}$/.test(first)) continue;

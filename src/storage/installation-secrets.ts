@@ -28,7 +28,8 @@ export type SecretPurpose =
   | 'changes'
   | 'webhooks'
   | 'sources'
-  | 'history';
+  | 'history'
+  | 'store';
 
 /** Derives a 256-bit key for one purpose, so that a signature for one purpose is invalid for any other. */
 function deriveSecret(secret: Uint8Array, purpose: SecretPurpose): Uint8Array {

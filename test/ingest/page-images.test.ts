@@ -39,7 +39,13 @@ function setup(t: { teardown: (clean: () => void) => void }) {
       return (page > 8 ? null : new Uint8Array(100).fill(page)) as Result;
     };
     const clock = { monotonic: () => time.now };
-    return new PageImages({ pool: { run }, semaphore, blobs: { path: (name) => name }, files, clock });
+    return new PageImages({
+      pool: { run },
+      semaphore,
+      blobs: { use: async (name) => ({ path: name, release() {} }) },
+      files,
+      clock,
+    });
   };
   return {
     open,
