@@ -39,6 +39,7 @@ import { ResourceStack } from './resource-stack.ts';
 import { createToolVersionsTask, openRetrieval, type Retrieval } from './retrieval.ts';
 import { backgroundScheduler, clock, random } from './runtime.ts';
 import { buildServices, createCollectionServices, createDataRemoval } from './services.ts';
+import { openSharedStorage } from './shared-storage.ts';
 import { openSlowQueryLog } from './slow-queries.ts';
 import type { Storage } from './storage.ts';
 import { openVocabularies } from './suggestions.ts';
@@ -98,7 +99,7 @@ async function openApp(
   const moduleDependencies = { ...base, components, retrieval, installation, slowQueries };
   const accountModules = await openAccountModules(settings, resources, moduleDependencies);
   const { services, accounts, quotas, payments } = accountModules;
-  registerMetrics(settings, metrics, { space: data.space, retrieval });
+  registerMetrics(settings, metrics, { data, retrieval });
   const progress = new LoadProgress();
   const readiness = buildReadiness({ ...base, tools, pipeline, progress, payments: payments.state });
   const requestHandler = buildRequestHandler(settings, {
@@ -370,6 +371,7 @@ async function openData(
   resources: ResourceStack,
   logger: Logger,
 ): Promise<DataDirectory> {
+  const shared = openSharedStorage(settings);
   const hasJournal = settings.backupTarget !== null && settings.backupJournalSeconds > 0;
   const data = await openDataDirectory({
     path: settings.data,
@@ -379,6 +381,7 @@ async function openData(
     random,
     backgroundScheduler,
     ...(hasJournal ? { journalClock: clock } : {}),
+    ...(shared === null ? {} : { shared }),
   });
   resources.add(() => data.close());
   return data;

@@ -37,8 +37,8 @@ export interface BackupCommand {
 }
 
 /**
- * Creates a backup of a data directory that no server uses. Resolves with null when a server has it open, or
- * when there is none.
+ * Creates a backup of a data directory that no server uses. Resolves with null when a server has it open, when there is
+ * none, or when the data are in PostgreSQL.
  */
 export async function createOfflineBackup(
   { settings, target: location, signal }: BackupCommand,
@@ -46,6 +46,8 @@ export async function createOfflineBackup(
 ): Promise<Manifest | null> {
   const logger = createLogger('warn', settings.logFormat);
   const { target, objects } = openTarget(location, settings, signal);
+  // To open it would take the data over from the server.
+  if (settings.store !== null) return null;
   if (!(await exists(join(settings.data, 'format.json')))) return null;
   const data = await openDataDirectory({
     path: settings.data,

@@ -9,6 +9,7 @@ import { Throttle } from '../backup/throttle.ts';
 import type { Settings } from '../config/schema.ts';
 import { AppError } from '../core/app-error.ts';
 import { clock, random } from './runtime.ts';
+import { s3Config } from './s3-config.ts';
 
 /** Opens backup targets as the settings describe them. */
 
@@ -24,7 +25,13 @@ export function openTarget(location: string, settings: Settings, signal: AbortSi
   const target =
     s3Location === null
       ? openFolder(location, settings)
-      : new S3Target({ ...s3Location, location, clock, config: s3Config(settings) });
+      : new S3Target({
+          ...s3Location,
+          location,
+          noun: 'backup target',
+          clock,
+          config: backupS3Config(settings),
+        });
   const throttle = new Throttle(settings.backupBytesPerSecond, clock, signal);
   const { backupKey } = settings;
   const cipher = backupKey === null ? null : new ObjectKey(Buffer.from(backupKey, 'hex'), random);
@@ -46,25 +53,14 @@ function openFolder(location: string, { data }: Settings): DirectoryTarget {
   return new DirectoryTarget(path, random);
 }
 
-function s3Config(settings: Settings): S3TargetOptions['config'] {
-  const { backupS3Endpoint: endpoint, backupS3Region: region } = settings;
-  const { backupS3AccessKeyId: accessKeyId, backupS3SecretAccessKey: secretAccessKey } = settings;
-  return {
-    region,
-    maxAttempts: 5,
-    // Compatible stores do not know the checksums that the SDK adds by default. Objects have their own.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: s3TimeoutMs, requestTimeout: s3TimeoutMs },
-    ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
-    ...(accessKeyId === null || secretAccessKey === null
-      ? {}
-      : { credentials: { accessKeyId, secretAccessKey } }),
-  };
+function backupS3Config(settings: Settings): S3TargetOptions['config'] {
+  return s3Config({
+    endpoint: settings.backupS3Endpoint,
+    region: settings.backupS3Region,
+    accessKeyId: settings.backupS3AccessKeyId,
+    secretAccessKey: settings.backupS3SecretAccessKey,
+  });
 }
-
-/** Milliseconds for opening a connection, and for a request without progress. */
-const s3TimeoutMs = 60_000;
 
 /** Returns the location independent of the working folder. */
 export function absoluteLocation(location: string): string {

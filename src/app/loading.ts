@@ -9,6 +9,7 @@ import type { DataDirectory } from '../storage/data-directory.ts';
 import type { WriteOperation } from '../storage/store.ts';
 import type { Pipeline } from './pipeline.ts';
 import { clock } from './runtime.ts';
+import { describePostgres, isDetached } from './shared-storage.ts';
 import type { Storage } from './storage.ts';
 
 /** Loads collections at startup and reports readiness. */
@@ -112,10 +113,12 @@ export function describeReadiness(
       .join('; ');
     return [`${kind} service ${model}`, { ready: lastError === null, detail }] as const;
   });
+  const postgres = describePostgres(data);
   return {
-    ready: isLoaded,
+    ready: isLoaded && !isDetached(data),
     components: {
       store: { ready: true, detail: `${data.store.statistics().pendingWrites} pending writes` },
+      ...(postgres === null ? {} : { postgresql: postgres }),
       disk: { ready: true, detail: `${data.space.freeBytes} bytes free` },
       collections: { ready: isLoaded, detail: isLoaded ? 'loaded' : 'loading' },
       models: { ready: true, detail: describeModels(catalog) },

@@ -2,10 +2,11 @@ import type { Settings } from '../config/schema.ts';
 import { EventLoopDelay } from '../core/async/event-loop-delay.ts';
 import { Metrics } from '../core/metrics.ts';
 import { registerPipelineMetrics } from '../ingest/metrics.ts';
-import type { DiskSpaceMonitor } from '../storage/disk-space-monitor.ts';
+import type { DataDirectory } from '../storage/data-directory.ts';
 import { apiVersion } from './request-handler.ts';
 import type { ResourceStack } from './resource-stack.ts';
 import type { Retrieval } from './retrieval.ts';
+import { registerPostgresMetrics } from './shared-storage.ts';
 
 /** Metrics of the whole process. */
 
@@ -25,10 +26,11 @@ export function registerMetrics(
   { memoryBytesMax, diskReserveBytes }: Settings,
   metrics: Metrics,
   {
-    space,
+    data: { space, postgres },
     retrieval: { storage, pipeline, pools, tools },
-  }: { readonly space: DiskSpaceMonitor; readonly retrieval: Retrieval },
+  }: { readonly data: DataDirectory; readonly retrieval: Retrieval },
 ): void {
+  if (postgres !== null) registerPostgresMetrics(metrics, postgres);
   registerPipelineMetrics({
     metrics,
     pools: Object.values(pools),

@@ -23,6 +23,8 @@ export function parseS3Location(location: string): S3Location | null {
 
 export interface S3TargetOptions extends S3Location {
   readonly location: string;
+  /** Purpose of the target, for messages. */
+  readonly noun: string;
   readonly config: S3ClientConfig;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -82,7 +84,7 @@ export class S3Target implements BackupTarget {
         return (await client.send(new sdk.GetObjectCommand(this.#objectOf(name)))).Body;
       } catch (cause) {
         if (!isMissing(cause)) throw cause;
-        const message = `The file ${name} is missing in the backup target ${this.location}.`;
+        const message = `The file ${name} is missing in the ${this.#options.noun} ${this.location}.`;
         throw new AppError('not_found', message, { cause });
       }
     });
@@ -150,9 +152,13 @@ export class S3Target implements BackupTarget {
       if (cause instanceof AppError) throw cause;
       const { name, message } = cause as Error;
       const reason = name === message ? name : `${name}: ${message}`;
-      throw new AppError('bad_gateway', `A request to the backup target ${this.location} failed: ${reason}`, {
-        cause,
-      });
+      throw new AppError(
+        'bad_gateway',
+        `A request to the ${this.#options.noun} ${this.location} failed: ${reason}`,
+        {
+          cause,
+        },
+      );
     }
   }
 

@@ -1,5 +1,6 @@
 import { backupSettings } from './schema/backup.ts';
 import { clientSettings } from './schema/client.ts';
+import { clusterSettings } from './schema/cluster.ts';
 import { marketplaceSettings } from './schema/marketplaces.ts';
 import { modelSettings } from './schema/models.ts';
 import { parsingSettings } from './schema/parsing.ts';
@@ -22,6 +23,7 @@ const settingTable = {
   ...serverSettings,
   ...resourceSettings,
   ...backupSettings,
+  ...clusterSettings,
   ...sourceSettings,
   ...webhookSettings,
   ...tracingSettings,

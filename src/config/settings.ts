@@ -14,6 +14,7 @@ import {
   settingNames,
   variableName,
 } from './schema.ts';
+import { findStoreConflicts } from './store-conflicts.ts';
 import { describeAllowedValues, parseValue } from './value.ts';
 
 /** Source of a setting's value. */
@@ -328,7 +329,7 @@ function findConflicts(settings: Settings): string[] {
       );
     }
   }
-  problems.push(...findMarketplaceConflicts(settings));
+  problems.push(...findMarketplaceConflicts(settings), ...findStoreConflicts(settings));
   for (const kind of ['embedding', 'rerank', 'chat'] as const) {
     if (settings[`${kind}Url`] !== null && settings[`${kind}Model`] === null) {
       problems.push(

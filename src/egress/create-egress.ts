@@ -1,5 +1,6 @@
 import type { Settings } from '../config/schema.ts';
 import type { Logger } from '../core/logger.ts';
+import { parsePostgresUrl } from '../core/postgres-url.ts';
 import { splitServiceUrls } from '../core/service-urls.ts';
 import { type AllowedHost, defaultPort, defaultSmtpPort, Egress, normalizeHost } from './egress.ts';
 
@@ -35,6 +36,8 @@ function configuredHosts(settings: Settings): AllowedHost[] {
     ...(settings.vercelClientId === null ? [] : toAllowedHosts('Vercel', [settings.vercelApiUrl])),
     ...toAllowedHosts('traces', [settings.traceEndpoint]),
     ...toAllowedHosts('backups', backupUrls(settings)),
+    ...storeHosts(settings),
+    ...toAllowedHosts('files', fileUrls(settings)),
     ...parseExtraHosts(settings.egressHosts),
   ];
   const names = allHosts.map(({ host, port }) => `${host} ${port}`);
@@ -95,16 +98,41 @@ function awsUrls(settings: Settings): string[] {
   ];
 }
 
+function storeHosts({ store }: Settings): AllowedHost[] {
+  if (store === null) return [];
+  const { host, port } = parsePostgresUrl(store);
+  return [{ host, port, purpose: 'PostgreSQL' }];
+}
+
 function backupUrls(settings: Settings): string[] {
-  const { backupTarget, backupS3Endpoint, backupS3Region, backupS3AccessKeyId } = settings;
-  const [, bucket] = /^s3:\/\/([^/]+)/.exec(backupTarget ?? '') ?? [];
+  return bucketUrls(settings.backupTarget, {
+    endpoint: settings.backupS3Endpoint,
+    region: settings.backupS3Region,
+    accessKeyId: settings.backupS3AccessKeyId,
+  });
+}
+
+function fileUrls(settings: Settings): string[] {
+  return bucketUrls(settings.files, {
+    endpoint: settings.filesS3Endpoint,
+    region: settings.filesS3Region,
+    accessKeyId: settings.filesS3AccessKeyId,
+  });
+}
+
+interface BucketSettings {
+  readonly endpoint: string | null;
+  readonly region: string;
+  readonly accessKeyId: string | null;
+}
+
+function bucketUrls(location: string | null, { endpoint, region, accessKeyId }: BucketSettings): string[] {
+  const [, bucket] = /^s3:\/\/([^/]+)/.exec(location ?? '') ?? [];
   if (bucket === undefined) return [];
-  const domain = awsDomainOf(backupS3Region);
+  const domain = awsDomainOf(region);
   return [
-    ...(backupS3Endpoint === null
-      ? [`https://s3.${domain}`, `https://${bucket}.s3.${domain}`]
-      : [backupS3Endpoint]),
-    ...(backupS3AccessKeyId === null ? credentialUrls(domain) : []),
+    ...(endpoint === null ? [`https://s3.${domain}`, `https://${bucket}.s3.${domain}`] : [endpoint]),
+    ...(accessKeyId === null ? credentialUrls(domain) : []),
   ];
 }
 

@@ -7,7 +7,7 @@ import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
 import { isReferenced } from './blob-references.ts';
 import { mapDiskFullError, syncFolder } from './durable-files.ts';
-import { FileCache, type LocalFile } from './file-cache.ts';
+import { FileCache, type FileCopy } from './file-cache.ts';
 import type { SharedFiles } from './shared-files.ts';
 import type { FreeSpaceCheck, Store } from './store.ts';
 
@@ -98,7 +98,7 @@ export class Blobs {
    * Returns the file of a blob for a reader that opens it by path, and keeps it until `release`. A missing blob has a
    * path without a file.
    */
-  async use(hash: string): Promise<LocalFile> {
+  async use(hash: string): Promise<FileCopy> {
     const copy = (await this.#shared?.cache.use(hash)) ?? null;
     return copy ?? { path: this.path(hash), release: () => {} };
   }

@@ -1,22 +1,25 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/app-error.ts';
 import type { BackgroundScheduler } from '../core/async/background-scheduler.ts';
 import type { Clock } from '../core/clock.ts';
-import { hasErrorCode } from '../core/error-code.ts';
 import type { Random } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { version } from '../core/version.ts';
 import { Blobs } from './blobs.ts';
 import type { CommitJournal } from './commit-journal.ts';
 import { DiskSpaceMonitor } from './disk-space-monitor.ts';
-import { replaceFile, syncFolder } from './durable-files.ts';
+import { readIfExists, replaceFile, syncFolder } from './durable-files.ts';
 import { parseSecrets, secretsFile, serializeSecrets } from './installation-secrets.ts';
 import { openLineage } from './lineage.ts';
 import { currentFormat, type Migration, migrations } from './migrations.ts';
+import { openSharedStore, type SharedStorage } from './open-shared-store.ts';
+import type { PostgresStore } from './postgres-store.ts';
 import { resealStore } from './reseal-store.ts';
 import { RocksStore } from './rocks-store.ts';
 import { type StoreCompression, StoreLockedError } from './rocksdb.ts';
+import { putOwnership, putSharedData, secretProof, startupError } from './shared-data.ts';
+import { SharedFiles } from './shared-files.ts';
 import type { Store } from './store.ts';
 
 export interface DataDirectoryOptions {
@@ -31,6 +34,8 @@ export interface DataDirectoryOptions {
   readonly backgroundScheduler?: BackgroundScheduler;
   /** Clock of the journal of commits; without it, no journal is written. */
   readonly journalClock?: Pick<Clock, 'now'>;
+  /** Place of the data, if the directory is only a cache. */
+  readonly shared?: SharedStorage;
   /** For the check of a restored directory, before it is declared usable. */
   readonly mayBeIncomplete?: boolean;
   /** For tests of migrations. */
@@ -50,6 +55,8 @@ export interface DataDirectoryOptions {
  *   journal/       commits that the backup target does not have yet
  *   models/        models added with `quarry models add`
  *   cache/         data that can be recreated, such as page images
+ *
+ * With shared storage, all of it apart from secrets.json and models/ is a cache.
  */
 export class DataDirectory {
   readonly path: string;
@@ -62,10 +69,15 @@ export class DataDirectory {
   readonly journal: CommitJournal | null;
   /** ID of its history of commits. */
   readonly lineage: string;
+  /** The store, if it is in PostgreSQL; else null. */
+  readonly postgres: PostgresStore | null;
   #closing: Promise<void> | null = null;
 
   constructor(
-    parts: Pick<DataDirectory, 'path' | 'store' | 'blobs' | 'space' | 'secrets' | 'lineage' | 'journal'>,
+    parts: Pick<
+      DataDirectory,
+      'path' | 'store' | 'blobs' | 'space' | 'secrets' | 'lineage' | 'journal' | 'postgres'
+    >,
   ) {
     this.path = parts.path;
     this.store = parts.store;
@@ -74,6 +86,7 @@ export class DataDirectory {
     this.secrets = parts.secrets;
     this.lineage = parts.lineage;
     this.journal = parts.journal;
+    this.postgres = parts.postgres;
   }
 
   get indexPath(): string {
@@ -103,26 +116,22 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   await createFolder(path);
   if (options.mayBeIncomplete !== true) await checkRestored(path);
   const { current = currentFormat, migrations: steps = migrations } = options.format ?? {};
-  const found = await readFormat(path, current);
+  const localFormat = await readFormat(path, current, options.shared !== undefined);
   const space = await DiskSpaceMonitor.start({ path, reserveBytes: options.reserveBytes, logger });
   try {
-    const store = await openStore(options, space);
+    const opened = await openStore(options, { space, localFormat, current });
+    const { store } = opened;
     try {
       await writePid(path);
-      await migrate({ store, path }, { found, current, steps });
-      const secrets = await openSecrets({ store, path }, options);
+      await migrate({ ...opened, path }, { current, steps });
+      const secrets = await openSecrets(opened, options);
       for (const folder of ['index', 'cache'])
         await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
-      const blobs = await Blobs.open({
-        directory: join(path, 'blobs'),
-        store,
-        random: options.random,
-        space,
-      });
+      const blobs = await openBlobs(opened, options, space);
       // Makes the names of the folders durable.
       await syncFolder(path);
       const lineage = await openLineage(store, options.random);
-      return new DataDirectory({ path, store, blobs, space, secrets, lineage, journal: store.journal });
+      return new DataDirectory({ ...opened, path, blobs, space, secrets, lineage });
     } catch (error) {
       await store.close();
       throw error;
@@ -131,6 +140,24 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     space.close();
     throw error;
   }
+}
+
+function openBlobs(
+  { store, postgres }: OpenedStore,
+  { path, random, logger, shared }: DataDirectoryOptions,
+  space: DiskSpaceMonitor,
+): Promise<Blobs> {
+  const common = { directory: join(path, 'blobs'), store, random, space };
+  if (shared === undefined || postgres === null) return Blobs.open(common);
+  const epoch = () => postgres.postgresState.epoch;
+  const files = new SharedFiles({
+    target: shared.files,
+    random,
+    logger,
+    epoch,
+    confirmOwnership: () => store.write([putOwnership(epoch())], { mayUseReserve: true }),
+  });
+  return Blobs.open({ ...common, shared: { files, cacheBytes: shared.filesCacheBytes } });
 }
 
 async function createFolder(path: string): Promise<void> {
@@ -154,20 +181,22 @@ async function checkRestored(path: string): Promise<void> {
 }
 
 /** Returns the format of an existing directory; a new, empty folder gets the current one. */
-async function readFormat(path: string, current: number): Promise<number> {
+async function readFormat(path: string, current: number, isCache: boolean): Promise<number> {
   const file = join(path, 'format.json');
   const text = await readIfExists(file);
   if (text === null) {
-    const foreignEntries = (await readdir(path)).filter((name) => !isIgnorableEntry(name));
+    const isForeign = (name: string) => !isIgnorableEntry(name) && !(isCache && name === secretsFile);
+    const foreignEntries = (await readdir(path)).filter(isForeign);
     if (foreignEntries.length > 0) {
       throw startupError(
         `The folder ${path} is not empty and is not a Quarry data directory (found ${foreignEntries[0]}, no format.json). Choose an empty folder.`,
       );
     }
-    await replaceFile(file, encodeFormat(current));
+    await replaceFile(file, encodeFormat(current, isCache));
     return current;
   }
-  const { format, version: writer } = parseFormatFile(file, text);
+  const { format, version: writer, isCache: wasCache } = parseFormatFile(file, text);
+  if (wasCache !== isCache) throw startupError(wasCache ? cacheMessage(path) : ownDataMessage(path));
   if (format > current) {
     const [writtenBy, remedy] =
       writer === null
@@ -180,11 +209,21 @@ async function readFormat(path: string, current: number): Promise<number> {
   return format;
 }
 
+function cacheMessage(path: string): string {
+  return `The data directory ${path} is a cache of PostgreSQL. Set QUARRY_STORE and QUARRY_FILES, or QUARRY_DATA to another folder.`;
+}
+
+function ownDataMessage(path: string): string {
+  return `The data directory ${path} has the data of a server without QUARRY_STORE. Set QUARRY_DATA to an empty folder; \`quarry cluster import ${path}\` copies the data to PostgreSQL.`;
+}
+
 /** Content of `format.json`. */
 export interface FormatFile {
   readonly format: number;
   /** Version that created the directory or migrated it to this format; null before version 0.1.0 recorded it. */
   readonly version: string | null;
+  /** Whether the directory is only a cache of PostgreSQL. */
+  readonly isCache: boolean;
 }
 
 /** Reads the format of a data directory; null if there is none. Errors: `unavailable` for a damaged file. */
@@ -210,35 +249,69 @@ function isIgnorableEntry(name: string): boolean {
 }
 
 /** `version` is for an older build, which cannot open the directory: its error names the version that can. */
-export function encodeFormat(format: number): string {
-  return `${JSON.stringify({ format, version })}\n`;
+export function encodeFormat(format: number, isCache = false): string {
+  return `${JSON.stringify({ format, version, ...(isCache ? { cache: true } : {}) })}\n`;
 }
 
 function parseFormat(text: string): FormatFile | null {
   try {
-    const { format, version: writer } = JSON.parse(text) as { format?: unknown; version?: unknown };
+    const content = JSON.parse(text) as { format?: unknown; version?: unknown; cache?: unknown };
+    const { format, version: writer, cache } = content;
     if (typeof format !== 'number' || !Number.isSafeInteger(format) || format <= 0) return null;
     const isVersion = typeof writer === 'string' && /^\d+\.\d+\.\d+[\w.+-]{0,32}$/.test(writer);
-    return { format, version: isVersion ? writer : null };
+    return { format, version: isVersion ? writer : null, isCache: cache === true };
   } catch {
     return null;
   }
 }
 
-async function openStore(options: DataDirectoryOptions, space: DiskSpaceMonitor): Promise<RocksStore> {
-  const { path, logger, cacheBytes, compression, backgroundScheduler, journalClock: clock } = options;
+interface OpenedStore {
+  readonly store: Store;
+  readonly journal: CommitJournal | null;
+  readonly postgres: PostgresStore | null;
+  /** Format of the data. */
+  readonly format: number;
+}
+
+interface StoreParts {
+  readonly space: DiskSpaceMonitor;
+  /** Format of the directory. */
+  readonly localFormat: number;
+  readonly current: number;
+}
+
+async function openStore(
+  options: DataDirectoryOptions,
+  { space, localFormat, current }: StoreParts,
+): Promise<OpenedStore> {
+  const { path, logger, random, shared, cacheBytes, compression, backgroundScheduler } = options;
+  const { journalClock: clock } = options;
   const location = join(path, 'store');
   await mkdir(location, { recursive: true, mode: 0o700 });
+  const common = {
+    logger,
+    space,
+    ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...(compression === undefined ? {} : { compression }),
+    ...(backgroundScheduler === undefined ? {} : { backgroundScheduler }),
+  };
   try {
-    return await RocksStore.open({
+    if (shared !== undefined) {
+      const { store, format } = await openSharedStore({
+        ...common,
+        shared,
+        path,
+        random,
+        currentFormat: current,
+      });
+      return { store, journal: null, postgres: store, format };
+    }
+    const store = await RocksStore.open({
+      ...common,
       location,
-      logger,
-      space,
       ...(clock === undefined ? {} : { journal: { folder: join(path, 'journal'), clock } }),
-      ...(cacheBytes === undefined ? {} : { cacheBytes }),
-      ...(compression === undefined ? {} : { compression }),
-      ...(backgroundScheduler === undefined ? {} : { backgroundScheduler }),
     });
+    return { store, journal: store.journal, postgres: null, format: localFormat };
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     if (cause instanceof StoreLockedError) throw startupError(await lockedMessage(path), cause);
@@ -262,34 +335,36 @@ function writePid(path: string): Promise<void> {
 }
 
 interface MigrationPlan {
-  readonly found: number;
   readonly current: number;
   readonly steps: readonly Migration[];
 }
 
-async function migrate(parts: { store: Store; path: string }, plan: MigrationPlan): Promise<void> {
-  for (let format = plan.found; format < plan.current; format += 1) {
+async function migrate(parts: OpenedStore & { readonly path: string }, plan: MigrationPlan): Promise<void> {
+  const isCache = parts.postgres !== null;
+  for (let { format } = parts; format < plan.current; format += 1) {
     const step = plan.steps.find(({ from }) => from === format);
     if (step === undefined) {
       throw startupError(
-        `The data directory ${parts.path} has format ${plan.found}; this version (format ${plan.current}) cannot migrate it. Export the documents with an older version.`,
+        `The data directory ${parts.path} has format ${parts.format}; this version (format ${plan.current}) cannot migrate it. Export the documents with an older version.`,
       );
     }
     await step.migrate(parts);
-    await replaceFile(join(parts.path, 'format.json'), encodeFormat(format + 1));
+    if (isCache) await parts.store.write(putSharedData({ format: format + 1 }), { mayUseReserve: true });
+    await replaceFile(join(parts.path, 'format.json'), encodeFormat(format + 1, isCache));
   }
 }
 
 /** Reads the secrets, or creates the first one. After a rotation, encrypts stored secrets with the current one. */
 async function openSecrets(
-  { store, path }: { readonly store: Store; readonly path: string },
-  { random, logger }: DataDirectoryOptions,
+  { store, postgres }: OpenedStore,
+  { path, random, logger }: DataDirectoryOptions,
 ): Promise<readonly Uint8Array[]> {
   const file = join(path, secretsFile);
   const text = await readIfExists(file);
   if (text === null) {
     const secrets = [Buffer.from(random.bytes(32))];
     await replaceFile(file, serializeSecrets({ secrets, retired: [] }));
+    if (postgres !== null) await storeSecretProof(store, secrets);
     return secrets;
   }
   const found = parseSecrets(text);
@@ -298,6 +373,8 @@ async function openSecrets(
       `The file ${file} is damaged. Restore it from a backup, or delete it. Deleting it invalidates open invitations, file URLs, second factors, and the secrets of webhooks, sources and marketplaces.`,
     );
   const { secrets, retired } = found;
+  // Before the retired secrets are removed: until then, the file has the secret that the earlier proof belongs to.
+  if (postgres !== null) await storeSecretProof(store, secrets);
   const all = [...secrets, ...retired];
   if (all.length === 1) return secrets;
   const resealed = await resealStore(store, all, random);
@@ -306,15 +383,8 @@ async function openSecrets(
   return secrets;
 }
 
-async function readIfExists(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-function startupError(message: string, cause?: unknown): AppError {
-  return new AppError('unavailable', message, cause === undefined ? {} : { cause });
+/** The next start with other data in its directory compares it. */
+async function storeSecretProof(store: Store, [current]: readonly Uint8Array[]): Promise<void> {
+  const operations = putSharedData({ secret: secretProof(current!) });
+  await store.write(operations, { mayUseReserve: true });
 }

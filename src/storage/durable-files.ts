@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../core/app-error.ts';
+import { hasErrorCode } from '../core/error-code.ts';
 
 /** Makes creations, renames and removals in a folder survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -36,6 +37,16 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
   await rename(temporary, path);
   await syncFolder(dirname(path));
+}
+
+/** Reads a small file; null if there is none. */
+export async function readIfExists(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return null;
+    throw error;
+  }
 }
 
 /** Whether the disk, or the quota of the user, is full. */

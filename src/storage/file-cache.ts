@@ -5,7 +5,7 @@ import { mapDiskFullError } from './durable-files.ts';
 import type { SharedFiles } from './shared-files.ts';
 
 /** A local copy that is not deleted until `release`, which is idempotent. */
-export interface LocalFile {
+export interface FileCopy {
   readonly path: string;
   release(): void;
 }
@@ -43,7 +43,7 @@ export class FileCache {
   }
 
   /** Returns the copy of a file, which is read from the shared files if it is missing; null for an unknown file. */
-  async use(hash: string): Promise<LocalFile | null> {
+  async use(hash: string): Promise<FileCopy | null> {
     const path = this.#options.pathOf(hash);
     this.#uses.set(hash, (this.#uses.get(hash) ?? 0) + 1);
     let release: (() => void) | null = () => this.#release(hash);

@@ -6,7 +6,7 @@ import type { Logger } from '../core/logger.ts';
 import type { PlainOperation } from './evaluate-group.ts';
 import { groupMarker, storedGroupNumber } from './group-number.ts';
 import type { PostgresCell } from './postgres-cell.ts';
-import { openRocks, packGroup, type RocksDatabase } from './rocksdb.ts';
+import { openRocks, packGroup, type RocksDatabase, type StoreCompression } from './rocksdb.ts';
 import { type GroupWriter, ThreadWriter } from './thread-writer.ts';
 
 export interface PostgresCacheOptions {
@@ -15,6 +15,8 @@ export interface PostgresCacheOptions {
   readonly logger: Logger;
   /** Size of the cache of uncompressed blocks in bytes. */
   readonly cacheBytes?: number;
+  /** None by default. */
+  readonly compression?: StoreCompression;
   /** Called before a copy of other data is replaced; files that were derived from it must be deleted. */
   readonly onReplace?: () => Promise<void>;
   /** Replaces the writer thread, so that tests can simulate disk failures. */
@@ -70,8 +72,12 @@ export async function openPostgresCache(
   }
 }
 
-function openDatabase({ location, cacheBytes }: PostgresCacheOptions): Promise<RocksDatabase> {
-  return openRocks({ location, cacheBytes: cacheBytes ?? limits.storeCacheBytes });
+function openDatabase({ location, cacheBytes, compression }: PostgresCacheOptions): Promise<RocksDatabase> {
+  return openRocks({
+    location,
+    cacheBytes: cacheBytes ?? limits.storeCacheBytes,
+    ...(compression === undefined ? {} : { compression }),
+  });
 }
 
 function checkIsCopy(database: RocksDatabase): void {

@@ -24,11 +24,15 @@ export async function connectPostgres<Result>(
   }
 }
 
-/** Every field is given, so that no variable of the environment, such as PGHOST or PGSSLMODE, changes it. */
+/** The fields are given, so that no variable of the environment, such as PGHOST or PGSSLMODE, changes them. */
 function clientConfig(url: string): pg.ClientConfig {
   const { host, port, user, password, database, tls } = parsePostgresUrl(url);
   return {
-    ...{ host, port, user, database, ...(password === null ? {} : { password }) },
+    host,
+    port,
+    user,
+    database,
+    ...(password === null ? {} : { password }),
     ssl: tls === null ? false : { rejectUnauthorized: true, ...readRootCertificate(tls) },
     application_name: 'quarry',
     keepAlive: true,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/app-error.ts';
-import { hasErrorCode } from '../core/error-code.ts';
+import type { PlainOperation } from './evaluate-group.ts';
 import { deriveSecrets } from './installation-secrets.ts';
 import { tables, text } from './keys.ts';
 import type { FileTarget } from './shared-files.ts';
@@ -15,7 +15,7 @@ export interface SharedData {
   readonly secret?: string;
   /** Content of the marker in the store of files. */
   readonly files?: string;
-  /** An import that is not complete; see `StoreCopy`. */
+  /** An import that is not complete; see `importData`. */
   readonly import?: ImportState;
 }
 
@@ -44,18 +44,19 @@ export const sharedDataKeys: readonly Uint8Array[] = names.map((name) => table.k
 export function decodeSharedData(values: readonly (Uint8Array | undefined)[]): SharedData {
   const entries = names.flatMap((name, i) => {
     const value = values[i];
-    return value === undefined ? [] : [[name, table.decodeValue(value)]];
+    return value === undefined ? [] : [[name, table.decodeValue([keyNames[name]], value)]];
   });
   return Object.fromEntries(entries) as SharedData;
 }
 
-export function putSharedData(data: SharedData): WriteOperation[] {
+export function putSharedData(data: SharedData): PlainOperation[] {
   return Object.entries(data).map(([name, value]) =>
     table.put([keyNames[name as keyof SharedData]], value as number | string | ImportState),
   );
 }
 
-export function deleteImportState(): WriteOperation {
+/** Include it in the write with the format and the marker of the files. */
+export function deleteImportState(): PlainOperation {
   return table.delete([keyNames.import]);
 }
 
@@ -81,14 +82,28 @@ export function provesSecret(secrets: readonly Uint8Array[], proof: string): boo
 const markerName = 'quarry.json';
 
 /**
- * Marks the store of files as that of these data, or compares the mark. `isKnown`: it was marked before. Errors: AppError unavailable if it has the files of other data, or was replaced by an empty one,
- * such as the folder below a file system that is not mounted.
+ * Marks the store of files as that of these data, or compares the mark. `isKnown`: it was marked before.
+ *
+ * Errors: AppError unavailable if it cannot be used, has the files of other data, or was replaced by an empty one, such as
+ * the folder below a file system that is not mounted.
  */
 export async function claimFiles(
   target: FileTarget,
   marker: string,
   { isKnown }: { readonly isKnown: boolean },
 ): Promise<void> {
+  try {
+    await claim(target, marker, isKnown);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw startupError(
+      `QUARRY_FILES (${target.location}) cannot be used: ${(error as Error).message}.`,
+      error,
+    );
+  }
+}
+
+async function claim(target: FileTarget, marker: string, isKnown: boolean): Promise<void> {
   const content = `${JSON.stringify({ id: marker })}\n`;
   const found = await readMarker(target);
   if (found === content) return;
@@ -115,11 +130,6 @@ async function readMarker(target: FileTarget): Promise<string | null> {
     for await (const part of target.read(markerName)) parts.push(part);
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return null;
-    if (hasErrorCode(error, 'EACCES'))
-      throw startupError(
-        `QUARRY_FILES (${target.location}) cannot be read: ${(error as Error).message}.`,
-        error,
-      );
     throw error;
   }
   return Buffer.concat(parts).toString();

@@ -45,7 +45,7 @@ const namePattern = /^files\/[0-9a-f]{2}\/[0-9a-f]{2}\/([0-9a-f]{64})\.(\d{16})\
  * Raw files of documents, named by SHA-256, epoch of the owner that wrote them, and a UUID:
  * `files/ab/cd/<hash>.<epoch>.<uuid>`. An owner that was replaced can still delete files, for example because its
  * process was stopped meanwhile. It deletes files of its own epochs and earlier ones only, so that it cannot delete one
- * that its successor refers to: that one writes a new file for each hash that no document refers to.
+ * that the next owner refers to: that one writes a new file for each hash that no document refers to.
  */
 export class SharedFiles {
   readonly #options: SharedFilesOptions;
@@ -112,7 +112,10 @@ export class SharedFiles {
       throw this.#unavailable('read', error);
     }
     if (digest.digest('hex') !== hash)
-      throw new Error(`the file ${name} of QUARRY_FILES is damaged: its content differs from its name`);
+      throw new AppError(
+        'bad_gateway',
+        `The file ${name} of QUARRY_FILES is damaged: its content differs from its name.`,
+      );
   }
 
   async #find(hash: string): Promise<SharedFile | null> {

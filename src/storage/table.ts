@@ -89,11 +89,15 @@ export class Table<K extends readonly unknown[], V> {
     return values as unknown as K;
   }
 
-  put(key: K, value: V): WriteOperation {
+  decodeValue(key: K, bytes: Uint8Array): V {
+    return this.#codec.decode(bytes, key);
+  }
+
+  put(key: K, value: V): Extract<WriteOperation, { type: 'put' }> {
     return { type: 'put', key: this.#encodeKey(key), value: this.#codec.encode(value) };
   }
 
-  delete(key: K): WriteOperation {
+  delete(key: K): Extract<WriteOperation, { type: 'delete' }> {
     return { type: 'delete', key: this.#encodeKey(key) };
   }
 

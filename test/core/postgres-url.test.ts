@@ -12,7 +12,11 @@ t.test('the parts of a URL', async (t) => {
   });
   const url = 'postgresql://quarry@db.example?sslmode=verify-full&sslrootcert=/etc/ca.pem';
   t.match(parsePostgresUrl(url), {
-    ...{ host: 'db.example', port: 5432, user: 'quarry', password: null, database: 'quarry' },
+    host: 'db.example',
+    port: 5432,
+    user: 'quarry',
+    password: null,
+    database: 'quarry',
     tls: { rootCertificateFile: '/etc/ca.pem' },
   });
   t.match(parsePostgresUrl('postgres://u@db.example/d?sslmode=verify-full'), {

@@ -30,6 +30,11 @@ function egressOf(settings: Partial<Settings>) {
     traceEndpoint: null,
     vercelClientId: null,
     vercelApiUrl: 'https://api.vercel.com',
+    store: null,
+    files: null,
+    filesS3Endpoint: null,
+    filesS3Region: 'eu-west-1',
+    filesS3AccessKeyId: null,
   };
   const egress = createEgress({ ...none, ...settings } as unknown as Settings);
   return egress.hosts.map(({ host, port, purpose }) => `${host}:${port ?? '*'} ${purpose}`);
@@ -38,6 +43,19 @@ function egressOf(settings: Partial<Settings>) {
 t.test('the hosts are those in the settings, and none by default', async (t) => {
   t.same(egressOf({}), []);
   const cases: readonly (readonly [Partial<Settings>, readonly string[]])[] = [
+    [
+      { store: 'postgres://u:p@db.example:6432/d?sslmode=verify-full', files: 'file:///shared' },
+      ['db.example:6432 PostgreSQL'],
+    ],
+    [{ store: 'postgres://u@[::1]/d' }, ['::1:5432 PostgreSQL']],
+    [
+      { files: 's3://files/a', filesS3AccessKeyId: 'key' },
+      ['s3.eu-west-1.amazonaws.com:443 files', 'files.s3.eu-west-1.amazonaws.com:443 files'],
+    ],
+    [
+      { files: 's3://files/a', filesS3AccessKeyId: 'key', filesS3Endpoint: 'http://minio:9000' },
+      ['minio:9000 files'],
+    ],
     [
       { embeddingUrl: 'http://[::1]:8080/v1', rerankUrl: 'https://Models.example/rerank' },
       ['::1:8080 model', 'models.example:443 model'],

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { projectRoot } from '../../src/core/root.ts';
 import { freePort } from '../e2e/free-port.ts';
+import type { CertificatePair } from '../http/certificate-pairs.ts';
 import { waitUntil } from '../timeouts.ts';
 import type { Test } from './tap.ts';
 
@@ -45,17 +46,22 @@ export async function startPostgres(t: Test): Promise<string> {
 export class PostgresServer {
   readonly #folder: string;
   readonly #port: number;
+  readonly #hasTls: boolean;
   #process: ChildProcess | null = null;
   #ended: Promise<unknown> = Promise.resolve();
 
-  /** The server stops at the end of the test. */
-  static async start(t: Test): Promise<PostgresServer> {
+  /** The server stops at the end of the test. `tls`: certificate and key with which it also accepts TLS. */
+  static async start(t: Test, tls: CertificatePair | null = null): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'quarry-postgres-'));
     chownSync(folder, user.uid, user.gid);
-    const server = new PostgresServer(folder, await freePort());
+    const server = new PostgresServer(folder, await freePort(), tls !== null);
     const init = ['-D', server.#data, '-U', 'tester', '--auth=trust', '--no-sync'];
     const created = spawnSync(join(programs!, 'initdb'), init, { ...processOptions, encoding: 'utf8' });
     if (created.status !== 0) throw new Error(created.stderr);
+    if (tls !== null) {
+      server.#writeFile('server.crt', tls.certificate);
+      server.#writeFile('server.key', tls.key);
+    }
     t.teardown(async () => {
       await server.#stop('SIGINT');
       rmSync(folder, { recursive: true, force: true });
@@ -64,9 +70,10 @@ export class PostgresServer {
     return server;
   }
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, hasTls: boolean) {
     this.#folder = folder;
     this.#port = port;
+    this.#hasTls = hasTls;
   }
 
   get url(): string {
@@ -80,7 +87,7 @@ export class PostgresServer {
 
   async restart(): Promise<void> {
     const settings = ['-D', this.#data, '-p', String(this.#port), '-k', this.#folder, '-F'];
-    const listen = ['-c', 'listen_addresses=127.0.0.1'];
+    const listen = ['-c', 'listen_addresses=127.0.0.1', '-c', `ssl=${this.#hasTls ? 'on' : 'off'}`];
     const server = spawn(join(programs!, 'postgres'), [...settings, ...listen], {
       ...processOptions,
       stdio: 'ignore',
@@ -92,6 +99,12 @@ export class PostgresServer {
 
   get #data(): string {
     return join(this.#folder, 'data');
+  }
+
+  #writeFile(name: string, text: string): void {
+    const path = join(this.#data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    chownSync(path, user.uid, user.gid);
   }
 
   async #stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {

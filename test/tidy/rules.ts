@@ -114,18 +114,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
 /** Packages that several files may import. */
 export const sharedPackages: readonly string[] = ['msgpackr', '@aws-sdk/client-s3', 'htmlparser2', 'pg'];
 
-/**
- * Second implementations of a contract, constructed only by its suite. The server will construct `PostgresStore`
- * (docs/decisions/postgresql-store.md).
- */
-export const parallelFiles: readonly string[] = [
-  'src/storage/memory-store.ts',
-  ...['postgres-store', 'postgres-cache', 'postgres-cell', 'postgres-connection', 'byte-arrays'].map(
-    (name) => `src/storage/${name}.ts`,
-  ),
-  'src/core/postgres-limits.ts',
-  'src/core/postgres-url.ts',
-];
+/** Second implementations of a contract, constructed only by its suite. */
+export const parallelFiles: readonly string[] = ['src/storage/memory-store.ts'];
 
 /** Tables from which tests generate a page of the documentation. */
 export const schemaTablesOfPages: readonly string[] = [

@@ -78,6 +78,13 @@ async function hashFile(path: string): Promise<{ hash: string; bytes: number } |
  * file. Skipped while a server uses the directory.
  */
 export async function checkStoreAndIndex(settings: Settings): Promise<Finding> {
+  // To open them would take the data over from the server.
+  if (settings.store !== null)
+    return skipped(
+      'store and index',
+      'the data are in PostgreSQL',
+      'Check a restored backup instead: `quarry backup restore` includes it.',
+    );
   const resources = new ResourceStack();
   const logger = createLogger('error', settings.logFormat);
   try {
