@@ -8,6 +8,7 @@ import { auditCommands } from './audit.ts';
 import { backupCommands } from './backup.ts';
 import { billingCommands } from './billing.ts';
 import { changesCommand } from './changes.ts';
+import { clusterCommands } from './cluster.ts';
 import { collectionCommands } from './collections.ts';
 import type { CommandOptions, CommandSpec } from './command.ts';
 import { type CompletionEntry, createCompletionCommand } from './completion.ts';
@@ -68,6 +69,7 @@ export const commands: readonly CommandSpec[] = [
   ...modelCommands,
   ...auditCommands,
   ...backupCommands,
+  ...clusterCommands,
   ...billingCommands,
   usageCommand,
   doctorCommand,
@@ -90,6 +92,7 @@ export const commandGroups: Readonly<Record<string, string>> = {
   users: 'list, disable and delete users, and end their sessions (needs the admin key)',
   audit: 'export the audit log',
   backup: 'create, list, verify, restore and prune backups',
+  cluster: 'move the data of a server to PostgreSQL',
   billing: 'set up or check a Stripe account for payments',
   models: 'search, download, list, add, remove and test models',
 };

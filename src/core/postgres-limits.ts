@@ -9,4 +9,6 @@ export const postgresLimits = {
   checkReplyMs: 5_000,
   /** Approximate bytes per step of loading rows. */
   readBytes: 1_048_576,
+  /** Approximate bytes per commit of an import. */
+  importBytes: 1_048_576,
 } as const;

@@ -86,6 +86,23 @@ WITH fence AS (
 )
 SELECT head FROM fence`;
 
+/** The sums do not depend on the order of the rows, so that no side has to sort them. */
+const digestStatement = `
+WITH hashed AS (
+  SELECT sha256(sha256(key) || sha256(value)) AS h FROM q_kv
+  WHERE cell = $1 AND seq > $2 AND seq <= $3 AND value IS NOT NULL AND key <> ALL ($4::bytea[])
+)
+SELECT ARRAY[count(*)::text, ${[1, 9, 17, 25]
+  .map((start) => `coalesce(sum(('x' || encode(substr(h, ${start}, 8), 'hex'))::bit(64)::bigint), 0)::text`)
+  .join(', ')}] AS numbers FROM hashed`;
+const deleteStatement = `
+WITH fence AS (
+  SELECT 1 FROM q_cell WHERE cell = $1 AND epoch = $2 FOR UPDATE
+), deleted AS (
+  DELETE FROM q_kv WHERE cell = $1 AND seq <= $3 AND key <> ALL ($4::bytea[]) AND EXISTS (SELECT FROM fence)
+)
+SELECT FROM fence`;
+
 /** Rows of deleted keys are needed only by a cache that may have the key. */
 const changesCursor = `
 DECLARE changes NO SCROLL CURSOR FOR
@@ -251,6 +268,26 @@ export class PostgresCell {
       throw postgresError('does not reply', cause);
     }
     if (row?.epoch !== this.#epoch) throw new FencedError();
+  }
+
+  /**
+   * Returns the number of rows of the commits from `after` (exclusive) to `to`, without those of `exceptKeys`, and four
+   * sums that `RowDigest` also computes. Errors: Error if the connection is lost.
+   */
+  async digestRows(
+    { after, to }: { readonly after: number; readonly to: number },
+    exceptKeys: readonly Uint8Array[],
+  ): Promise<readonly bigint[]> {
+    const values = [this.#cell, after, to, exceptKeys.map((key) => Buffer.from(key))];
+    const { rows } = await this.#client.query<{ numbers: string[] }>({ text: digestStatement, values });
+    return rows[0]!.numbers.map(BigInt);
+  }
+
+  /** Deletes the rows of the commits up to `to`, without those of `exceptKeys`. Errors: `FencedError`. */
+  async deleteRows(to: number, exceptKeys: readonly Uint8Array[]): Promise<void> {
+    const values = [this.#cell, this.#epoch, to, exceptKeys.map((key) => Buffer.from(key))];
+    const { rows } = await this.#client.query({ text: deleteStatement, values });
+    if (rows.length === 0) throw new FencedError();
   }
 
   /** Ends the connection. Idempotent. */

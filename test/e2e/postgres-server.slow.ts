@@ -7,6 +7,7 @@ import { PostgresServer, postgresSkipReason } from '../support/postgres.ts';
 import { S3Emulator } from '../support/s3-emulator.ts';
 import t, { type Test } from '../support/tap.ts';
 import { testFileMsMax, waitUntil } from '../timeouts.ts';
+import { runForJson, runQuarry } from './backup-commands.ts';
 import { CheckedApiClient } from './checked-api-client.ts';
 import { freePort } from './free-port.ts';
 import { sendRequest } from './people.ts';
@@ -168,6 +169,28 @@ test('files in a bucket', async (t) => {
   await server.stop();
   bucket.objects.delete('quarry/files/quarry.json');
   await t.rejects(server.restart(), { message: /quarry\.json is missing/ });
+});
+
+test('a data directory is imported', async (t) => {
+  const server = await TestServer.start(t);
+  await fill(server);
+  const before = await answersOf(server);
+  const storage = await createStorage();
+  const words = ['cluster', 'import', server.data];
+  t.match((await runQuarry(words)).errors, /Set QUARRY_STORE and QUARRY_FILES/);
+  const busy = await runQuarry(words, storage);
+  t.match(busy, { code: 3, errors: /is in use by the server with process ID/ });
+  t.match((await runQuarry(['cluster', 'import', folder], storage)).errors, /is not a data directory/);
+  await server.stop('SIGKILL');
+  const imported = await runForJson(words, storage);
+  t.match(imported, { files: 1, continued: false });
+  t.ok(imported.rows > 10);
+  t.match((await runQuarry(words, storage)).errors, /The database of QUARRY_STORE has data already/);
+  const node = await startNode(t, server, storage);
+  t.same(await answersOf(node), before);
+  const api = new CheckedApiClient(node);
+  await api.add('stones', 'slate.txt', 'Slate is fine-grained.');
+  t.same(await api.find('stones', 'fine-grained slate', { k: 1 }), ['slate.txt']);
 });
 
 test('without QUARRY_STORE, the client of PostgreSQL is not loaded', async (t) => {

@@ -59,6 +59,8 @@ export const importTable: Readonly<Record<string, readonly string[]>> = {
     ...['core', 'schemas', 'config', 'eval', 'egress', 'main', 'mcp', 'storage/installation-secrets'],
     // Backups of a data directory that no server uses, and restores.
     'app/backup-commands',
+    // Imports into PostgreSQL.
+    'app/cluster-commands',
     // Checks of the machine and the data directory.
     'app/diagnostics/diagnose',
     'app/diagnostics/check-upgrade',
