@@ -70,11 +70,11 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Open
   try {
     const data = decodeSharedData(store.getMany(sharedDataKeys));
     await checkSharedData(data, options);
-    await claimFiles(files, store.incarnation, { isKnown: data.files !== undefined });
+    const { format = currentFormat, files: marker = store.incarnation } = data;
+    await claimFiles(files, marker, { isKnown: data.files !== undefined });
     await files.removeUnfinished();
-    const { format = currentFormat } = data;
     if (data.files === undefined)
-      await store.write(putSharedData({ format, files: store.incarnation }), { mayUseReserve: true });
+      await store.write(putSharedData({ format, files: marker }), { mayUseReserve: true });
     return { store, format };
   } catch (error) {
     await store.close();
