@@ -5,7 +5,7 @@ import type { Random } from '../core/ids.ts';
 import type { Blobs } from '../storage/blobs.ts';
 
 export interface DerivedFilesOptions {
-  readonly blobs: Pick<Blobs, 'size'>;
+  readonly blobs: Pick<Blobs, 'exists'>;
   /** Its contents can be recreated. */
   readonly folder: string;
   /** Maximum total size of all files in bytes. */
@@ -98,7 +98,7 @@ export class DerivedFiles {
   async removeOrphans(): Promise<void> {
     for (const name of [...this.#sizes.keys()]) {
       const hash = namePattern.exec(name)?.[1] ?? '';
-      if ((await this.#options.blobs.size(hash)) === null) await this.#remove(name);
+      if (!(await this.#options.blobs.exists(hash))) await this.#remove(name);
     }
   }
 

@@ -13,7 +13,7 @@ import type { ServiceCall } from './call.ts';
 
 export interface InspectionOptions {
   readonly store: Store;
-  readonly blobs: Pick<Blobs, 'countOrphans' | 'size'>;
+  readonly blobs: Pick<Blobs, 'countOrphans' | 'exists'>;
   /** Folder of the snapshots of all collections. */
   readonly indexFolder: string;
   /** Folder of files derived from raw files. */
@@ -78,7 +78,7 @@ export class Inspection {
     let orphans = 0;
     for (const name of await readdir(derivedFilesFolder)) {
       const hash = /^[0-9a-f]{64}/.exec(name)?.[0];
-      if (hash !== undefined && (await blobs.size(hash)) === null) orphans += 1;
+      if (hash !== undefined && !(await blobs.exists(hash))) orphans += 1;
     }
     return orphans;
   }

@@ -109,6 +109,12 @@ export class Blobs {
     return size === null && this.#shared !== null ? this.#shared.files.size(hash) : size;
   }
 
+  /** Whether a blob exists. With shared files, an unreferenced one counts as deleted, which needs no request. */
+  async exists(hash: string): Promise<boolean> {
+    if (this.#shared === null) return (await this.#localSize(hash)) !== null;
+    return this.#pins.has(hash) || (await isReferenced(this.#options.store, hash));
+  }
+
   async #localSize(hash: string): Promise<number | null> {
     try {
       return (await stat(this.path(hash))).size;

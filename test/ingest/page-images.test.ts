@@ -24,7 +24,7 @@ function setup(t: { teardown: (clean: () => void) => void }) {
   const semaphore = createOrganizationSemaphore({ permits: 1, waitingMax: 20, noun: 'page images' });
   const open = async (bytesMax: number) => {
     const files = await DerivedFiles.open({
-      blobs: { size: async (name) => (missingPages.has(name) ? null : 1) },
+      blobs: { exists: async (name) => !missingPages.has(name) },
       folder: join(folder, 'pages'),
       bytesMax,
       random: systemRandom,

@@ -259,10 +259,13 @@ test('after a restore of PostgreSQL, writes are rejected until the restart, whic
   proxy.disconnect();
   let message = '';
   await waitUntil('the rejection', () =>
-    store.write([putOperation('new', '1')]).catch((error: Error) => {
-      message = error.message;
-      return message.includes('restored');
-    }),
+    store.write([putOperation('new', '1')]).then(
+      () => false,
+      (error: Error) => {
+        message = error.message;
+        return message.includes('restored');
+      },
+    ),
   );
   t.match(message, /PostgreSQL was restored to an earlier state/);
   t.equal(store.postgresState.state, 'diverged');

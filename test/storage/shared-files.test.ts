@@ -77,6 +77,7 @@ t.test('a file is stored before its metadata, and another node reads it', async 
   t.equal(copies(second).length, 1);
   t.equal(await read(second, sha('unknown')), null);
   t.equal(await second.blobs.size(sha('unknown')), null);
+  t.same([await second.blobs.exists(blob.hash), await second.blobs.exists(sha('unknown'))], [true, false]);
 });
 
 t.test('a file of a document is stored once; its deletion removes it everywhere', async (t) => {
