@@ -9,6 +9,10 @@ export const postgresLimits = {
   checkReplyMs: 5_000,
   /** Approximate bytes per step of loading rows. */
   readBytes: 1_048_576,
+  /** Commits whose deletions are kept. A cache that is further behind loads all rows. */
+  keptCommits: 100_000,
+  /** Commits whose deletions one check removes. */
+  removedCommits: 256,
   /** Approximate bytes per commit of an import. */
   importBytes: 1_048_576,
 } as const;

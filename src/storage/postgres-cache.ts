@@ -34,7 +34,7 @@ const incarnationKey = Uint8Array.of(0x00, 0x00);
 
 /**
  * Opens the local copy of a cell and brings it to the head of the cell. Its groups are not fsynced: after a power
- * failure the last ones are missing and are loaded again. A copy of other data is replaced. `takeCell`: called when the
+ * failure the last ones are missing and are loaded again. A copy of other or much older data is replaced. `takeCell`: called when the
  * folder is locked, so that a second process in the same folder does not take over. After an error, the cell is closed.
  *
  * Errors: `StoreLockedError`; `AppError` unavailable if the folder has a store that is not a copy.
@@ -50,7 +50,7 @@ export async function openPostgresCache(
     checkIsCopy(database);
     cell = await takeCell();
     if (isForeign(database, cell)) {
-      options.logger.warn({ location: options.location }, 'cache of other data replaced');
+      options.logger.warn({ location: options.location }, 'cache of other or much older data replaced');
       await options.onReplace?.();
       await database.close();
       await rm(options.location, { recursive: true });
@@ -88,12 +88,12 @@ function checkIsCopy(database: RocksDatabase): void {
   );
 }
 
-/** Whether a cache contains commits that the cell does not have. */
+/** Whether a cache contains commits that the cell does not have, or keys whose deletion was removed from it. */
 function isForeign(database: RocksDatabase, cell: PostgresCell): boolean {
   const incarnation = storedIncarnation(database);
-  return (
-    incarnation !== null && (incarnation !== cell.incarnation || storedGroupNumber(database) > cell.head)
-  );
+  if (incarnation === null) return false;
+  const position = storedGroupNumber(database);
+  return incarnation !== cell.incarnation || position > cell.head || position < cell.deletionsFrom;
 }
 
 function storedIncarnation(database: RocksDatabase): string | null {

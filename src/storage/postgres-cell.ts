@@ -41,6 +41,7 @@ interface CellRow {
   readonly head: string;
   readonly last_group: string | null;
   readonly incarnation: string;
+  readonly deletions_from: string;
 }
 
 const schema = `
@@ -50,7 +51,8 @@ CREATE TABLE IF NOT EXISTS q_cell (
   epoch bigint NOT NULL,
   owner text NOT NULL,
   head bigint NOT NULL,
-  last_group uuid
+  last_group uuid,
+  deletions_from bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS q_kv (
   cell text NOT NULL,
@@ -63,7 +65,7 @@ CREATE TABLE IF NOT EXISTS q_kv (
 CREATE INDEX IF NOT EXISTS q_kv_seq ON q_kv (cell, seq);
 ALTER TABLE q_kv ALTER COLUMN value SET STORAGE EXTERNAL;`;
 
-const cellColumns = 'epoch, head, last_group, incarnation';
+const cellColumns = 'epoch, head, last_group, incarnation, deletions_from';
 const takeStatement = `
 INSERT INTO q_cell (cell, incarnation, epoch, owner, head) VALUES ($1, gen_random_uuid(), 1, $2, 0)
 ON CONFLICT (cell) DO UPDATE SET epoch = q_cell.epoch + 1, owner = excluded.owner
@@ -103,6 +105,14 @@ WITH fence AS (
 )
 SELECT FROM fence`;
 
+const removeStatement = `
+WITH fence AS (
+  UPDATE q_cell SET deletions_from = $4 WHERE cell = $1 AND epoch = $2 RETURNING head
+), removed AS (
+  DELETE FROM q_kv WHERE cell = $1 AND seq > $3 AND seq <= $4 AND value IS NULL AND EXISTS (SELECT FROM fence)
+)
+SELECT FROM fence`;
+
 /** Rows of deleted keys are needed only by a cache that may have the key. */
 const changesCursor = `
 DECLARE changes NO SCROLL CURSOR FOR
@@ -120,6 +130,7 @@ export class PostgresCell {
   readonly incarnation: string;
   #head: number;
   #lastGroup: string | null;
+  #deletionsFrom: number;
   #isLost = false;
 
   /**
@@ -170,6 +181,7 @@ export class PostgresCell {
     this.#epoch = row.epoch;
     this.#head = Number(row.head);
     this.#lastGroup = row.last_group;
+    this.#deletionsFrom = Number(row.deletions_from);
     this.incarnation = row.incarnation;
     client.on('error', () => this.#lose());
     client.on('end', () => this.#lose());
@@ -178,6 +190,11 @@ export class PostgresCell {
   /** Sequence number of the last commit; 0 before the first one. */
   get head(): number {
     return this.#head;
+  }
+
+  /** Commit up to which the rows of deleted keys were removed: a cache of an earlier commit cannot be continued. */
+  get deletionsFrom(): number {
+    return this.#deletionsFrom;
   }
 
   /** ID of the last group; null before the first one. */
@@ -260,14 +277,21 @@ export class PostgresCell {
       values: [this.#cell],
       query_timeout: postgresLimits.checkReplyMs,
     };
-    let row: Pick<CellRow, 'epoch'> | undefined;
-    try {
-      [row] = (await this.#client.query<Pick<CellRow, 'epoch'>>(query)).rows;
-    } catch (cause) {
-      this.#lose();
-      throw postgresError('does not reply', cause);
-    }
+    const [row] = await this.#runCheck(query);
     if (row?.epoch !== this.#epoch) throw new FencedError();
+  }
+
+  /**
+   * Removes rows of deleted keys, of some commits per call and not of the last `keptCommits`. Not during a commit. Errors
+   * as of `confirm`.
+   */
+  async removeDeletions(keptCommits: number): Promise<void> {
+    const from = this.#deletionsFrom;
+    const to = Math.min(this.#head - keptCommits, from + postgresLimits.removedCommits);
+    if (to <= from) return;
+    const rows = await this.#runCheck({ text: removeStatement, values: [this.#cell, this.#epoch, from, to] });
+    if (rows.length === 0) throw new FencedError();
+    this.#deletionsFrom = to;
   }
 
   /**
@@ -304,6 +328,15 @@ export class PostgresCell {
       if (isRolledBack(cause)) throw postgresError('rejected the write', cause);
       this.#lose();
       throw new OutcomeUnknownError('the connection was lost during a commit', { cause });
+    }
+  }
+
+  async #runCheck(query: pg.QueryConfig): Promise<readonly Partial<CellRow>[]> {
+    try {
+      return (await this.#client.query<CellRow>(query)).rows;
+    } catch (cause) {
+      this.#lose();
+      throw postgresError('does not reply', cause);
     }
   }
 

@@ -5,6 +5,7 @@ import { sleepUntilAbort } from '../core/async/sleep-until-abort.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Random } from '../core/ids.ts';
 import { limits } from '../core/limits.ts';
+import { postgresLimits } from '../core/postgres-limits.ts';
 import { shuttingDownError } from '../core/shutting-down-error.ts';
 import type { PlainOperation } from './evaluate-group.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -36,6 +37,8 @@ export interface PostgresStoreOptions extends PostgresCacheOptions, Pick<CellOpt
   readonly random: Pick<Random, 'uuid'>;
   /** Interval of the checks that this process still owns the cell, while nothing is written; absent: none. */
   readonly checkMs?: number;
+  /** Commits whose deletions the checks keep; by default `postgresLimits.keptCommits`. */
+  readonly keptCommits?: number;
   readonly pendingBytesMax?: number;
   readonly space?: FreeSpaceCheck;
   /** Shared with other background work; by default a separate one. */
@@ -218,6 +221,7 @@ export class PostgresStore implements Store {
     try {
       await this.#connect();
       await this.#cell.confirm();
+      await this.#cell.removeDeletions(this.#options.keptCommits ?? postgresLimits.keptCommits);
       if (!this.#isReachable) this.#options.logger.info({}, 'PostgreSQL is reachable again');
       this.#isReachable = true;
     } catch (error) {

@@ -300,6 +300,38 @@ test('without writes, the checks show a takeover and an unreachable PostgreSQL',
   await store.close();
 });
 
+test('rows of deleted keys are removed; a cache that may still have the keys is replaced', async (t) => {
+  const cell = freshName();
+  const [early, late] = [join(folder, freshName()), join(folder, freshName())];
+  const write = async (location: string, operations: readonly WriteOperation[]) => {
+    const store = await open({ cell, location });
+    for (const operation of operations) await store.write([operation]);
+    await store.close();
+  };
+  await write(early, [putOperation('a', '1'), putOperation('kept', '1')]);
+  await write(late, [
+    deleteOperation('a'),
+    putOperation('b', '1'),
+    deleteOperation('b'),
+    increment,
+    increment,
+  ]);
+  const store = await open({ cell, checkMs: 10, keptCommits: 3 });
+  const deletions = () => query('SELECT FROM q_kv WHERE cell = $1 AND value IS NULL', [cell]);
+  // The deletion of `b` is among the last three commits.
+  await waitUntil('the removal', async () => (await deletions()).length === 1);
+  const expected = await entriesOf(store);
+  await store.close();
+  const replaced: string[] = [];
+  for (const location of [early, late]) {
+    const onReplace = async () => void replaced.push(location);
+    const next = await open({ cell, location, onReplace });
+    t.same(await entriesOf(next), expected);
+    await next.close();
+  }
+  t.same(replaced, [early]);
+});
+
 test('a second process in the same folder does not take over', async (t) => {
   const [cell, location] = [freshName(), join(folder, freshName())];
   const store = await open({ cell, location });
