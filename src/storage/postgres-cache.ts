@@ -34,8 +34,9 @@ const incarnationKey = Uint8Array.of(0x00, 0x00);
 
 /**
  * Opens the local copy of a cell and brings it to the head of the cell. Its groups are not fsynced: after a power
- * failure the last ones are missing and are loaded again. A copy of other or much older data is replaced. `takeCell`: called when the
- * folder is locked, so that a second process in the same folder does not take over. After an error, the cell is closed.
+ * failure the last ones are missing and are loaded again. A copy of other or much older data is replaced. After an
+ * error, the cell is closed. `takeCell`: called when the folder is locked, so that a second process in the same folder
+ * does not take over.
  *
  * Errors: `StoreLockedError`; `AppError` unavailable if the folder has a store that is not a copy.
  */
