@@ -63,7 +63,11 @@ async function measure(
   const textBytes = await fill(await start(), corpus, context);
   const stopped = await fileBytes(folder);
   const server = await start();
-  await waitUntilIdle(server.pid, context).finally(() => server.stop());
+  try {
+    await waitUntilIdle(server.pid, context);
+  } finally {
+    await server.stop();
+  }
   const restarted = await fileBytes(folder);
   return { textBytes, stopped, restarted, entries: await entryBytes(folder) };
 }
