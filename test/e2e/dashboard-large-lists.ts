@@ -1,4 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
+import type { CollectionInfo } from '../../src/schemas/collections.ts';
 import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
@@ -265,8 +266,10 @@ async function changeHistory(
   api: CheckedApiClient,
   openSettings: () => Promise<void>,
 ): Promise<void> {
-  const historyDays = async () =>
-    (await api.call('collections/get-collection-info', { collection_name: 'c000' })).collection.history_days;
+  const historyDays = async () => {
+    const reply = await api.call('collections/get-collection-info', { collection_name: 'c000' });
+    return (reply.collection as CollectionInfo).history_days;
+  };
   await openSettings();
   const dialog = page.getByRole('dialog', { name: 'c000' });
   const days = dialog.getByLabel('Keep old versions');
