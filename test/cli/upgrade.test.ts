@@ -55,7 +55,9 @@ t.test('upgrade --check prints the effect and sets the exit code', async (t) => 
   t.match(older, { code: 4, out: /format 1 to 2: sign-ins.*Last backup: none found.*backup create/s });
   t.match(newer, {
     code: 1,
-    out: /written by Quarry 4\.2\.0\. This version supports format 4: run Quarry 4\.2\.0/,
+    out: new RegExp(
+      `written by Quarry 4\\.2\\.0\\. This version supports format ${currentFormat}: run Quarry 4\\.2\\.0`,
+    ),
   });
   t.match(usage, { code: 2, err: /`quarry upgrade --check` shows/ });
 });

@@ -184,7 +184,7 @@ await t.test('invalid requests are rejected before the model is called', async (
 
 await t.test('a service that fails gives a clear error without its text', async (t) => {
   const cases = [
-    ['rejected', 502, /"parrot" rejected the request: HTTP status 400.*smaller `k`/],
+    ['rejected', 502, /"parrot" rejected the request: HTTP status 400.*smaller k/],
     ['malformed', 502, /an event that is not JSON/],
     ['unfinished', 502, /ended before the answer was complete/],
     ['cut', 502, /the connection was lost/],
