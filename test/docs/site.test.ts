@@ -92,6 +92,17 @@ async function checkSidebar(t: Test, { pages }: Site): Promise<void> {
     t.ok(pages.has(`/docs/${path}`), path);
 }
 
+/** On narrow screens, each page shows its content first: the list of all pages is closed. */
+async function checkContents(t: Test, { pages }: Site): Promise<void> {
+  for (const [path, html] of pages) {
+    const [, list = ''] = /<details class="contents">([\s\S]*?)<\/details>/.exec(html) ?? [];
+    t.match(list, /^<summary>/, path);
+    t.match(list, '<nav aria-label="Documentation">', path);
+  }
+  const guide = pages.get('/docs/operate/backup') ?? '';
+  t.match(guide, /<nav class="outline"[^>]*>.*<a href="\/docs\/operate\/backup#/);
+}
+
 async function checkNoLoads(t: Test, { pages }: Site): Promise<void> {
   for (const [path, html] of pages)
     t.notMatch(
@@ -124,7 +135,9 @@ async function checkOperations(t: Test, { get, pages }: Site): Promise<void> {
         if (method === 'servers') continue;
         const sections = (pages.get(`/docs/api/${tags[0]}`) ?? '').split('<section ');
         const section = sections.find((each) =>
-          each.includes(`<code>${method.toUpperCase()} ${prefix}${path}</code>`),
+          each.includes(
+            `<span class="method ${method}">${method.toUpperCase()}</span> ${prefix}${path}</code>`,
+          ),
         );
         for (const language of ['curl', 'Node', 'Python'])
           t.ok(section?.includes(`<summary>${language}</summary><pre`), `${method} ${path}: ${language}`);
@@ -156,7 +169,12 @@ async function checkTryLinks(t: Test, { get, pages }: Site): Promise<void> {
   t.ok(linked.length > 80, `${linked.length} operations can be tried`);
 }
 
-async function checkSearch(t: Test, { get }: Site): Promise<void> {
+/** Text of all pages, without markup. */
+function readAll(pages: Site['pages']): string {
+  return [...pages.values()].map((html) => unescapeHtml(html.replace(/<[^>]+>/g, ''))).join('\n');
+}
+
+async function checkSearch(t: Test, { get, pages }: Site): Promise<void> {
   for (const word of ['backup', 'Backups']) {
     const html = await (await get(`/docs/search?q=${word}`)).text();
     const found = [...html.matchAll(/<li><a href="([^"]+)">[^<]+<\/a><p/g)].map(([, href]) => href);
@@ -165,6 +183,18 @@ async function checkSearch(t: Test, { get }: Site): Promise<void> {
       found.slice(0, 10).some((href) => href?.startsWith('/docs/operate/backup#')),
       word,
     );
+  }
+  const excerpts = [
+    ...(await (await get('/docs/search?q=backup')).text()).matchAll(/<p class="soft">(.*?)<\/p>/g),
+  ];
+  t.ok(excerpts.some(([, excerpt]) => /<mark>backups?<\/mark>/i.test(excerpt ?? '')));
+  const words = new Set(readAll(pages).split(/\s+/));
+  for (const [, excerpt = ''] of excerpts.slice(1)) {
+    const last =
+      unescapeHtml(excerpt.replace(/<\/?mark>/g, '').replace(/ …$/, ''))
+        .split(' ')
+        .at(-1) ?? '';
+    t.ok(words.has(last), `the excerpt ends with a whole word: ${last}`);
   }
   t.match(await (await get('/docs/search?q=%22%3Cb%3E')).text(), /value="&quot;&lt;b&gt;"/);
   t.match(await (await get('/docs/search?q=volcano')).text(), /No page contains these words/);
@@ -233,6 +263,9 @@ t.test('the documentation of a server', async (t) => {
   await t.test(
     'the sidebar leads to the guides, the operation pages, the reference and the operations',
     (t) => checkSidebar(t, site),
+  );
+  await t.test('each page has a closed list of all pages before its content, and an outline', (t) =>
+    checkContents(t, site),
   );
   await t.test('no page needs a script or loads anything', (t) => checkNoLoads(t, site));
   await t.test('every link and anchor resolves, and anchors are unique', (t) => checkLinks(t, site));

@@ -6,7 +6,10 @@ export interface SearchEntry {
   readonly page: string;
   readonly heading: string;
   readonly address: string;
+  /** The part that is searched. */
   readonly text: string;
+  /** The part that results show, if there is one: sentences read better than tables and code. */
+  readonly prose: string;
 }
 
 interface Posting {
@@ -78,7 +81,8 @@ export class DocsSearch {
   }
 }
 
-function termsOf(text: string): string[] {
+/** Terms of a text: its words, folded and stemmed. */
+export function termsOf(text: string): string[] {
   const words = normalizeCase(text).match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.map((word) => toTerm(word, true, 'en'));
 }

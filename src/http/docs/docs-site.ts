@@ -14,7 +14,9 @@ import {
   renderOperations,
   titleOf,
 } from './operations.ts';
-import { type NavigationSection, renderFrame } from './page-frame.ts';
+import { type NavigationSection, type OutlineEntry, renderFrame } from './page-frame.ts';
+import { renderResults } from './search-results.ts';
+import { renderStart } from './start-page.ts';
 
 const docsFolder = join(projectRoot, 'docs');
 const indexFile = 'README.md';
@@ -23,6 +25,7 @@ const queryUnitsMax = 200;
 interface Page {
   readonly title: string;
   readonly html: string;
+  readonly outline: readonly OutlineEntry[];
 }
 
 /**
@@ -41,14 +44,23 @@ export class DocsSite {
     const entries: SearchEntry[] = [];
     for (const [file, source] of sources) {
       const page = renderMarkdown(source, (target) => resolveLink(target, file, sources));
-      this.#pages.set(pathOf(file), page);
+      const outline = page.sections.filter(({ level }) => level === 2);
+      this.#pages.set(pathOf(file), {
+        title: page.title,
+        html: page.html,
+        outline: outline.map(({ heading, anchor }) => ({ title: heading, anchor })),
+      });
       if (file !== indexFile) entries.push(...markdownEntries(file, page));
     }
     for (const group of groups) {
-      this.#pages.set(`api/${group.tag}`, { title: titleOf(group.tag), html: renderOperations(group) });
+      this.#pages.set(`api/${group.tag}`, {
+        title: titleOf(group.tag),
+        html: renderOperations(group),
+        outline: group.routes.map((route) => ({ title: route.summary, anchor: operationAnchor(route) })),
+      });
       entries.push(...operationEntries(group));
     }
-    this.#addOperationLists(groups);
+    this.#addStartPage(groups);
     this.#navigation = [...readNavigation(sources), operationNavigation(groups)];
     this.#search = new DocsSearch(entries);
   }
@@ -65,26 +77,21 @@ export class DocsSite {
   search(query: string): string {
     if (query.length > queryUnitsMax)
       throw new AppError('bad_request', `The search is too long. Use at most ${queryUnitsMax} characters.`);
-    const results = this.#search.find(query).map(renderResult);
-    const list =
-      results.length > 0
-        ? `<ol>${results.join('')}</ol>`
-        : `<p>${query.trim() === '' ? 'Enter words to search for.' : 'No page contains these words.'}</p>`;
-    const html = `<h1>Search</h1>${list}`;
+    const html = `<h1>Search</h1>${renderResults(this.#search.find(query), query)}`;
     return renderFrame({ title: 'Search', address: '', html, query, navigation: this.#navigation });
   }
 
-  /** The start page lists every operation. */
-  #addOperationLists(groups: readonly OperationGroup[]): void {
-    const start = this.#pages.get('') ?? { title: 'Documentation', html: '<h1>Documentation</h1>' };
+  /** The start page lists every page and every operation. */
+  #addStartPage(groups: readonly OperationGroup[]): void {
+    const start = this.#pages.get('') ?? { title: 'Documentation', html: '', outline: [] };
     const lists = groups.map(
       (group) =>
         `<h3 id="api-${group.tag}">${escapeHtml(titleOf(group.tag))}</h3>${renderOperationList(group)}`,
     );
     const lead =
       '<p>OpenAPI documents: <a href="/openapi.json">openapi.json</a> and <a href="/api/openapi.json">api/openapi.json</a>.</p>';
-    const html = `${start.html}<h2 id="api">API</h2>${lead}${lists.join('')}`;
-    this.#pages.set('', { ...start, html });
+    const html = `${renderStart(start.html)}<h2 id="api">API</h2>${lead}${lists.join('')}`;
+    this.#pages.set('', { ...start, html, outline: [...start.outline, { title: 'API', anchor: 'api' }] });
   }
 }
 
@@ -133,11 +140,12 @@ function operationNavigation(groups: readonly OperationGroup[]): NavigationSecti
 }
 
 function markdownEntries(file: string, { title, sections }: MarkdownPage): SearchEntry[] {
-  return sections.map(({ heading, anchor, text }) => ({
+  return sections.map(({ heading, anchor, text, prose }) => ({
     page: title,
     heading,
     address: `${addressOf(pathOf(file))}#${anchor}`,
     text,
+    prose,
   }));
 }
 
@@ -147,15 +155,6 @@ function operationEntries({ tag, routes }: OperationGroup): SearchEntry[] {
     heading: route.summary,
     address: `${addressOf(`api/${tag}`)}#${operationAnchor(route)}`,
     text: `${route.path} ${route.description}`,
+    prose: route.description,
   }));
-}
-
-function renderResult({ page, heading, address, text }: SearchEntry): string {
-  const excerpt = text
-    .replace(/[`|*]|-{3,}|\]\([^)]*\)|\[/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, 160);
-  const title = page === heading ? page : `${page}: ${heading}`;
-  return `<li><a href="${escapeHtml(address)}">${escapeHtml(title)}</a><p class="soft">${escapeHtml(excerpt)}</p></li>`;
 }

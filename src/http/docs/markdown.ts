@@ -13,9 +13,13 @@ export interface MarkdownPage {
 }
 
 export interface MarkdownSection {
+  /** 1 to 6. */
+  readonly level: number;
   readonly heading: string;
   readonly anchor: string;
   readonly text: string;
+  /** Paragraphs and items of lists, without tables and code. */
+  readonly prose: string;
 }
 
 /** Returns the address of a link target in a page; null if the documentation does not contain the target. */
@@ -33,10 +37,10 @@ export function anchorOf(heading: string): string {
 export function renderMarkdown(source: string, resolve: LinkResolver): MarkdownPage {
   const renderer = new Renderer(resolve);
   const html = renderer.renderBlocks(source.split('\n'));
-  const sections = renderer.sections.map(({ heading, anchor, lines }) => ({
-    heading,
-    anchor,
+  const sections = renderer.sections.map(({ lines, proseLines, ...section }) => ({
+    ...section,
     text: lines.join('\n'),
+    prose: proseLines.join('\n'),
   }));
   return { title: sections[0]?.heading ?? '', html, sections };
 }
@@ -48,7 +52,10 @@ const inlineElement =
   /`([^`]+)`|!\[([^\]]*)\]\([^)\s]+\)|\[((?:[^[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)|\*\*(.+?)\*\*|(?<!\w)\*([^*\s][^*]*)\*|\\([\\`*_|<>[\]])/gs;
 
 class Renderer {
-  readonly sections: { heading: string; anchor: string; lines: string[] }[] = [];
+  readonly sections: (Omit<MarkdownSection, 'text' | 'prose'> & {
+    readonly lines: string[];
+    readonly proseLines: string[];
+  })[] = [];
   readonly #resolve: LinkResolver;
   readonly #anchors = new Map<string, number>();
 
@@ -75,6 +82,7 @@ class Renderer {
     if (itemLine.test(first)) return this.#renderList(lines);
     this.sections.at(-1)?.lines.push(...lines);
     if (first.startsWith('|')) return this.#renderTable(lines);
+    this.sections.at(-1)?.proseLines.push(...lines);
     return `<p>${this.#renderInline(lines.join('\n'))}</p>`;
   }
 
@@ -83,7 +91,7 @@ class Renderer {
     const uses = this.#anchors.get(base) ?? 0;
     this.#anchors.set(base, uses + 1);
     const anchor = uses === 0 ? base : `${base}-${uses}`;
-    this.sections.push({ heading: heading.replaceAll('`', ''), anchor, lines: [] });
+    this.sections.push({ level, heading: heading.replaceAll('`', ''), anchor, lines: [], proseLines: [] });
     return `<h${level} id="${escapeHtml(anchor)}">${this.#renderInline(heading)}</h${level}>`;
   }
 

@@ -48,7 +48,8 @@ export function publicPath(route: Route): string {
 }
 
 function renderSection(route: Route): string {
-  const head = `<h2>${escapeHtml(route.summary)}</h2><p><code>${route.method} ${escapeHtml(publicPath(route))}</code> <span class="soft">${describeCredential(route)}</span></p><p>${renderProse(route.description)}</p>`;
+  const method = `<span class="method ${route.method.toLowerCase()}">${route.method}</span>`;
+  const head = `<h2>${escapeHtml(route.summary)}</h2><p class="request"><code>${method} ${escapeHtml(publicPath(route))}</code> <span class="soft">${route.access === 'none' ? 'No credential' : `Requires ${describeCredential(route)}`}</span></p><p>${renderProse(route.description)}</p>`;
   const parts = [head, renderTry(route), renderParameters(route), ...renderBodies(route)];
   return `<section id="${operationAnchor(route)}">${parts.join('')}${renderErrorResponses(route)}</section>`;
 }
