@@ -1,6 +1,7 @@
 /**
  * Style of the documentation. `ch` is the width of "0": 59ch hold at most about 75 characters of a text, the length up to
- * which lines are easy to follow. Tables and code use the whole column.
+ * which lines are easy to follow. Tables and code use the whole column. While a page arrives, its tables are not shown:
+ * each new row may change the widths of their columns.
  */
 export const docsStyle = `
 :root{--hover:light-dark(#eef0f3,#20242a);--wash:light-dark(#eaf0fe,#17233f);--mark:light-dark(#fff0a8,#59480f);--good:light-dark(#0b6b41,#5fd39a);--warning:light-dark(#855200,#f0b95b);--bad:light-dark(#b3261e,#ff9389);--edge:max(1.5rem,calc((100vw - 80rem)/2))}
@@ -40,10 +41,11 @@ td:first-child code{overflow-wrap:normal}
 th,td{text-align:left;vertical-align:top;padding:.5rem .85rem}td{border-top:1px solid var(--line)}th{background:var(--sunken);color:var(--soft);font-weight:500;white-space:nowrap}
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}summary:hover{color:var(--text)}
 .docs ol.found{padding:0;list-style:none}.found>li{margin:0;padding:1rem 0;border-top:1px solid var(--line)}.found h2{margin:0 0 .25rem;font-size:1rem}.found ul{padding:0;list-style:none}.found p{margin:.1rem 0 .6rem;font-size:.875rem}
-mark{background:var(--mark);color:inherit;border-radius:3px}
+mark{background:var(--mark);color:var(--text);border-radius:3px}
+body:not(:has(.end)) .wide{visibility:hidden}
 .steps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(13rem,100%),1fr));gap:.75rem}.docs .steps{padding:0;list-style:none}.docs .steps li{margin:0}.steps a{display:block;height:100%;padding:1rem;border:1px solid var(--line);border-radius:8px;background:var(--raised);color:inherit;text-decoration:none}.steps a:hover{background:var(--hover)}.steps strong{display:block;color:var(--accent)}
 .pager{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.75rem;margin-top:3rem;padding-top:1.25rem;border-top:1px solid var(--line)}.pager a{text-decoration:none}.pager span{display:block;color:var(--soft);font-size:.8125rem}.pager .next{margin-left:auto;text-align:right}
 @media(min-width:75rem){.columns.outlined{grid-template-columns:14.5rem minmax(0,1fr) 12.5rem}.outlined .docs{padding-right:2.5rem}.outlined .outline{display:block}}
-@media(max-width:63.99rem){:root{--edge:1.5rem}.columns{display:block}.side{display:none}.contents{display:block;margin:0;border-bottom:1px solid var(--line)}.contents summary{display:flex;gap:.5rem;align-items:center;min-height:44px;padding:0 var(--edge);overflow-wrap:anywhere}.contents summary::before{content:"";flex:none;width:.4rem;height:.4rem;border:solid currentcolor;border-width:0 1.5px 1.5px 0;rotate:-45deg}.contents[open] summary::before{rotate:45deg}.contents nav{padding:.5rem var(--edge) 1.5rem}.contents nav a{padding-block:.5rem}.docs{padding:1.5rem var(--edge) 4rem}}
+@media(max-width:63.99rem){:root{--edge:1.5rem}.columns{display:block;padding:0}.side{display:none}.contents{display:block;margin:0;border-bottom:1px solid var(--line)}.contents summary{display:flex;gap:.5rem;align-items:center;min-height:44px;padding:0 var(--edge);overflow-wrap:anywhere}.contents summary::before{content:"";flex:none;width:.4rem;height:.4rem;border:solid currentcolor;border-width:0 1.5px 1.5px 0;rotate:-45deg}.contents[open] summary::before{rotate:45deg}.contents nav{padding:.5rem var(--edge) 1.5rem}.contents nav a{padding-block:.5rem}.docs{padding:1.5rem var(--edge) 4rem}}
 @media(max-width:40rem){:root{--edge:1rem}.top{position:static}.top form{order:1;width:100%}.top .extra{display:none}.docs [id]{scroll-margin-top:1rem}.docs h1{font-size:1.5rem}.wide{margin-inline:0}th,td{padding:.45rem .6rem}}
 `;

@@ -45,7 +45,7 @@ export function renderFrame(page: FramedPage): string {
 ${renderTop(page.query ?? '')}
 <details class="contents"><summary><span>Contents <span class="soft">· ${escapeHtml(title)}</span></span></summary>${links}</details>
 <div class="columns${isOutlined ? ' outlined' : ''}"><div class="side">${links}</div>
-<div class="docs" id="page-content" tabindex="-1">${renderCrumb(navigation, address)}${page.html}${renderPager(navigation, address)}</div>${isOutlined ? renderOutline(outline, address) : ''}</div>`;
+<div class="docs" id="page-content" tabindex="-1">${renderCrumb(navigation, address)}${page.html}${renderPager(navigation, address)}</div>${isOutlined ? renderOutline(outline, address) : ''}</div><div class="end"></div>`;
   return renderHtmlPage({ title: `${title} · Quarry`, body, extraStyle: docsStyle });
 }
 
