@@ -8,7 +8,13 @@ import { TextField } from '../components/text-field.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { texts } from '../texts/en/documents.ts';
 import { CollectionField } from './collection-select.tsx';
-import { type AddedRange, addedRanges, type DocumentQuery, type StateGroup } from './document-query.ts';
+import {
+  type AddedRange,
+  addedRanges,
+  type DocumentQuery,
+  hasFilters,
+  type StateGroup,
+} from './document-query.ts';
 
 const debounceMs = 250;
 
@@ -68,7 +74,12 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
         )}
       </div>
       <div class="filter-states">
-        <StateFilter show={query.show} status={status} onChoose={(show) => onChange({ show })} />
+        <StateFilter
+          show={query.show}
+          // The status counts all documents of the collection, and counts of a filter would read all of them.
+          counts={hasFilters(query) ? null : status}
+          onChoose={(show) => onChange({ show })}
+        />
         {isNarrow.value && <SortField query={query} onChange={onChange} />}
       </div>
     </>
@@ -109,27 +120,34 @@ function PathField({ text, onChange }: { readonly text: string; readonly onChang
 
 interface StateFilterProps {
   readonly show: StateGroup;
-  readonly status: StatusResponse | undefined;
+  /** Undefined while they load; null if they are not shown. */
+  readonly counts: StatusResponse | undefined | null;
   readonly onChoose: (show: StateGroup) => void;
 }
 
-function StateFilter({ show, status, onChoose }: StateFilterProps) {
+function StateFilter({ show, counts, onChoose }: StateFilterProps) {
   const optionLabel = (name: string, number: number | undefined) => (
     <>
-      {name} <span class="tally">{number === undefined ? '' : formatCount(number)}</span>
+      {name}
+      {counts !== null && (
+        <>
+          {' '}
+          <span class="tally">{number === undefined ? '–' : formatCount(number)}</span>
+        </>
+      )}
     </>
   );
-  const pending = status && status.num_parsing_documents + status.num_indexing_documents;
+  const pending = counts ? counts.num_parsing_documents + counts.num_indexing_documents : undefined;
   return (
     <RadioGroup
       legend={texts.documentsToShow}
       name="filter"
       value={show}
       options={[
-        ['all', optionLabel(texts.all, status?.num_documents)],
-        ['indexed', optionLabel(texts.indexed, status?.num_indexed_documents)],
+        ['all', optionLabel(texts.all, counts?.num_documents)],
+        ['indexed', optionLabel(texts.indexed, counts?.num_indexed_documents)],
         ['pending', optionLabel(texts.inProgress, pending)],
-        ['failed', optionLabel(texts.failed, status?.num_failed_documents)],
+        ['failed', optionLabel(texts.failed, counts?.num_failed_documents)],
       ]}
       onChange={onChoose}
     />
