@@ -1,9 +1,11 @@
+import { computed } from '@preact/signals';
 import { isNarrow } from '../browser/media.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
 import { VirtualRows } from '../components/virtual-rows.tsx';
-import { formatBytes, formatCount } from '../format/numbers.ts';
+import { formatBytes, formatCount, formatPercent } from '../format/numbers.ts';
 import { documentsUrl, documentUrl, failedDocumentsUrl, searchUrl } from '../page-urls.ts';
+import { organizationId } from '../server/session.ts';
 import { texts } from '../texts/en/upload.ts';
 import { counted, fill } from '../texts/format-text.ts';
 import { hasFailed, stageLabel, stateLabels } from './document-states.ts';
@@ -14,10 +16,12 @@ import {
   clearUploads,
   isPending,
   overwriteUploads,
+  removeUploads,
   retryUploads,
   type UploadedDocument,
   type UploadItem,
   type UploadState,
+  uploads,
 } from './uploads.ts';
 
 const rowHeights = { wide: 60, narrow: 100 } as const;
@@ -38,7 +42,7 @@ export function UploadList({ all }: { readonly all: readonly UploadItem[] }) {
           <NextSteps all={all} collection={collection} isSent={counts.pending === 0} />
         </div>
       </div>
-      <FailureReasons all={all} />
+      <FailureReasons />
       <div role="table" aria-label={texts.uploads} aria-rowcount={all.length}>
         <VirtualRows
           rows={all}
@@ -75,18 +79,27 @@ function Summary({ counts: { pending, stored, failed, tooLarge, existing }, tota
 
 /** Maximum number of distinct reasons listed; the rows show the others. */
 const reasonsMax = 5;
+/** Longer reasons do not fit into a row. */
+const rowReasonUnitsMax = 90;
 
-/** Distinct reasons of failed files in full; rows may truncate them. */
-function FailureReasons({ all }: { readonly all: readonly UploadItem[] }) {
+/** Reasons above the list, with the number of their files: those of several files, and those that a row would truncate. */
+const listedReasons = computed(() => {
   const files = new Map<string, number>();
-  for (const { state } of all) {
-    const reason = failureOf(state);
+  for (const { state, organizationId: owner } of uploads.value) {
+    const reason = owner === organizationId() ? failureOf(state) : null;
     if (reason !== null) files.set(reason, (files.get(reason) ?? 0) + 1);
   }
+  const isListed = (reason: string, count: number) =>
+    count > 1 || isNarrow.value || reason.length > rowReasonUnitsMax;
+  return new Map([...files].filter(([reason, count]) => isListed(reason, count)).slice(0, reasonsMax));
+});
+
+function FailureReasons() {
+  const files = listedReasons.value;
   if (files.size === 0) return null;
   return (
     <ul class="reasons error-text" aria-label={texts.failedUploads}>
-      {[...files].slice(0, reasonsMax).map(([reason, count]) => (
+      {[...files].map(([reason, count]) => (
         <li key={reason}>
           <strong class="number">{`${counted(texts.countFiles, count)}:`}</strong> {reason}
         </li>
@@ -134,24 +147,31 @@ interface NextStepsProps {
 function NextSteps({ all, collection, isSent }: NextStepsProps) {
   const exist = filterByState(all, 'exists');
   const failed = filterByState(all, 'failed');
+  const hasStored = filterByState(all, 'stored').length > 0;
   return (
     <>
       {exist.length > 0 && (
         <Button onClick={() => overwriteUploads(toIds(exist))}>{texts.replaceExisting}</Button>
       )}
-      {failed.length > 0 && <Button onClick={() => retryUploads(toIds(failed))}>{texts.retryFailed}</Button>}
       {isSent ? (
         <>
           <Button tone="ghost" onClick={clearUploads}>
             {texts.clearList}
           </Button>
           <LinkButton href={documentsUrl(collection)}>{texts.viewDocuments}</LinkButton>
-          <LinkButton href={searchUrl(collection)} tone="primary">
-            {texts.search}
-          </LinkButton>
+          {hasStored && (
+            <LinkButton href={searchUrl(collection)} tone={failed.length > 0 ? 'plain' : 'primary'}>
+              {texts.search}
+            </LinkButton>
+          )}
         </>
       ) : (
         <Button onClick={() => cancelUploads(toIds(all.filter(isPending)))}>{texts.cancelAll}</Button>
+      )}
+      {failed.length > 0 && (
+        <Button tone="primary" onClick={() => retryUploads(toIds(failed))}>
+          {texts.retryFailed}
+        </Button>
       )}
     </>
   );
@@ -162,7 +182,8 @@ const renderRow = (upload: UploadItem) => <Row upload={upload} />;
 
 function Row({ upload }: { readonly upload: UploadItem }) {
   const { path, file, collection, state } = upload;
-  const failure = failureOf(state);
+  const reason = failureOf(state);
+  const failure = reason !== null && listedReasons.value.has(reason) ? null : reason;
   return (
     <div class="upload-row" role="presentation">
       <span role="cell" class="cut">
@@ -210,11 +231,14 @@ function State({ upload: { state, file, path } }: { readonly upload: UploadItem 
       return <Chip>{texts.waiting}</Chip>;
     case 'sending':
       return (
-        <progress
-          max={Math.max(1, file.size)}
-          value={state.sent}
-          aria-label={fill(texts.uploadingPath, { path })}
-        />
+        <>
+          <progress
+            max={Math.max(1, file.size)}
+            value={state.sent}
+            aria-label={fill(texts.uploadingPath, { path })}
+          />
+          <span class="muted number">{formatPercent(state.sent, Math.max(1, file.size))}</span>
+        </>
       );
     case 'stored':
       return <StoredState document={state.document} />;
@@ -255,8 +279,17 @@ function Actions({ upload: { id, path, state } }: { readonly upload: UploadItem 
           {texts.retry}
         </Button>
       );
-    case 'stored':
     case 'too-large':
+      return (
+        <Button
+          tone="ghost"
+          aria-label={fill(texts.removePath, { path })}
+          onClick={() => removeUploads([id])}
+        >
+          {texts.remove}
+        </Button>
+      );
+    case 'stored':
       return null;
   }
 }

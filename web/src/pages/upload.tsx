@@ -49,7 +49,7 @@ export function UploadPage() {
       addUploads(
         collection,
         files.map(({ file, path }) => ({ file, path: prefix === '' ? path : `${prefix}/${path}` })),
-        limit.data ?? Number.POSITIVE_INFINITY,
+        { bytesMax: limit.data ?? Number.POSITIVE_INFINITY },
       );
       if (!all.includes(collection)) names.reload();
     } catch (failure) {
@@ -59,25 +59,23 @@ export function UploadPage() {
   return (
     <Page title={texts.upload} subtitle={texts.pdfOfficeHtmlEmailE}>
       <div class="stack">
+        {/* The destination first: the upload starts when files are dropped. */}
+        <div class="filters two">
+          <CollectionField
+            names={names.data?.length === 0 ? [firstCollection] : all}
+            selected={names.data === undefined ? selected : collection}
+            onChoose={(name) => route(uploadUrl(name), true)}
+          />
+          <FolderField folder={folder} onType={setFolder} />
+        </div>
         <DropZone
           onFiles={addFiles}
           isReady={names.data !== undefined}
           isSmall={ownUploads.length > 0}
           bytesMax={limit.data}
         />
+        {names.data?.length === 0 && <p class="hint">{fill(texts.filesAreAddedToA, { firstCollection })}</p>}
         <ErrorMessage error={error} />
-        {names.data?.length === 0 ? (
-          <p class="hint">{fill(texts.filesAreAddedToA, { firstCollection })}</p>
-        ) : (
-          <div class="filters two">
-            <CollectionField
-              names={all}
-              selected={names.data === undefined ? selected : collection}
-              onChoose={(name) => route(uploadUrl(name), true)}
-            />
-            <FolderField folder={folder} onType={setFolder} />
-          </div>
-        )}
         {ownUploads.length > 0 && <UploadList all={ownUploads} />}
       </div>
     </Page>

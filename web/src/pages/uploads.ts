@@ -60,7 +60,11 @@ export interface SelectedFile {
  * Adds files to the queue. Files larger than `bytesMax` are not sent. Errors: throws if the list would exceed
  * its limit; then no file is added.
  */
-export function addUploads(collection: string, selected: readonly SelectedFile[], bytesMax: number): void {
+export function addUploads(
+  collection: string,
+  selected: readonly SelectedFile[],
+  { bytesMax, overwrite = false }: { readonly bytesMax: number; readonly overwrite?: boolean },
+): void {
   if (uploads.peek().length + selected.length > uploadsMax)
     throw new Error(counted(texts.cannotUploadCountFilesAt, selected.length));
   const tooLarge = {
@@ -71,7 +75,7 @@ export function addUploads(collection: string, selected: readonly SelectedFile[]
     lastId += 1;
     const at = { id: lastId, organizationId: organizationId(), collection, path, file };
     const state: UploadState = file.size > bytesMax ? tooLarge : { name: 'waiting' };
-    return { ...at, overwrite: false, unansweredAttempts: 0, state };
+    return { ...at, overwrite, unansweredAttempts: 0, state };
   });
   uploads.value = [...uploads.value, ...added];
   startPending();
@@ -94,6 +98,11 @@ export function overwriteUploads(ids: readonly number[]): void {
 /** Stores the state of an uploaded document, unless the file is being sent again. */
 export function setUploadedDocument(id: number, document: UploadedDocument): void {
   if (stateOf(id) === 'stored') updateUploads([id], { state: { name: 'stored', document } });
+}
+
+/** Removes uploads that are not sent from the list. */
+export function removeUploads(ids: readonly number[]): void {
+  uploads.value = uploads.value.filter((each) => isPending(each) || !ids.includes(each.id));
 }
 
 /** Removes finished uploads from the list. */

@@ -27,7 +27,7 @@ export const texts: Translation<typeof english> = {
   viewDocuments: 'Dokumente ansehen',
   search: 'Suchen',
   cancelAll: 'Alle abbrechen',
-  sizeIntoCollection: '{size} in {collection}',
+  sizeIntoCollection: '{size} · {collection}',
   uploaded: 'Hochgeladen',
   deleted: 'Gelöscht',
   waiting: 'Wartet',
@@ -63,4 +63,6 @@ export const texts: Translation<typeof english> = {
       '{count} Dateien können nicht auf einmal im Browser hochgeladen werden. Verwenden Sie „quarry ingest <folder>“.',
   },
   theFileExceedsTheLimit: 'Die Datei überschreitet die Grenze von {bytesMax}.',
+  removePath: '{path} entfernen',
+  remove: 'Entfernen',
 };

@@ -26,7 +26,7 @@ export const texts = localize('upload', {
   viewDocuments: 'View documents',
   search: 'Search',
   cancelAll: 'Cancel all',
-  sizeIntoCollection: '{size} into {collection}',
+  sizeIntoCollection: '{size} · {collection}',
   uploaded: 'Uploaded',
   deleted: 'Deleted',
   waiting: 'Waiting',
@@ -61,4 +61,6 @@ export const texts = localize('upload', {
     other: 'Cannot upload {count} files at once in the browser. Use "quarry ingest <folder>".',
   },
   theFileExceedsTheLimit: 'The file exceeds the limit of {bytesMax}.',
+  removePath: 'Remove {path}',
+  remove: 'Remove',
 });

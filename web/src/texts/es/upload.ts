@@ -27,7 +27,7 @@ export const texts: Translation<typeof english> = {
   viewDocuments: 'Ver documentos',
   search: 'Buscar',
   cancelAll: 'Cancelar todo',
-  sizeIntoCollection: '{size} en {collection}',
+  sizeIntoCollection: '{size} · {collection}',
   uploaded: 'Subido',
   deleted: 'Eliminado',
   waiting: 'En espera',
@@ -62,4 +62,6 @@ export const texts: Translation<typeof english> = {
     other: 'No se pueden subir {count} archivos a la vez en el navegador. Use «quarry ingest <folder>».',
   },
   theFileExceedsTheLimit: 'El archivo supera el límite de {bytesMax}.',
+  removePath: 'Quitar {path}',
+  remove: 'Quitar',
 };

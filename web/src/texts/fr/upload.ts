@@ -30,7 +30,7 @@ export const texts: Translation<typeof english> = {
   viewDocuments: 'Voir les documents',
   search: 'Rechercher',
   cancelAll: 'Tout annuler',
-  sizeIntoCollection: '{size} dans {collection}',
+  sizeIntoCollection: '{size} · {collection}',
   uploaded: 'Importé',
   deleted: 'Supprimé',
   waiting: 'En attente',
@@ -66,4 +66,6 @@ export const texts: Translation<typeof english> = {
       'Impossible d’importer {count} fichiers à la fois dans le navigateur. Utilisez « quarry ingest <folder> ».',
   },
   theFileExceedsTheLimit: 'Le fichier dépasse la limite de {bytesMax}.',
+  removePath: 'Retirer {path}',
+  remove: 'Retirer',
 };

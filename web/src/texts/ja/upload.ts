@@ -21,7 +21,7 @@ export const texts: Translation<typeof english> = {
   viewDocuments: 'ドキュメントを表示',
   search: '検索',
   cancelAll: 'すべてキャンセル',
-  sizeIntoCollection: '{size} を {collection} へ',
+  sizeIntoCollection: '{size} · {collection}',
   uploaded: 'アップロード済み',
   deleted: '削除済み',
   waiting: '待機中',
@@ -56,4 +56,6 @@ export const texts: Translation<typeof english> = {
       'ブラウザーで一度に {count} 個のファイルはアップロードできません。「quarry ingest <folder>」を使ってください。',
   },
   theFileExceedsTheLimit: 'ファイルが上限の {bytesMax} を超えています。',
+  removePath: '{path} を除く',
+  remove: '除く',
 };
