@@ -77,3 +77,14 @@ export function textSyntaxOf(path: string): TextSyntax | null {
   }
   return null;
 }
+
+/** Types whose files have no page images. */
+const typesWithoutImages: readonly FileTypeName[] = ['sheet', 'text', 'web', 'mail', 'data', 'book'];
+const extensionsWithoutImages = new Set(typesWithoutImages.flatMap(extensionsOf));
+
+/** Whether the pages of a document may have images. Files without a known type may have any content. */
+export function mayHavePageImages(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (!name.includes('.')) return true;
+  return !extensionsWithoutImages.has(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
+}

@@ -1,4 +1,10 @@
-import { extensionsOf, type FileTypeName, fileTypes, textSyntaxOf } from '../../src/core/file-types.ts';
+import {
+  extensionsOf,
+  type FileTypeName,
+  fileTypes,
+  mayHavePageImages,
+  textSyntaxOf,
+} from '../../src/core/file-types.ts';
 import { formats } from '../../src/parsing/formats/registry.ts';
 import t from '../support/tap.ts';
 
@@ -29,4 +35,15 @@ t.test('the syntax of a text follows from the extension of its path', async (t) 
   t.equal(textSyntaxOf('src/main.ts'), null);
   t.equal(textSyntaxOf('table.csv'), null);
   t.equal(textSyntaxOf('trailing.'), null);
+});
+
+t.test('only paths whose format has no page images are known to have none', async (t) => {
+  for (const { kind, extensions, pageImages } of formats) {
+    if (kind === 'code') continue;
+    for (const extension of extensions) {
+      if (pageImages !== undefined) t.ok(mayHavePageImages(`a/b.${extension}`), extension);
+    }
+  }
+  t.notOk(mayHavePageImages('a.pdf/README.MD'));
+  t.ok(mayHavePageImages('a.md/scan'), 'a file without an extension may be a PDF');
 });

@@ -132,7 +132,7 @@ async function leaveUnanswered(t: Test, page: Page, service: FakeChatService): P
   service.behavior = 'well';
   service.write = () => 'NO_ANSWER';
   await answer.getByRole('button', { name: 'Answer again' }).click();
-  await answer.getByText('No answer is supported by the documents.').waitFor();
+  await answer.getByText('The documents do not answer this question.').waitFor();
   t.equal(await answer.getByRole('list', { name: 'Sources' }).count(), 0);
   await inspectInAllThemes(t, page, 'answer-none');
   service.behavior = 'rejected';

@@ -5,6 +5,7 @@ interface Passage {
   readonly page: number | null;
   readonly start: number;
   readonly end: number;
+  readonly cited?: { readonly start: number; readonly end: number };
   readonly rectangles?: readonly {
     readonly page: number;
     readonly rectangles: readonly Readonly<Record<'left' | 'top' | 'width' | 'height', number>>[];
@@ -20,9 +21,15 @@ t.test('a passage in the URL is found on its page', async (t) => {
   for (const passage of [
     { page: null, start: 0, end: 7 },
     { page: 4, start: 12, end: 80 },
+    { page: null, start: 12, end: 80, cited: { start: 12, end: 300 } },
   ])
     t.same(parsePassageFragment(toPassageFragment(passage)), passage);
   t.equal(toPassageFragment({ page: 4, start: 12, end: 80 }), '#page=5&start=12&end=80');
+  t.same(
+    parsePassageFragment('#start=12&end=80&from=20&to=300'),
+    { page: null, start: 12, end: 80 },
+    'a larger range that does not contain the passage is ignored',
+  );
   for (const invalid of [
     '',
     '#q=x',

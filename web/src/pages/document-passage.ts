@@ -2,18 +2,26 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TextRange } from '../../../src/core/text-blocks.ts';
 import type { PageResponse } from '../../../src/schemas/documents.ts';
 import type { LineRectangle } from '../../../src/schemas/query-fields.ts';
-import { locatePassage, parsePassageFragment } from './passage.ts';
+import { locateCited, locatePassage, parsePassageFragment, strongLines } from './passage.ts';
 
 /** A snippet may start on an earlier page than its passage; this many pages are opened to find it. */
 const searchedPagesMax = 16;
 
+/** A line of the passage on the image of a page. */
+export interface MarkedLine extends LineRectangle {
+  /** Whether it belongs to the passage itself, not only to the cited text around it. */
+  readonly isStrong: boolean;
+}
+
 export interface MarkedPassage {
   /** Range on the shown page; null if the passage is on another page. */
   readonly range: TextRange | null;
+  /** The cited text around it on the shown page; null if there is none. */
+  readonly cited: TextRange | null;
   /** Page of the passage, from 0; null until it is found. */
   readonly page: number | null;
   /** Places of its lines on the image of the shown page. */
-  readonly rectangles: readonly LineRectangle[];
+  readonly lines: readonly MarkedLine[];
   /** Keeps the page that the user opened. */
   readonly stopSearch: () => void;
 }
@@ -49,6 +57,21 @@ export function useMarkedPassage(
   const stopSearch = () => {
     searchedPages.current = searchedPagesMax;
   };
+  const cited = passage === null || !shown ? null : locateCited(passage, shown);
+  // Without a sentence in it, the cited text itself is the passage.
+  const sentence = range !== null && cited !== null && isSameRange(cited, range) ? null : range;
   const rectangles = passage?.rectangles?.find(({ page }) => page === index)?.rectangles ?? [];
-  return { range, page: foundPage.current, rectangles, stopSearch };
+  const strong =
+    cited !== null && sentence !== null && shown
+      ? strongLines(shown.content ?? '', { cited, sentence, count: rectangles.length })
+      : null;
+  const lines = rectangles.map((rectangle, i) => ({
+    ...rectangle,
+    isStrong: cited === null || (strong?.has(i) ?? false),
+  }));
+  return { range: sentence, cited, page: foundPage.current, lines, stopSearch };
+}
+
+function isSameRange(one: TextRange, other: TextRange): boolean {
+  return one.start === other.start && one.end === other.end;
 }

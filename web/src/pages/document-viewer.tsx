@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { textSyntaxOf } from '../../../src/core/file-types.ts';
+import type { TextRange } from '../../../src/core/text-blocks.ts';
 import type { DocumentResponse, PageResponse } from '../../../src/schemas/documents.ts';
 import { canScrollFocused, useShortcuts } from '../browser/keyboard.ts';
 import { isSingleColumn } from '../browser/media.ts';
@@ -20,6 +21,7 @@ import { texts } from '../texts/en/document.ts';
 import { fill } from '../texts/format-text.ts';
 import { type MarkedPassage, useMarkedPassage } from './document-passage.ts';
 import { hasFailed, isSettled } from './document-states.ts';
+import type { TextMarks } from './marked-line.tsx';
 import { nextZoom, PageImage, ZoomControls } from './page-image.tsx';
 import { PageText } from './page-text.tsx';
 import { parsePassageFragment } from './passage.ts';
@@ -138,6 +140,8 @@ interface PageTurnerProps {
 }
 
 function PageTurner({ index, pages, onGoToPage }: PageTurnerProps) {
+  const name = fill(texts.pageIndexOfPages, { index: formatCount(index + 1), pages: formatCount(pages) });
+  if (pages === 1) return <h2>{name}</h2>;
   return (
     <div class="row page-turner">
       <Button
@@ -148,9 +152,7 @@ function PageTurner({ index, pages, onGoToPage }: PageTurnerProps) {
       >
         <Icon name="previous" />
       </Button>
-      <h2 aria-live="polite">
-        {fill(texts.pageIndexOfPages, { index: formatCount(index + 1), pages: formatCount(pages) })}
-      </h2>
+      <h2 aria-live="polite">{name}</h2>
       <Button
         tone="ghost"
         aria-label={texts.nextPage}
@@ -184,7 +186,7 @@ interface PageViewProps {
 /** Share of the window for the image. On narrow screens the text is below the image. */
 function imageShare(view: View): number {
   if (isSingleColumn.value) return 1;
-  return view === 'both' ? 0.45 : 0.75;
+  return view === 'both' ? 0.42 : 0.62;
 }
 
 function PageView({ path, page, view, zoom, passage, onGoToPage }: PageViewProps) {
@@ -194,13 +196,7 @@ function PageView({ path, page, view, zoom, passage, onGoToPage }: PageViewProps
   return (
     <div class={`page-content ${page.isLoading ? 'stale' : ''}`}>
       {image !== null && view !== 'text' && (
-        <PageImage
-          address={image}
-          index={index}
-          zoom={zoom}
-          share={imageShare(view)}
-          marks={passage.rectangles}
-        />
+        <PageImage address={image} index={index} zoom={zoom} share={imageShare(view)} marks={passage.lines} />
       )}
       {(image === null || view !== 'image') && (
         <TextPane path={path} page={page.data} passage={passage} onGoToPage={onGoToPage} />
@@ -221,14 +217,15 @@ function TextPane({ path, page, passage, onGoToPage }: TextPaneProps) {
   const [isRaw, setRaw] = useState(false);
   const body = useRef<HTMLElement>(null);
   const { content, page_index: index } = page;
-  const { range } = passage;
+  const { range, cited } = passage;
+  const shown = range ?? cited;
   useLayoutEffect(() => {
-    if (range !== null) scrollToPassage(body.current);
-  }, [index, range?.start, range?.end]);
+    if (shown !== null) scrollToPassage(body.current);
+  }, [index, shown?.start, shown?.end]);
   const isEmpty = content === null || content === undefined || content.trim() === '';
   const syntax = textSyntaxOf(path);
   const showPassage = () => {
-    if (range === null && passage.page !== null) onGoToPage(passage.page);
+    if (shown === null && passage.page !== null) onGoToPage(passage.page);
     else scrollToPassage(body.current)?.focus({ preventScroll: true });
   };
   return (
@@ -251,21 +248,31 @@ function TextPane({ path, page, passage, onGoToPage }: TextPaneProps) {
       ) : (
         <section
           ref={body}
-          class="text-body"
+          class="text-body text-blocks"
           tabIndex={0}
           aria-label={fill(texts.textOfPageIndex, { index: index + 1 })}
         >
-          <PageText text={content} syntax={isRaw ? null : syntax} passage={range} />
+          <PageText text={content} syntax={isRaw ? null : syntax} marks={toMarks(range, cited)} />
         </section>
       )}
     </div>
   );
 }
 
+/** The cited text, with the sentence that supports the answer in it. */
+function toMarks(range: TextRange | null, cited: TextRange | null): TextMarks {
+  return {
+    outer: cited,
+    outerClass: 'cited',
+    inner: range === null ? [] : [range],
+    innerProps: { class: 'passage', tabIndex: -1 },
+  };
+}
+
 /** Scrolls the text, or the window on narrow screens, and returns the first mark. */
 function scrollToPassage(body: HTMLElement | null): HTMLElement | null {
-  const mark = body?.querySelector<HTMLElement>('mark.passage') ?? null;
-  if (body === null || mark === null) return null;
+  const mark = body?.querySelector<HTMLElement>('mark.passage') ?? body?.querySelector<HTMLElement>('.cited');
+  if (body === null || mark === null || mark === undefined) return null;
   if (body.scrollHeight > body.clientHeight) {
     const distance = mark.getBoundingClientRect().top - body.getBoundingClientRect().top;
     body.scrollTop += distance - body.clientHeight / 3;

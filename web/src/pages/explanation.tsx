@@ -1,46 +1,66 @@
 import type { ResultExplanation } from '../../../src/schemas/queries.ts';
-import { formatScore } from '../format/numbers.ts';
+import { formatCount, formatScore } from '../format/numbers.ts';
 import { texts } from '../texts/en/results.ts';
+import { fill } from '../texts/format-text.ts';
 import { rich } from '../texts/rich-text.ts';
 
-/** Largest BM25 score of all results, used as the scale: BM25 scores have no fixed range. */
-export function maxLexicalScore(results: readonly { readonly explain?: ResultExplanation }[]): number {
-  return Math.max(0.001, ...results.map(({ explain }) => explain?.lexical.score ?? 0));
+/** Rank of each result by its BM25 score, from 1; null without a score. BM25 scores have no fixed range. */
+export function rankByLexicalScore(
+  results: readonly { readonly explain?: ResultExplanation }[],
+): readonly (number | null)[] {
+  const scores = results.map(({ explain }) => explain?.lexical.score ?? null);
+  return scores.map((score) =>
+    score === null ? null : 1 + scores.filter((other) => other !== null && other > score).length,
+  );
 }
 
 interface ExplanationProps {
   /** Score within the query, 0 to 1. */
   readonly score: number;
   readonly explain: ResultExplanation;
-  readonly highest: number;
+  /** Rank of the result by its BM25 score, from 1; null without one. */
+  readonly lexicalRank: number | null;
+  readonly resultCount: number;
 }
 
-/** Explains how a result was found: scores of words, meaning and reranker, as bars. */
-export function Explanation({ score, explain, highest }: ExplanationProps) {
+/** Explains how a result was found: scores of words, meaning and reranker, with bars for those from 0 to 1. */
+export function Explanation({ score, explain, lexicalRank, resultCount }: ExplanationProps) {
   const { lexical, vector, fused, rerank, relevance, look: proximity } = explain;
-  const rows = [
-    [texts.matchStrength, relevance, relevance],
-    [texts.keywordBm25, lexical.score, lexical.score / highest],
-    [texts.vectorCosine, vector.similarity, vector.similarity],
-    [texts.combined, fused, fused],
-    [texts.reranker, rerank, rerank],
-    [texts.earlyMatch, proximity?.lead ?? null, proximity?.lead ?? null],
-    [texts.wordOrder, proximity?.order ?? null, proximity?.order ?? null],
-    [texts.proximity, proximity?.nearness ?? null, proximity?.nearness ?? null],
+  const rows: readonly (readonly [string, number | null])[] = [
+    [texts.matchStrength, relevance],
+    [texts.vectorCosine, vector.similarity],
+    [texts.combined, fused],
+    [texts.reranker, rerank],
+    [texts.earlyMatch, proximity?.lead ?? null],
+    [texts.wordOrder, proximity?.order ?? null],
+    [texts.proximity, proximity?.nearness ?? null],
     // The field `score` of the reply: its scale differs between queries.
-    [texts.scoreOfTheReply, score, score],
-  ] as const;
+    [texts.scoreOfTheReply, score === fused ? null : score],
+  ];
   return (
     <div class="explanation">
       <table>
         <caption class="visually-hidden">{texts.scoreDetails}</caption>
         <tbody>
-          {rows.map(([name, value, share]) =>
-            value === null || share === null ? null : (
+          {lexical.score !== null && (
+            <tr>
+              <th scope="row">{texts.keywordBm25}</th>
+              <td class="hint">
+                {lexicalRank !== null &&
+                  fill(texts.rankOfCount, {
+                    rank: formatCount(lexicalRank),
+                    count: formatCount(resultCount),
+                  })}
+              </td>
+              <td class="number">{formatScore(lexical.score)}</td>
+            </tr>
+          )}
+          {rows.map(([name, value]) =>
+            value === null ? null : (
               <tr key={name}>
                 <th scope="row">{name}</th>
                 <td class="track">
-                  <span style={{ width: `${Math.round(Math.max(0, Math.min(1, share)) * 100)}%` }} />
+                  <span style={{ width: `${Math.round(Math.max(0, Math.min(1, value)) * 100)}%` }} />
                 </td>
                 <td class="number">{formatScore(value)}</td>
               </tr>

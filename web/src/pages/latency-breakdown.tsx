@@ -2,7 +2,7 @@ import { formatCount, formatDuration } from '../format/numbers.ts';
 import { texts } from '../texts/en/results.ts';
 import type { SearchReplyBody } from './search-query.ts';
 
-/** Time of a query by step, as a bar with a legend, and the work of each shard. */
+/** Time of a query on the server by step, as a bar with a legend, and the work of each shard. */
 export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody }) {
   const { explanation, ms } = found;
   if (explanation === undefined) return null;
@@ -12,8 +12,8 @@ export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody })
     [texts.search, search],
     [texts.reranking, rerank],
     [texts.reading, read],
-    [texts.networkAndBrowser, Math.max(0, ms - embed - search - rerank - read)],
   ] as const;
+  const others = Math.max(0, ms - embed - search - rerank - read);
   return (
     <details class="latency">
       <summary>
@@ -34,6 +34,10 @@ export function LatencyBreakdown({ found }: { readonly found: SearchReplyBody })
             <dd class="number">{formatDuration(duration)}</dd>
           </div>
         ))}
+        <div>
+          <dt>{texts.networkAndBrowser}</dt>
+          <dd class="number">{formatDuration(others)}</dd>
+        </div>
       </dl>
       {explanation.shards.length > 0 && (
         <div class="table-frame" tabIndex={0} role="group" aria-label={texts.shards}>

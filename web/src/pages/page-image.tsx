@@ -1,11 +1,11 @@
 import { useRef } from 'preact/hooks';
-import type { LineRectangle } from '../../../src/schemas/query-fields.ts';
 import { Button } from '../components/button.tsx';
 import { formatPercent } from '../format/numbers.ts';
 import { toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
 import { texts } from '../texts/en/document.ts';
 import { fill } from '../texts/format-text.ts';
+import type { MarkedLine } from './document-passage.ts';
 
 /** Widths relative to the pane; 1 fits the width. */
 const zoomLevels = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4] as const;
@@ -29,7 +29,7 @@ interface PageImageProps {
   /** Share of the window that the pane takes at zoom 1. */
   readonly share: number;
   /** Places to mark. The text beside the image has the same marks for screen readers. */
-  readonly marks: readonly LineRectangle[];
+  readonly marks: readonly MarkedLine[];
 }
 
 /** Image of a page in a pane that scrolls when the image is larger. Shows the first mark once the image has its size. */
@@ -39,7 +39,7 @@ export function PageImage({ address, index, zoom, share, marks }: PageImageProps
   return (
     <section
       ref={pane}
-      class="page-image"
+      class={zoom > 1 ? 'page-image zoomed' : 'page-image'}
       tabIndex={0}
       aria-label={fill(texts.imageOfPageIndex, { index: index + 1 })}
     >
@@ -52,10 +52,10 @@ export function PageImage({ address, index, zoom, share, marks }: PageImageProps
           alt={fill(texts.renderedPageIndex, { index: index + 1 })}
           onLoad={() => scrollToMark(pane.current)}
         />
-        {marks.map(({ left, top, width, height }, i) => (
+        {marks.map(({ left, top, width, height, isStrong }, i) => (
           <span
             key={i}
-            class="page-mark"
+            class={isStrong ? 'page-mark strong' : 'page-mark'}
             aria-hidden="true"
             style={{ left: percent(left), top: percent(top), width: percent(width), height: percent(height) }}
           />
@@ -70,8 +70,8 @@ function percent(fraction: number): string {
 }
 
 function scrollToMark(pane: HTMLElement | null): void {
-  const mark = pane?.querySelector<HTMLElement>('.page-mark') ?? null;
-  if (pane === null || mark === null) return;
+  const mark = pane?.querySelector<HTMLElement>('.page-mark.strong') ?? pane?.querySelector('.page-mark');
+  if (pane === null || mark === null || mark === undefined) return;
   const distance = mark.getBoundingClientRect().top - pane.getBoundingClientRect().top;
   pane.scrollTop += distance - pane.clientHeight / 3;
 }

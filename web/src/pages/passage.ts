@@ -9,7 +9,9 @@ export interface Passage {
   /** Half-open range in code points, as the API reports it. */
   readonly start: number;
   readonly end: number;
-  /** Places of its lines on the page images. */
+  /** The cited text around the range, which is marked less; in the same offsets. */
+  readonly cited?: { readonly start: number; readonly end: number };
+  /** Places of the lines on the page images: of the cited text, else of the range. */
   readonly rectangles?: readonly PageRectangles[];
 }
 
@@ -18,12 +20,13 @@ const rectanglesMax = 200;
 /** Edges in a URL are integers in this fraction of the image. */
 const edgeScale = 10_000;
 
-export function toPassageFragment({ page, start, end, rectangles = [] }: Passage): string {
+export function toPassageFragment({ page, start, end, cited, rectangles = [] }: Passage): string {
   const boxes = toBoxes(rectangles);
   const parameters = {
     ...(page === null ? {} : { page: page + 1 }),
     start,
     end,
+    ...(cited === undefined ? {} : { from: cited.start, to: cited.end }),
     ...(boxes === '' ? {} : { boxes }),
   };
   return `#${Object.entries(parameters)
@@ -41,10 +44,13 @@ export function parsePassageFragment(fragment: string): Passage | null {
   const [page, start, end] = [read('page'), read('start'), read('end')];
   if (start === null || end === null || end <= start || page === 0) return null;
   const rectangles = parseBoxes(parameters.get('boxes') ?? '');
+  const [from, to] = [read('from'), read('to')];
+  const isCited = from !== null && to !== null && from <= start && to >= end;
   return {
     page: page === null ? null : page - 1,
     start,
     end,
+    ...(isCited ? { cited: { start: from, end: to } } : {}),
     ...(rectangles.length === 0 ? {} : { rectangles }),
   };
 }
@@ -95,6 +101,34 @@ export function locatePassage(passage: Passage, found: PageResponse): PassageRan
   const first = toUnits(text, Math.max(0, start));
   if (first >= text.length) return passage.page === null ? 'after' : null;
   return { start: first, end: toUnits(text, end) };
+}
+
+/** Returns the part of the cited text on a page; null if there is none. */
+export function locateCited({ page, cited }: Passage, found: PageResponse): PassageRange | null {
+  if (cited === undefined) return null;
+  const range = locatePassage({ page, ...cited }, found);
+  return range === 'after' ? null : range;
+}
+
+interface CitedLines {
+  readonly cited: PassageRange;
+  readonly sentence: PassageRange;
+  /** Number of the rectangles of the cited text on the page. */
+  readonly count: number;
+}
+
+/**
+ * Returns the numbers of the rectangles that belong to a sentence of the cited text. Rectangles have no offsets: there is
+ * one per line of the text, unless several lines share a box. Then none are returned.
+ */
+export function strongLines(text: string, { cited, sentence, count }: CitedLines): Set<number> {
+  const lines = [...text.slice(cited.start, cited.end).matchAll(/[^\n\r\f]*\S[^\n\r\f]*/g)].map(
+    ({ 0: line, index }) => ({ start: cited.start + index, end: cited.start + index + line.length }),
+  );
+  if (lines.length !== count) return new Set();
+  return new Set(
+    lines.flatMap(({ start, end }, i) => (start < sentence.end && sentence.start < end ? [i] : [])),
+  );
 }
 
 /** Converts an offset in code points to UTF-16 units. */

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { isSingleColumn } from '../browser/media.ts';
 import { Checkbox, Field } from '../components/field.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { formatCount } from '../format/numbers.ts';
@@ -8,7 +9,13 @@ import { texts } from '../texts/en/search-options.ts';
 import { fill } from '../texts/format-text.ts';
 import { FilterFields } from './filter-builder.tsx';
 import { noReranker, searchQuery, updateQuery } from './search-query.ts';
-import { type ComparedSettings, countOptions, type ResultKind, resultsMax } from './search-settings.ts';
+import {
+  type ComparedSettings,
+  countOptions,
+  countSettings,
+  type ResultKind,
+  resultsMax,
+} from './search-settings.ts';
 
 interface QueryOptionsProps {
   readonly filterError: string | null;
@@ -19,29 +26,47 @@ interface QueryOptionsProps {
 /** Settings of a query, and of the one that it is compared with. */
 export function QueryOptions({ filterError, collection }: QueryOptionsProps) {
   const { kind, reranker, latency, isPrecise, compared } = searchQuery.value;
+  const setCount = countSettings(searchQuery.value);
+  const [isOpen, setOpen] = useState(false);
+  // On narrow screens the results are below the form: without a fold, they would be several screens below.
+  const isFolded = isSingleColumn.value;
   return (
-    <div class="options">
-      <ResultsField />
-      <SettingsFields kind={kind} settings={{ reranker, latency, isPrecise }} onChange={updateQuery} />
-      <FilterFields error={filterError} />
-      <Checkbox
-        label={texts.compareSettings}
-        hint={texts.showsTwoListsSideBy}
-        checked={compared !== null}
-        onChange={(isOn) => updateQuery({ compared: isOn ? otherSettings(kind) : null })}
-      />
-      {compared !== null && (
-        <fieldset class="compared-settings">
-          <legend>{texts.secondSearch}</legend>
-          <SettingsFields
-            kind={kind}
-            settings={compared}
-            onChange={(changes) => updateQuery({ compared: { ...compared, ...changes } })}
-          />
-        </fieldset>
-      )}
-      <MoreOptions collection={collection} />
-    </div>
+    <details
+      class={isFolded ? 'options more' : 'options'}
+      open={!isFolded || isOpen}
+      onToggle={(event) => {
+        if (isSingleColumn.peek()) setOpen(event.currentTarget.open);
+      }}
+    >
+      <summary hidden={!isFolded}>
+        {texts.filtersAndSettings}
+        {setCount > 0 && (
+          <span class="muted">{fill(texts.setCountSet, { setCount: formatCount(setCount) })}</span>
+        )}
+      </summary>
+      <div class="options-body">
+        <ResultsField />
+        <SettingsFields kind={kind} settings={{ reranker, latency, isPrecise }} onChange={updateQuery} />
+        <FilterFields error={filterError} />
+        <Checkbox
+          label={texts.compareSettings}
+          hint={texts.showsTwoListsSideBy}
+          checked={compared !== null}
+          onChange={(isOn) => updateQuery({ compared: isOn ? otherSettings(kind) : null })}
+        />
+        {compared !== null && (
+          <fieldset class="compared-settings">
+            <legend>{texts.secondSearch}</legend>
+            <SettingsFields
+              kind={kind}
+              settings={compared}
+              onChange={(changes) => updateQuery({ compared: { ...compared, ...changes } })}
+            />
+          </fieldset>
+        )}
+        <MoreOptions collection={collection} />
+      </div>
+    </details>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { mayHavePageImages } from '../../../src/core/file-types.ts';
 import type * as wire from '../../../src/schemas/queries.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -9,7 +10,7 @@ import { documentUrl, searchUrl } from '../page-urls.ts';
 import { texts } from '../texts/en/results.ts';
 import { counted, fill } from '../texts/format-text.ts';
 import { rich } from '../texts/rich-text.ts';
-import { Explanation, maxLexicalScore } from './explanation.tsx';
+import { Explanation, rankByLexicalScore } from './explanation.tsx';
 import { LatencyBreakdown } from './latency-breakdown.tsx';
 import { PageThumbnail } from './page-thumbnail.tsx';
 import { Excerpt, MatchStrength } from './result-excerpt.tsx';
@@ -93,10 +94,10 @@ function Summary({ found }: { readonly found: SearchReplyBody }) {
       <p role="status" class="number">
         {rich(texts.countInMs, {
           count: <strong>{counted(texts.countResults, found.results.length)}</strong>,
-          ms: formatDuration(found.ms),
+          ms: <strong>{formatDuration(server ?? found.ms)}</strong>,
         })}
         {server !== null && (
-          <span class="muted">{fill(texts.serverOnTheServer, { server: formatDuration(server) })}</span>
+          <span class="muted">{fill(texts.msWithNetworkAndBrowser, { ms: formatDuration(found.ms) })}</span>
         )}
       </p>
       <LatencyBreakdown found={found} />
@@ -171,22 +172,31 @@ interface ResultItemsProps {
 }
 
 function ResultItems({ found, start, end }: ResultItemsProps) {
-  const highest = maxLexicalScore(found.results);
+  const lexicalRanks = rankByLexicalScore(found.results);
   return toResultItems(found)
     .slice(start, end)
     .map((item, i) => (
-      <Result key={item.key} collection={found.collection} item={item} highest={highest} rank={start + i} />
+      <Result
+        key={item.key}
+        collection={found.collection}
+        item={item}
+        lexicalRank={lexicalRanks[start + i] ?? null}
+        resultCount={found.results.length}
+        rank={start + i}
+      />
     ));
 }
 
 interface ResultProps {
   readonly collection: string;
   readonly item: ResultItem;
-  readonly highest: number;
+  /** Rank by its keyword score, from 1; null without one. */
+  readonly lexicalRank: number | null;
+  readonly resultCount: number;
   readonly rank: number;
 }
 
-function Result({ collection, item, highest, rank }: ResultProps) {
+function Result({ collection, item, lexicalRank, resultCount, rank }: ResultProps) {
   const [isExplained, setExplained] = useState(false);
   const { path, page, passage, explain, text } = item;
   return (
@@ -206,10 +216,16 @@ function Result({ collection, item, highest, rank }: ResultProps) {
           {text === null ? (
             <MetadataList metadata={item.metadata} />
           ) : (
-            <Excerpt text={text} explain={explain} highlights={item.highlights} unitsMax={excerptUnits} />
+            <Excerpt
+              path={path}
+              text={text}
+              explain={explain}
+              highlights={item.highlights}
+              linesMax={excerptLines}
+            />
           )}
         </div>
-        {page !== null && rank < thumbnailsMax && (
+        {page !== null && rank < thumbnailsMax && mayHavePageImages(path) && (
           <PageThumbnail
             reference={{ collection, path }}
             first={page}
@@ -234,7 +250,12 @@ function Result({ collection, item, highest, rank }: ResultProps) {
         <a href={similarUrl(collection, item)}>{texts.findSimilar}</a>
       </div>
       {isExplained && explain !== undefined && (
-        <Explanation score={item.score} explain={explain} highest={highest} />
+        <Explanation
+          score={item.score}
+          explain={explain}
+          lexicalRank={lexicalRank}
+          resultCount={resultCount}
+        />
       )}
     </li>
   );
@@ -254,8 +275,8 @@ function pageLabel({ page, end }: Pick<ResultItem, 'page' | 'end'>): string {
     : fill(texts.pageFirst, { first: formatCount(first) });
 }
 
-/** Length of an excerpt before it is expanded, in UTF-16 units. */
-const excerptUnits = 700;
+/** Lines of an excerpt before it is expanded. */
+const excerptLines = 6;
 
 function MetadataList({ metadata }: { readonly metadata: wire.DocumentRetrievalResponse['metadata'] }) {
   const entries = Object.entries(metadata ?? {});

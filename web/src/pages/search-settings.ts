@@ -86,6 +86,20 @@ export function countOptions(options: SearchOptions): number {
   return [isSorted, boostField, facets, groupField, diversity, hasHighlights].filter(Boolean).length;
 }
 
+/** Number of filters and settings that differ from the default, with the options of the panel. */
+export function countSettings(query: SearchQuery): number {
+  const { k, filter, reranker, latency, isPrecise, compared } = query;
+  const isSet = [
+    k !== defaultQuery.k,
+    filter !== '',
+    reranker !== '',
+    latency !== defaultQuery.latency,
+    isPrecise,
+    compared !== null,
+  ];
+  return isSet.filter(Boolean).length + countOptions(query);
+}
+
 /** Whether there is something to search for. */
 export function hasSubject({ query, similarTo }: Pick<SearchQuery, 'query' | 'similarTo'>): boolean {
   return query.trim() !== '' || similarTo !== null;

@@ -97,6 +97,7 @@ export function SearchPage() {
         <section
           ref={resultsSection}
           class="results-pane"
+          tabIndex={-1}
           aria-label={texts.results}
           aria-busy={submission.isBusy}
         >
@@ -130,7 +131,11 @@ function useSearch(selected: string | null, resultsSection: RefObject<HTMLElemen
     const replies = repliesFor(selected);
     if (replies !== null) answerSearch(replies);
     // On narrow screens the results are below the form and would go unnoticed.
-    if (isSingleColumn.peek()) resultsSection.current?.scrollIntoView({ block: 'start' });
+    if (isSingleColumn.peek()) {
+      // The focus closes the on-screen keyboard.
+      resultsSection.current?.focus({ preventScroll: true });
+      resultsSection.current?.scrollIntoView({ block: 'start' });
+    }
   });
 }
 

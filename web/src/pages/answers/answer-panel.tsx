@@ -7,8 +7,10 @@ import { formatCount } from '../../format/numbers.ts';
 import { documentUrl } from '../../page-urls.ts';
 import { texts } from '../../texts/en/answers.ts';
 import { counted, fill } from '../../texts/format-text.ts';
+import { countCodePoints } from '../passage.ts';
 import type { SearchReplyBody } from '../search-query.ts';
 import { type Answer, answerTo, isAutomatic, setAutomatic, startAnswer, stopAnswer } from './answer-state.ts';
+import { findCitedSentence } from './cited-sentence.ts';
 
 interface AnswerPanelProps {
   readonly found: SearchReplyBody;
@@ -32,9 +34,9 @@ export function AnswerPanel({ found, model, isStale }: AnswerPanelProps) {
       <header>
         <h2>{texts.answer}</h2>
         <span class="muted cut" title={model}>
-          {model}
+          {fill(texts.modelModel, { model })}
         </span>
-        <Button tone="ghost" class="small" onClick={toggle}>
+        <Button tone={isWriting ? 'plain' : 'ghost'} class="small" onClick={toggle}>
           {actionName(answer)}
         </Button>
       </header>
@@ -64,14 +66,20 @@ function actionName(answer: Answer | null): string {
   }
 }
 
-/** Cited snippets by their key, numbered from 1 in the order of their first citation. */
-type Sources = ReadonlyMap<string, { readonly number: number; readonly citation: AnswerCitation }>;
+/** Cited snippets by their key, with their number from 1 and the first sentence that cites them. */
+type Sources = ReadonlyMap<
+  string,
+  { readonly number: number; readonly citation: AnswerCitation; readonly sentence: string }
+>;
 
 function numberSources(sentences: readonly AnswerSentence[]): Sources {
-  const citations = new Map(
-    sentences.flatMap((sentence) => sentence.citations.map((each) => [keyOf(each), each] as const)),
-  );
-  return new Map([...citations].map(([key, citation], i) => [key, { number: i + 1, citation }]));
+  const sources = new Map<string, { number: number; citation: AnswerCitation; sentence: string }>();
+  for (const { text: sentence, citations } of sentences)
+    for (const citation of citations) {
+      const key = keyOf(citation);
+      if (!sources.has(key)) sources.set(key, { number: sources.size + 1, citation, sentence });
+    }
+  return sources;
 }
 
 function keyOf({ path, start_index: start, end_index: end }: AnswerCitation): string {
@@ -102,7 +110,7 @@ function AnswerText({ answer, sources, collection }: SourcesProps & { readonly a
               <a
                 key={number}
                 class="citation number"
-                href={urlOf(collection, citation)}
+                href={urlOf(collection, citation, text)}
                 aria-label={fill(texts.sourceNumberCitation, { number, citation: nameOf(citation) })}
               >
                 {number}
@@ -157,9 +165,9 @@ function SourceList({ sources, collection }: SourcesProps) {
   if (sources.size === 0) return null;
   return (
     <ol class="answer-sources" aria-label={texts.sources}>
-      {[...sources].map(([key, { citation }]) => (
+      {[...sources].map(([key, { citation, sentence }]) => (
         <li key={key}>
-          <a class="cut" href={urlOf(collection, citation)}>
+          <a class="cut" href={urlOf(collection, citation, sentence)}>
             {citation.path}
           </a>
           <span class="muted number">{pagesOf(citation)}</span>
@@ -169,13 +177,21 @@ function SourceList({ sources, collection }: SourcesProps) {
   );
 }
 
-/** The document at the snippet, which is marked in the text and on the page image. */
-function urlOf(
-  collection: string,
-  { path, page_span: [page = 0], start_index: start, end_index: end, page_rectangles }: AnswerCitation,
-): string {
+/** The document at the snippet, which is marked in the text and on the page image, with the sentence that supports the answer. */
+function urlOf(collection: string, citation: AnswerCitation, sentence: string): string {
+  const {
+    path,
+    page_span: [page = 0],
+    start_index: start,
+    end_index: end,
+    content,
+    page_rectangles,
+  } = citation;
+  const best = findCitedSentence(content, sentence);
+  const toOffset = (units: number) => start + countCodePoints(content.slice(0, units));
+  const range = best === null ? { start, end } : { start: toOffset(best.start), end: toOffset(best.end) };
   const rectangles = page_rectangles === undefined ? {} : { rectangles: page_rectangles };
-  return documentUrl(collection, path, page, { page: null, start, end, ...rectangles });
+  return documentUrl(collection, path, page, { page: null, ...range, cited: { start, end }, ...rectangles });
 }
 
 function nameOf(citation: AnswerCitation): string {

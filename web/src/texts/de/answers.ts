@@ -11,10 +11,10 @@ export const texts: Translation<typeof english> = {
   theModelIsReadingThe: 'Das Modell liest die Dokumente',
   sourceNumberCitation: 'Quelle {number}: {citation}',
   noTextOfTheCollection: 'Kein Text der Sammlung passt zur Frage.',
-  theModelFoundNoneIn: 'Das Modell hat in den Texten, die am besten zur Frage passen, keine gefunden.',
+  theModelFoundNoneIn: 'Das Modell hat in den am besten passenden Texten keine Antwort gefunden.',
   theModelWroteTextBut: 'Das Modell hat Text geschrieben, aber keine Quelle dafür genannt.',
   stoppedBeforeTheAnswerWas: 'Gestoppt, bevor die Antwort vollständig war.',
-  noAnswerIsSupportedBy: 'Keine Antwort ist durch die Dokumente belegt.',
+  noAnswerIsSupportedBy: 'Die Dokumente beantworten diese Frage nicht.',
   theAnswerHasReachedIts: 'Die Antwort hat ihre maximale Länge erreicht.',
   countSentencesWithoutASource: {
     one: '{count} Satz ohne Quelle wurde weggelassen.',
@@ -23,4 +23,5 @@ export const texts: Translation<typeof english> = {
   sources: 'Quellen',
   pagesFirstEnd: 'Seiten {first}–{end}',
   pageFirst: 'Seite {first}',
+  modelModel: 'Modell: {model}',
 };

@@ -79,4 +79,7 @@ export const texts: Translation<typeof english> = {
   theRerankersCouldNotBe: 'Die Reranker konnten nicht geladen werden.',
   none2: 'Keiner',
   defaultDefaultReranker: 'Standard: {defaultReranker}',
+  on: 'An',
+  settingValue: '{name}: {value}',
+  filtersAndSettings: 'Filter und Einstellungen',
 };

@@ -10,10 +10,10 @@ export const texts = localize('answers', {
   theModelIsReadingThe: 'The model is reading the documents',
   sourceNumberCitation: 'Source {number}: {citation}',
   noTextOfTheCollection: 'No text of the collection matches the question.',
-  theModelFoundNoneIn: 'The model found none in the texts that match the question best.',
+  theModelFoundNoneIn: 'The model found no answer in the texts that match the question best.',
   theModelWroteTextBut: 'The model wrote text, but named no source for it.',
   stoppedBeforeTheAnswerWas: 'Stopped before the answer was complete.',
-  noAnswerIsSupportedBy: 'No answer is supported by the documents.',
+  noAnswerIsSupportedBy: 'The documents do not answer this question.',
   theAnswerHasReachedIts: 'The answer has reached its maximum length.',
   countSentencesWithoutASource: {
     one: '{count} sentence without a source left out.',
@@ -22,4 +22,5 @@ export const texts = localize('answers', {
   sources: 'Sources',
   pagesFirstEnd: 'pages {first}–{end}',
   pageFirst: 'page {first}',
+  modelModel: 'Model: {model}',
 });

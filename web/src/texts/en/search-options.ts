@@ -77,4 +77,7 @@ export const texts = localize('searchOptions', {
   theRerankersCouldNotBe: 'The rerankers could not be loaded.',
   none2: 'None',
   defaultDefaultReranker: 'Default: {defaultReranker}',
+  on: 'On',
+  settingValue: '{name}: {value}',
+  filtersAndSettings: 'Filters and settings',
 });

@@ -11,10 +11,10 @@ export const texts: Translation<typeof english> = {
   theModelIsReadingThe: 'El modelo está leyendo los documentos',
   sourceNumberCitation: 'Fuente {number}: {citation}',
   noTextOfTheCollection: 'Ningún texto de la colección coincide con la pregunta.',
-  theModelFoundNoneIn: 'El modelo no encontró ninguna en los textos que mejor coinciden con la pregunta.',
+  theModelFoundNoneIn: 'El modelo no encontró ninguna respuesta en los textos que mejor coinciden con la pregunta.',
   theModelWroteTextBut: 'El modelo escribió texto, pero no indicó ninguna fuente.',
   stoppedBeforeTheAnswerWas: 'Detenida antes de completar la respuesta.',
-  noAnswerIsSupportedBy: 'Los documentos no respaldan ninguna respuesta.',
+  noAnswerIsSupportedBy: 'Los documentos no responden a esta pregunta.',
   theAnswerHasReachedIts: 'La respuesta alcanzó su longitud máxima.',
   countSentencesWithoutASource: {
     one: 'Se omitió {count} frase sin fuente.',
@@ -23,4 +23,5 @@ export const texts: Translation<typeof english> = {
   sources: 'Fuentes',
   pagesFirstEnd: 'páginas {first}–{end}',
   pageFirst: 'página {first}',
+  modelModel: 'Modelo: {model}',
 };

@@ -78,4 +78,7 @@ export const texts: Translation<typeof english> = {
   theRerankersCouldNotBe: 'No se pudieron cargar los reordenadores.',
   none2: 'Ninguno',
   defaultDefaultReranker: 'Predeterminado: {defaultReranker}',
+  on: 'Activado',
+  settingValue: '{name}: {value}',
+  filtersAndSettings: 'Filtros y ajustes',
 };

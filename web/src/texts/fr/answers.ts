@@ -11,11 +11,10 @@ export const texts: Translation<typeof english> = {
   theModelIsReadingThe: 'Le modèle lit les documents',
   sourceNumberCitation: 'Source {number} : {citation}',
   noTextOfTheCollection: 'Aucun texte de la collection ne correspond à la question.',
-  theModelFoundNoneIn:
-    'Le modèle n’en a trouvé aucune dans les textes qui correspondent le mieux à la question.',
+  theModelFoundNoneIn: 'Le modèle n’a trouvé aucune réponse dans les textes les plus proches de la question.',
   theModelWroteTextBut: 'Le modèle a rédigé un texte, mais n’a indiqué aucune source.',
   stoppedBeforeTheAnswerWas: 'Arrêté avant la fin de la réponse.',
-  noAnswerIsSupportedBy: 'Aucune réponse n’est étayée par les documents.',
+  noAnswerIsSupportedBy: 'Les documents ne répondent pas à cette question.',
   theAnswerHasReachedIts: 'La réponse a atteint sa longueur maximale.',
   countSentencesWithoutASource: {
     one: '{count} phrase sans source omise.',
@@ -24,4 +23,5 @@ export const texts: Translation<typeof english> = {
   sources: 'Sources',
   pagesFirstEnd: 'pages {first}–{end}',
   pageFirst: 'page {first}',
+  modelModel: 'Modèle : {model}',
 };

@@ -79,4 +79,7 @@ export const texts: Translation<typeof english> = {
   theRerankersCouldNotBe: 'Les modèles de reclassement n’ont pas pu être chargés.',
   none2: 'Aucun',
   defaultDefaultReranker: 'Par défaut : {defaultReranker}',
+  on: 'Activé',
+  settingValue: '{name} : {value}',
+  filtersAndSettings: 'Filtres et réglages',
 };

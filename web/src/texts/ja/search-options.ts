@@ -79,4 +79,7 @@ export const texts: Translation<typeof english> = {
   theRerankersCouldNotBe: 'リランカーを読み込めませんでした。',
   none2: 'なし',
   defaultDefaultReranker: '既定: {defaultReranker}',
+  on: 'オン',
+  settingValue: '{name}: {value}',
+  filtersAndSettings: 'フィルターと設定',
 };
