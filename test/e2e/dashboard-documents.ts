@@ -183,9 +183,9 @@ async function zoomPage(t: Test, page: Page): Promise<void> {
       const { currentSrc, clientWidth, complete } = document.querySelector('.page-image img');
       return [complete ? Number(new URL(currentSrc).searchParams.get('width')) : 0, clientWidth];
     })()`);
-  await waitFor('the image is larger than 768 pixels', async () => ((await widths())[0] > 768 ? true : null));
+  await waitFor('the image is larger than 512 pixels', async () => ((await widths())[0] > 512 ? true : null));
   const [, fit] = await widths();
-  t.ok(fit > 700, `${fit} px wide`);
+  t.ok(fit > 480, `${fit} px wide`);
   await page.getByRole('heading', { level: 1 }).click();
   await page.keyboard.press('+');
   await page.getByRole('button', { name: 'Fit width, now 125%' }).waitFor();

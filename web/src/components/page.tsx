@@ -1,5 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts/en/components.ts';
 
 /**
  * Path at which the dashboard was opened. On every later page, the focus moves to its start, so that screen
@@ -14,6 +15,8 @@ export function setEntryPath(path: string): void {
 }
 
 interface PageProps {
+  /** Links to the pages above this one, which are shown above the title. */
+  readonly crumbs?: readonly { readonly title: string; readonly href: string }[];
   readonly title: string;
   readonly subtitle?: ComponentChildren;
   readonly actions?: ComponentChildren;
@@ -23,7 +26,7 @@ interface PageProps {
 }
 
 /** Page layout: title, subtitle, actions and content. */
-export function Page({ title, subtitle, actions, initialFocus, children }: PageProps) {
+export function Page({ crumbs, title, subtitle, actions, initialFocus, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     // The user may have left the first page before it was loaded.
@@ -38,6 +41,7 @@ export function Page({ title, subtitle, actions, initialFocus, children }: PageP
     <>
       <header class="page-head">
         <div>
+          {crumbs !== undefined && <Crumbs crumbs={crumbs} />}
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>
@@ -47,6 +51,20 @@ export function Page({ title, subtitle, actions, initialFocus, children }: PageP
       </header>
       {children}
     </>
+  );
+}
+
+function Crumbs({ crumbs }: { readonly crumbs: NonNullable<PageProps['crumbs']> }) {
+  return (
+    <nav class="crumbs" aria-label={texts.breadcrumb}>
+      <ol>
+        {crumbs.map(({ title, href }) => (
+          <li key={href}>
+            <a href={href}>{title}</a>
+          </li>
+        ))}
+      </ol>
+    </nav>
   );
 }
 

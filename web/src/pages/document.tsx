@@ -9,7 +9,7 @@ import { Card, Page } from '../components/page.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount } from '../format/numbers.ts';
-import { documentsUrl, similarDocumentsUrl } from '../page-urls.ts';
+import { documentsUrl, similarDocumentsUrl, uploadUrl } from '../page-urls.ts';
 import { isNotFound } from '../server/api-call.ts';
 import { type LoadState, useLoad, usePoll } from '../server/load.ts';
 import {
@@ -29,6 +29,7 @@ import { DocumentViewer } from './document-viewer.tsx';
 import { MetadataCard } from './metadata.tsx';
 import { retryDocument } from './retry.ts';
 import { StateChip } from './state-chip.tsx';
+import { addUploads } from './uploads.ts';
 
 /** Page of one document: state, pages, text and metadata. */
 export function DocumentPage() {
@@ -72,19 +73,18 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
   if (isNotFound(loaded.error)) return missingPage('document');
   return (
     <Page
+      crumbs={[
+        { title: texts.documents, href: '/app/documents' },
+        { title: reference.collection, href: documentsUrl(reference.collection) },
+      ]}
       title={reference.path}
-      subtitle={
-        <>
-          {rich(texts.inCollection, {
-            collection: <a href={documentsUrl(reference.collection)}>{reference.collection}</a>,
-          })}
-        </>
-      }
       actions={
         <>
           <FindSimilar reference={reference} isIndexed={found?.index_status === 'indexed'} />
           <Download path={reference.path} address={found && toLocalUrl(found.file_url)} />
-          <Button onClick={() => setDeleting(true)}>{texts.delete}</Button>
+          <Button disabled={found === undefined} onClick={() => setDeleting(true)}>
+            {texts.delete}
+          </Button>
         </>
       }
     >
@@ -93,10 +93,7 @@ function DocumentView({ reference, requestedIndex }: DocumentViewProps) {
       ) : found === undefined || isPageLoading(found, page) ? (
         <DocumentSkeleton key="waiting" />
       ) : (
-        <div
-          key="document"
-          class={`document ${(page.data?.image_url ?? null) === null ? '' : 'with-images'}`}
-        >
+        <div key="document" class="document">
           <div class="stack">
             {hasFailed(found.index_status) && <Failure found={found} onRetried={loaded.reload} />}
             <DocumentViewer reference={reference} found={found} index={index} page={page} />
@@ -156,10 +153,13 @@ function usePage(
   return { ...page, data: page.data ?? last.current };
 }
 
+/** Attributes of a link that has no target yet. */
+const unavailableLink = { role: 'link', 'aria-disabled': 'true' } as const;
+
 /** Download button, without a URL while the document loads, so that it does not move later. */
 function Download({ path, address }: { readonly path: string; readonly address: string | undefined }) {
   const name = path.split('/').at(-1) ?? path;
-  const link = address === undefined ? {} : { href: address };
+  const link = address === undefined ? unavailableLink : { href: address };
   return (
     <a class="button" {...link} target="_blank" rel="noreferrer" download={name}>
       <span class="button-label">{texts.download}</span>
@@ -175,7 +175,9 @@ function FindSimilar({
   readonly reference: DocumentReference;
   readonly isIndexed: boolean;
 }) {
-  const link = isIndexed ? { href: similarDocumentsUrl(collection, path) } : {};
+  const link = isIndexed
+    ? { href: similarDocumentsUrl(collection, path) }
+    : { ...unavailableLink, title: texts.availableAfterTheDocumentIs };
   return (
     <a class="button" {...link}>
       <span class="button-label">{texts.findSimilar}</span>
@@ -226,10 +228,40 @@ function Failure({ found, onRetried }: FailureProps) {
         <p>{found.error ?? texts.theServerReportedNoReason}</p>
         <ErrorMessage error={submission.error} />
       </div>
-      <Button onClick={submission.start} busy={submission.isBusy}>
-        {texts.retry}
-      </Button>
+      <div class="row">
+        <Button onClick={submission.start} busy={submission.isBusy}>
+          {texts.retry}
+        </Button>
+        {found.index_status === 'parsing_failed' && <ReplaceFile found={found} />}
+      </div>
     </div>
+  );
+}
+
+/** Uploads another file to the path: the next attempt to parse the same file mostly fails again. */
+function ReplaceFile({ found: { collection_name: collection, path } }: { readonly found: DocumentResponse }) {
+  const { route } = useLocation();
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button tone="primary" onClick={() => input.current?.click()}>
+        {texts.replaceFile}
+      </Button>
+      <input
+        ref={input}
+        class="visually-hidden"
+        type="file"
+        tabIndex={-1}
+        aria-label={texts.replaceFile}
+        onChange={({ currentTarget: { files } }) => {
+          const [file] = files ?? [];
+          if (file === undefined) return;
+          // The server checks the size.
+          addUploads(collection, [{ file, path }], { bytesMax: Number.POSITIVE_INFINITY, overwrite: true });
+          route(uploadUrl(collection));
+        }}
+      />
+    </>
   );
 }
 

@@ -28,12 +28,7 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
     <Card
       title={texts.metadata}
       actions={
-        <Button
-          tone="ghost"
-          disabled={!mayEdit}
-          title={mayEdit ? undefined : texts.metadataCanBeEditedAfter}
-          onClick={() => setEditing(true)}
-        >
+        <Button tone="ghost" disabled={!mayEdit} onClick={() => setEditing(true)}>
           {texts.edit}
         </Button>
       }
@@ -50,6 +45,7 @@ export function MetadataCard({ reference, found, onSaved }: MetadataCardProps) {
           ))}
         </dl>
       )}
+      {!mayEdit && <p class="hint">{texts.metadataCanBeEditedAfter}</p>}
       {isEditing && (
         <MetadataDialog
           reference={reference}

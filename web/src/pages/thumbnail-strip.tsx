@@ -29,10 +29,7 @@ export function ThumbnailStrip({ reference, pages, index, onGoToPage }: Thumbnai
   const direction = isSingleColumn.value ? 'horizontal' : 'vertical';
   const length = entryLength[direction];
   const [first, end] = useVisibleEntries(strip, { length, isVertical: direction === 'vertical' });
-  useLayoutEffect(
-    () => revealEntry(strip.current, { index, length, isVertical: direction === 'vertical' }),
-    [index, length],
-  );
+  useRevealedEntry(strip, { index, length, isVertical: direction === 'vertical' });
   const shown = new Set([index]);
   for (let each = Math.max(0, first - overscan); each < Math.min(pages, end + overscan); each += 1)
     shown.add(each);
@@ -97,12 +94,27 @@ function useVisibleEntries(
   return range;
 }
 
+/** Keeps the current entry in view when the page or the size of the strip changes. */
+function useRevealedEntry(
+  strip: RefObject<HTMLElement | null>,
+  { index, length, isVertical }: EntryLayout & { readonly index: number },
+): void {
+  useLayoutEffect(() => {
+    const element = strip.current;
+    if (element === null) return;
+    const reveal = () => revealEntry(element, { index, length, isVertical });
+    reveal();
+    const observer = new ResizeObserver(reveal);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [index, length, isVertical]);
+}
+
 /** Scrolls the strip, not the page, to an entry, and keeps the focus on the current page. */
 function revealEntry(
-  strip: HTMLElement | null,
+  strip: HTMLElement,
   { index, length, isVertical }: EntryLayout & { readonly index: number },
 ) {
-  if (strip === null) return;
   const [start, size] = isVertical
     ? [strip.scrollTop, strip.clientHeight]
     : [strip.scrollLeft, strip.clientWidth];

@@ -34,4 +34,5 @@ export const texts: Translation<typeof english> = {
   loading: 'Wird geladen',
   notifications: 'Benachrichtigungen',
   dismiss: 'Ausblenden',
+  breadcrumb: 'Pfad',
 };

@@ -19,7 +19,6 @@ export const texts: Translation<typeof english> = {
   copyText: 'Text kopieren',
   thisPageContainsNoText: 'Diese Seite enthält keinen Text.',
   textOfPageIndex: 'Text von Seite {index}',
-  inCollection: 'in {collection}',
   delete: 'Löschen…',
   loading: 'Wird geladen',
   download: 'Herunterladen',
@@ -64,4 +63,7 @@ export const texts: Translation<typeof english> = {
   pagePage: 'Seite {page}',
   thumbnails: 'Miniaturansichten',
   page: 'Seite ',
+  documents: 'Dokumente',
+  availableAfterTheDocumentIs: 'Verfügbar, sobald das Dokument indiziert ist',
+  replaceFile: 'Datei ersetzen',
 };

@@ -33,4 +33,5 @@ export const texts = localize('components', {
   loading: 'Loading',
   notifications: 'Notifications',
   dismiss: 'Dismiss',
+  breadcrumb: 'Breadcrumb',
 });

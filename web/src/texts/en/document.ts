@@ -18,7 +18,6 @@ export const texts = localize('document', {
   copyText: 'Copy text',
   thisPageContainsNoText: 'This page contains no text.',
   textOfPageIndex: 'Text of page {index}',
-  inCollection: 'in {collection}',
   delete: 'Delete…',
   loading: 'Loading',
   download: 'Download',
@@ -61,4 +60,7 @@ export const texts = localize('document', {
   pagePage: 'Page {page}',
   thumbnails: 'Thumbnails',
   page: 'Page ',
+  documents: 'Documents',
+  availableAfterTheDocumentIs: 'Available after the document is indexed',
+  replaceFile: 'Replace file',
 });

@@ -34,4 +34,5 @@ export const texts: Translation<typeof english> = {
   loading: 'Cargando',
   notifications: 'Notificaciones',
   dismiss: 'Descartar',
+  breadcrumb: 'Ruta',
 };

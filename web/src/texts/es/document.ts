@@ -19,7 +19,6 @@ export const texts: Translation<typeof english> = {
   copyText: 'Copiar texto',
   thisPageContainsNoText: 'Esta página no contiene texto.',
   textOfPageIndex: 'Texto de la página {index}',
-  inCollection: 'en {collection}',
   delete: 'Eliminar…',
   loading: 'Cargando',
   download: 'Descargar',
@@ -63,4 +62,7 @@ export const texts: Translation<typeof english> = {
   pagePage: 'Página {page}',
   thumbnails: 'Miniaturas',
   page: 'Página ',
+  documents: 'Documentos',
+  availableAfterTheDocumentIs: 'Disponible cuando el documento esté indexado',
+  replaceFile: 'Reemplazar el archivo',
 };

@@ -34,4 +34,5 @@ export const texts: Translation<typeof english> = {
   loading: 'Chargement',
   notifications: 'Notifications',
   dismiss: 'Masquer',
+  breadcrumb: 'Fil d’Ariane',
 };

@@ -19,7 +19,6 @@ export const texts: Translation<typeof english> = {
   copyText: 'Copier le texte',
   thisPageContainsNoText: 'Cette page ne contient pas de texte.',
   textOfPageIndex: 'Texte de la page {index}',
-  inCollection: 'dans {collection}',
   delete: 'Supprimer…',
   loading: 'Chargement',
   download: 'Télécharger',
@@ -63,4 +62,7 @@ export const texts: Translation<typeof english> = {
   pagePage: 'Page {page}',
   thumbnails: 'Miniatures',
   page: 'Page ',
+  documents: 'Documents',
+  availableAfterTheDocumentIs: 'Disponible une fois le document indexé',
+  replaceFile: 'Remplacer le fichier',
 };

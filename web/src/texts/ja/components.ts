@@ -34,4 +34,5 @@ export const texts: Translation<typeof english> = {
   loading: '読み込み中',
   notifications: '通知',
   dismiss: '閉じる',
+  breadcrumb: 'パンくずリスト',
 };

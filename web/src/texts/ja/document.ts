@@ -19,7 +19,6 @@ export const texts: Translation<typeof english> = {
   copyText: 'テキストをコピー',
   thisPageContainsNoText: 'このページにはテキストが含まれていません。',
   textOfPageIndex: '{index} ページのテキスト',
-  inCollection: 'コレクション: {collection}',
   delete: '削除…',
   loading: '読み込み中',
   download: 'ダウンロード',
@@ -62,4 +61,7 @@ export const texts: Translation<typeof english> = {
   pagePage: '{page} ページ',
   thumbnails: 'サムネイル',
   page: 'ページ ',
+  documents: 'ドキュメント',
+  availableAfterTheDocumentIs: 'ドキュメントのインデックス作成後に利用できます',
+  replaceFile: 'ファイルを置き換える',
 };
