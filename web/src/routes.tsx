@@ -117,13 +117,14 @@ export const routes: readonly DashboardRoute[] = [
     component: lazyPage(() => import('./pages/models/models.tsx').then(({ ModelsPage }) => ModelsPage)),
   },
   {
-    path: '/app/console',
-    component: lazyPage(() => import('./pages/api-console.tsx').then(({ ApiConsolePage }) => ApiConsolePage)),
-  },
-  {
     path: '/app/keys',
     navigation: { name: () => texts.apiKeys, icon: 'keys', group: 'organization' },
     component: lazyPage(() => import('./pages/team/keys.tsx').then(({ KeysPage }) => KeysPage)),
+  },
+  {
+    path: '/app/console',
+    navigation: { name: () => texts.apiConsole, icon: 'console', group: 'organization' },
+    component: lazyPage(() => import('./pages/api-console.tsx').then(({ ApiConsolePage }) => ApiConsolePage)),
   },
   {
     path: '/app/webhooks',

@@ -3,6 +3,7 @@ import { useLocation } from 'preact-iso';
 import { Button } from '../components/button.tsx';
 import { Chip } from '../components/chip.tsx';
 import { CodeArea } from '../components/code-area.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
 import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { Card, Page } from '../components/page.tsx';
@@ -78,9 +79,9 @@ function OperationField({ operations, selected, onChoose }: OperationFieldProps)
             <optgroup key={tag} label={tag}>
               {operations
                 .filter((each) => each.tag === tag)
-                .map(({ id, path, summary }) => (
+                .map(({ id, summary }) => (
                   <option key={id} value={id}>
-                    {summary} ({path})
+                    {summary}
                   </option>
                 ))}
             </optgroup>
@@ -186,13 +187,18 @@ function Reply({ reply: { status, isOk, text, ms, headers } }: { readonly reply:
   const requestId = headers.get('x-request-id');
   return (
     <section class="stack" aria-label={texts.reply}>
-      <p class="row" role="status">
-        <Chip tone={isOk ? 'good' : 'bad'}>{fill(texts.statusStatus, { status })}</Chip>
-        <span class="muted number">{formatDuration(ms)}</span>
-        {requestId !== null && (
-          <span class="muted">{rich(texts.requestIdRequestId, { requestId: <code>{requestId}</code> })}</span>
-        )}
-      </p>
+      <div class="row between">
+        <p class="row" role="status">
+          <Chip tone={isOk ? 'good' : 'bad'}>{fill(texts.statusStatus, { status })}</Chip>
+          <span class="muted number">{formatDuration(ms)}</span>
+          {requestId !== null && (
+            <span class="muted">
+              {rich(texts.requestIdRequestId, { requestId: <code>{requestId}</code> })}
+            </span>
+          )}
+        </p>
+        <CopyButton text={formatted} label={texts.copyReply} />
+      </div>
       <pre class="code" tabIndex={0}>
         {formatted.slice(0, shownUnitsMax)}
       </pre>

@@ -65,7 +65,6 @@ export function useCommands(collections: readonly string[]): readonly Command[] 
       }),
     ),
     open(texts.actions, texts.uploadDocuments, { icon: 'upload', to: '/app/upload' }),
-    open(texts.actions, texts.apiConsole, { icon: 'documents', to: '/app/console' }),
     open(texts.actions, texts.createOrJoinAnOrganization, { icon: 'plus', to: '/app/organizations' }),
     ...(hasRole('ADMIN') ? [open(texts.actions, texts.createApiKey, { icon: 'keys', to: '/app/keys' })] : []),
     ...actions(),

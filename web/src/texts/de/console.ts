@@ -14,4 +14,5 @@ export const texts: Translation<typeof english> = {
   statusStatus: 'Status {status}',
   requestIdRequestId: 'Anfrage-ID: {requestId}',
   theFirstShownUnitsMaxCharactersAre: 'Die ersten {shownUnitsMax} Zeichen werden angezeigt.',
+  copyReply: 'Antwort kopieren',
 };

@@ -15,7 +15,6 @@ export const texts: Translation<typeof english> = {
   actions: 'Aktionen',
   yourSettings: 'Ihre Einstellungen',
   uploadDocuments: 'Dokumente hochladen',
-  apiConsole: 'API-Konsole',
   createOrJoinAnOrganization: 'Organisation erstellen oder beitreten',
   createApiKey: 'API-Schlüssel erstellen',
   lightAppearance: 'Helle Darstellung',

@@ -50,4 +50,5 @@ export const texts: Translation<typeof english> = {
   apiDocumentation: 'API-Dokumentation',
   keyboardShortcuts: 'Tastenkombinationen',
   signOut: 'Abmelden',
+  apiConsole: 'API-Konsole',
 };

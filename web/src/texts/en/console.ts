@@ -13,4 +13,5 @@ export const texts = localize('console', {
   statusStatus: 'Status {status}',
   requestIdRequestId: 'Request ID: {requestId}',
   theFirstShownUnitsMaxCharactersAre: 'The first {shownUnitsMax} characters are shown.',
+  copyReply: 'Copy reply',
 });

@@ -14,7 +14,6 @@ export const texts = localize('overlays', {
   actions: 'Actions',
   yourSettings: 'Your settings',
   uploadDocuments: 'Upload documents',
-  apiConsole: 'API console',
   createOrJoinAnOrganization: 'Create or join an organization',
   createApiKey: 'Create API key',
   lightAppearance: 'Light appearance',

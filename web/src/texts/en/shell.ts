@@ -48,4 +48,5 @@ export const texts = localize('shell', {
   apiDocumentation: 'API documentation',
   keyboardShortcuts: 'Keyboard shortcuts',
   signOut: 'Sign out',
+  apiConsole: 'API console',
 });

@@ -15,4 +15,5 @@ export const texts: Translation<typeof english> = {
   statusStatus: 'Estado {status}',
   requestIdRequestId: 'ID de la solicitud: {requestId}',
   theFirstShownUnitsMaxCharactersAre: 'Se muestran los primeros {shownUnitsMax} caracteres.',
+  copyReply: 'Copiar la respuesta',
 };

@@ -15,7 +15,6 @@ export const texts: Translation<typeof english> = {
   actions: 'Acciones',
   yourSettings: 'Su configuración',
   uploadDocuments: 'Subir documentos',
-  apiConsole: 'Consola de API',
   createOrJoinAnOrganization: 'Crear una organización o unirse a una',
   createApiKey: 'Crear clave de API',
   lightAppearance: 'Apariencia clara',

@@ -49,4 +49,5 @@ export const texts: Translation<typeof english> = {
   apiDocumentation: 'Documentación de la API',
   keyboardShortcuts: 'Atajos de teclado',
   signOut: 'Cerrar sesión',
+  apiConsole: 'Consola de la API',
 };

@@ -15,4 +15,5 @@ export const texts: Translation<typeof english> = {
   statusStatus: 'Statut {status}',
   requestIdRequestId: 'ID de requête : {requestId}',
   theFirstShownUnitsMaxCharactersAre: 'Les {shownUnitsMax} premiers caractères sont affichés.',
+  copyReply: 'Copier la réponse',
 };

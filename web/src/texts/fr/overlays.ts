@@ -15,7 +15,6 @@ export const texts: Translation<typeof english> = {
   actions: 'Actions',
   yourSettings: 'Vos paramètres',
   uploadDocuments: 'Importer des documents',
-  apiConsole: 'Console API',
   createOrJoinAnOrganization: 'Créer ou rejoindre une organisation',
   createApiKey: 'Créer une clé API',
   lightAppearance: 'Apparence claire',

@@ -49,4 +49,5 @@ export const texts: Translation<typeof english> = {
   apiDocumentation: 'Documentation de l’API',
   keyboardShortcuts: 'Raccourcis clavier',
   signOut: 'Se déconnecter',
+  apiConsole: 'Console API',
 };

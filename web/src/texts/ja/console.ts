@@ -15,4 +15,5 @@ export const texts: Translation<typeof english> = {
   statusStatus: 'ステータス {status}',
   requestIdRequestId: 'リクエスト ID: {requestId}',
   theFirstShownUnitsMaxCharactersAre: '最初の {shownUnitsMax} 文字を表示しています。',
+  copyReply: '応答をコピー',
 };

@@ -15,7 +15,6 @@ export const texts: Translation<typeof english> = {
   actions: '操作',
   yourSettings: '個人設定',
   uploadDocuments: 'ドキュメントをアップロード',
-  apiConsole: 'API コンソール',
   createOrJoinAnOrganization: '組織を作成または参加',
   createApiKey: 'API キーを作成',
   lightAppearance: 'ライト表示',

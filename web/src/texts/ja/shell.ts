@@ -49,4 +49,5 @@ export const texts: Translation<typeof english> = {
   apiDocumentation: 'API ドキュメント',
   keyboardShortcuts: 'キーボードショートカット',
   signOut: 'ログアウト',
+  apiConsole: 'API コンソール',
 };
