@@ -2,11 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type FileTypeName, fileTypes } from '../../../src/core/file-types.ts';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { isNarrow } from '../browser/media.ts';
+import { Button } from '../components/button.tsx';
 import { DayField } from '../components/day-field.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { texts } from '../texts/en/documents.ts';
+import { fill } from '../texts/format-text.ts';
 import { CollectionField } from './collection-select.tsx';
 import {
   type AddedRange,
@@ -28,50 +30,22 @@ interface DocumentFiltersProps {
 
 /** Collection, filters and, where the list has no headings, the order. */
 export function DocumentFilters({ names, query, status, onChange, onCollection }: DocumentFiltersProps) {
-  const { type, added, from, to } = query;
+  const { type, added, sort, isDescending } = query;
+  const [isOpen, setOpen] = useState(false);
+  const setCount = [type !== '', added !== '', sort !== 'path' || isDescending].filter(Boolean).length;
+  // On narrow screens all fields would move the list below the first screen.
+  const isFolded = isNarrow.value && !isOpen;
   return (
     <>
       <div class="filters">
         <CollectionField names={names} selected={query.collection} onChoose={onCollection} />
         <PathField text={query.text} onChange={(text) => onChange({ text })} />
-        <Field label={texts.type}>
-          {(control) => (
-            <select
-              {...control}
-              value={type}
-              onChange={(event) => onChange({ type: event.currentTarget.value as FileTypeName | '' })}
-            >
-              <option value="">{texts.allTypes}</option>
-              {Object.entries(fileTypes).map(([value, { name }]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label={texts.added}>
-          {(control) => (
-            <select
-              {...control}
-              value={added}
-              onChange={(event) => onChange({ added: event.currentTarget.value as AddedRange | '' })}
-            >
-              <option value="">{texts.anyTime}</option>
-              {Object.entries(addedRanges).map(([value, name]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {added === 'range' && (
-          <>
-            <DayField label={texts.from} value={from} onChange={(day) => onChange({ from: day })} />
-            <DayField label={texts.to} value={to} onChange={(day) => onChange({ to: day })} />
-          </>
+        {isNarrow.value && (
+          <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {setCount === 0 ? texts.filters : fill(texts.filtersCountSet, { count: formatCount(setCount) })}
+          </Button>
         )}
+        {!isFolded && <TypeAndDateFields query={query} onChange={onChange} />}
       </div>
       <div class="filter-states">
         <StateFilter
@@ -80,8 +54,55 @@ export function DocumentFilters({ names, query, status, onChange, onCollection }
           counts={hasFilters(query) ? null : status}
           onChoose={(show) => onChange({ show })}
         />
-        {isNarrow.value && <SortField query={query} onChange={onChange} />}
+        {isNarrow.value && isOpen && <SortField query={query} onChange={onChange} />}
       </div>
+    </>
+  );
+}
+
+type QueryFieldsProps = Pick<DocumentFiltersProps, 'query' | 'onChange'>;
+
+function TypeAndDateFields({ query: { type, added, from, to }, onChange }: QueryFieldsProps) {
+  return (
+    <>
+      <Field label={texts.type}>
+        {(control) => (
+          <select
+            {...control}
+            value={type}
+            onChange={(event) => onChange({ type: event.currentTarget.value as FileTypeName | '' })}
+          >
+            <option value="">{texts.allTypes}</option>
+            {Object.entries(fileTypes).map(([value, { name }]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label={texts.added}>
+        {(control) => (
+          <select
+            {...control}
+            value={added}
+            onChange={(event) => onChange({ added: event.currentTarget.value as AddedRange | '' })}
+          >
+            <option value="">{texts.anyTime}</option>
+            {Object.entries(addedRanges).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {added === 'range' && (
+        <>
+          <DayField label={texts.from} value={from} onChange={(day) => onChange({ from: day })} />
+          <DayField label={texts.to} value={to} onChange={(day) => onChange({ to: day })} />
+        </>
+      )}
     </>
   );
 }
@@ -165,7 +186,7 @@ const orders = [
   ['index_status', '', texts.state],
 ] as const;
 
-function SortField({ query, onChange }: Pick<DocumentFiltersProps, 'query' | 'onChange'>) {
+function SortField({ query, onChange }: QueryFieldsProps) {
   const current = orders.findIndex(
     ([sort, order]) => sort === query.sort && (order === 'desc') === query.isDescending,
   );

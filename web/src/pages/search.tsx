@@ -9,7 +9,7 @@ import { ErrorMessage, LoadError } from '../components/error-message.tsx';
 import { Field, RadioGroup } from '../components/field.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { Page } from '../components/page.tsx';
-import { SkeletonRows } from '../components/skeleton.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
 import { searchUrl } from '../page-urls.ts';
 import { type AsyncAction, useAsyncAction } from '../server/use-async-action.ts';
 import { texts } from '../texts/en/search.ts';
@@ -163,8 +163,26 @@ function ResultsPane({ found, submission }: ResultsPaneProps) {
         <SearchResults found={found} isStale={isBusy} onFilter={submission.start} />
       </>
     );
-  if (isBusy) return <SkeletonRows rows={4} />;
+  if (isBusy) return <ResultsSkeleton />;
   return <EmptyState title={texts.searchYourDocuments}>{texts.enterAQuestionOrKeywords}</EmptyState>;
+}
+
+/** Placeholder of a summary and of the first results. */
+function ResultsSkeleton() {
+  return (
+    <div role="status" aria-label={texts.searching}>
+      <div class="summary">
+        <Skeleton lines={2} width="30%" />
+      </div>
+      <div class="results">
+        {[0, 1, 2].map((i) => (
+          <div key={i} class="result">
+            <Skeleton lines={4} width="60%" />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
 }
 
 /** Reference to the field of the query, which receives the focus on request. */

@@ -22,8 +22,7 @@ const groups: readonly (readonly [string, readonly (readonly [readonly string[],
   [
     texts.document,
     [
-      [['←', '→'], texts.previousAndNextPage],
-      [['Page Up', 'Page Down'], texts.previousAndNextPage],
+      [['←', '→', 'Page Up', 'Page Down'], texts.previousAndNextPage],
       [['+', '−'], texts.zoomInAndOut],
       [['0'], texts.fitTheWidth],
     ],

@@ -127,4 +127,6 @@ export const texts: Translation<typeof english> = {
     one: '{count} Dokument in Bearbeitung',
     other: '{count} Dokumente in Bearbeitung',
   },
+  filters: 'Filter',
+  filtersCountSet: 'Filter · {count} gesetzt',
 };

@@ -73,7 +73,7 @@ export const texts: Translation<typeof english> = {
   preciseSnippets: 'Präzise Ausschnitte',
   about200CharactersInsteadOf: 'Etwa 200 statt 2.000 Zeichen',
   deeperSearch: 'Tiefere Suche',
-  moreAccurateSlowerLatencyMode: 'Genauer, langsamer (latency_mode: high)',
+  moreAccurateSlowerLatencyMode: 'Genauer, langsamer',
   results: 'Ergebnisse',
   reranker: 'Reranker',
   theRerankersCouldNotBe: 'Die Reranker konnten nicht geladen werden.',

@@ -31,4 +31,5 @@ export const texts: Translation<typeof english> = {
   documents: 'Dokumente',
   similarToAPartOf: 'Ähnlich wie ein Teil von {path}',
   searchByQueryInstead: 'Stattdessen nach einer Suchanfrage suchen',
+  searching: 'Suche läuft',
 };

@@ -116,4 +116,6 @@ export const texts = localize('documents', {
   uploadFilesOrFoldersThey: 'Upload files or folders. They become searchable within seconds.',
   upload: 'Upload',
   countDocumentsInProgress: { one: '{count} document in progress', other: '{count} documents in progress' },
+  filters: 'Filters',
+  filtersCountSet: 'Filters · {count} set',
 });

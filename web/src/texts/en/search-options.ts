@@ -71,7 +71,7 @@ export const texts = localize('searchOptions', {
   preciseSnippets: 'Precise snippets',
   about200CharactersInsteadOf: 'About 200 characters instead of 2,000',
   deeperSearch: 'Deeper search',
-  moreAccurateSlowerLatencyMode: 'More accurate, slower (latency_mode: high)',
+  moreAccurateSlowerLatencyMode: 'More accurate, slower',
   results: 'Results',
   reranker: 'Reranker',
   theRerankersCouldNotBe: 'The rerankers could not be loaded.',

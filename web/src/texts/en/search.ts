@@ -29,4 +29,5 @@ export const texts = localize('search', {
   documents: 'Documents',
   similarToAPartOf: 'Similar to a part of {path}',
   searchByQueryInstead: 'Search by query instead',
+  searching: 'Searching',
 });

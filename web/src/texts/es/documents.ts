@@ -122,4 +122,6 @@ export const texts: Translation<typeof english> = {
   uploadFilesOrFoldersThey: 'Suba archivos o carpetas. Se pueden buscar en segundos.',
   upload: 'Subir',
   countDocumentsInProgress: { one: '{count} documento en curso', other: '{count} documentos en curso' },
+  filters: 'Filtros',
+  filtersCountSet: 'Filtros · {count} activos',
 };

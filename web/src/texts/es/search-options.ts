@@ -72,7 +72,7 @@ export const texts: Translation<typeof english> = {
   preciseSnippets: 'Fragmentos precisos',
   about200CharactersInsteadOf: 'Unos 200 caracteres en lugar de 2000',
   deeperSearch: 'Búsqueda más profunda',
-  moreAccurateSlowerLatencyMode: 'Más exacta, más lenta (latency_mode: high)',
+  moreAccurateSlowerLatencyMode: 'Más exacta, más lenta',
   results: 'Resultados',
   reranker: 'Reordenador',
   theRerankersCouldNotBe: 'No se pudieron cargar los reordenadores.',

@@ -30,4 +30,5 @@ export const texts: Translation<typeof english> = {
   documents: 'Documentos',
   similarToAPartOf: 'Similar a una parte de {path}',
   searchByQueryInstead: 'Buscar por consulta en su lugar',
+  searching: 'Buscando',
 };

@@ -121,4 +121,6 @@ export const texts: Translation<typeof english> = {
     'Importez des fichiers ou des dossiers. La recherche les trouve en quelques secondes.',
   upload: 'Importer',
   countDocumentsInProgress: { one: '{count} document en cours', other: '{count} documents en cours' },
+  filters: 'Filtres',
+  filtersCountSet: 'Filtres · {count} actifs',
 };

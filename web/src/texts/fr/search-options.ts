@@ -73,7 +73,7 @@ export const texts: Translation<typeof english> = {
   preciseSnippets: 'Extraits précis',
   about200CharactersInsteadOf: 'Environ 200 caractères au lieu de 2 000',
   deeperSearch: 'Recherche approfondie',
-  moreAccurateSlowerLatencyMode: 'Plus précise, plus lente (latency_mode: high)',
+  moreAccurateSlowerLatencyMode: 'Plus précise, plus lente',
   results: 'Résultats',
   reranker: 'Modèle de reclassement',
   theRerankersCouldNotBe: 'Les modèles de reclassement n’ont pas pu être chargés.',

@@ -32,4 +32,5 @@ export const texts: Translation<typeof english> = {
   documents: 'Documents',
   similarToAPartOf: 'Similaire à une partie de {path}',
   searchByQueryInstead: 'Rechercher plutôt par requête',
+  searching: 'Recherche en cours',
 };

@@ -107,4 +107,6 @@ export const texts: Translation<typeof english> = {
     'ファイルまたはフォルダーをアップロードしてください。数秒で検索できるようになります。',
   upload: 'アップロード',
   countDocumentsInProgress: { other: '{count} 件のドキュメントを処理中' },
+  filters: 'フィルター',
+  filtersCountSet: 'フィルター · {count} 件設定',
 };

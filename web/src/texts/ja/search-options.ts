@@ -73,7 +73,7 @@ export const texts: Translation<typeof english> = {
   preciseSnippets: '精密なスニペット',
   about200CharactersInsteadOf: '2,000 文字ではなく約 200 文字',
   deeperSearch: 'より深い検索',
-  moreAccurateSlowerLatencyMode: 'より正確、より低速 (latency_mode: high)',
+  moreAccurateSlowerLatencyMode: 'より正確、より低速',
   results: '結果',
   reranker: 'リランカー',
   theRerankersCouldNotBe: 'リランカーを読み込めませんでした。',

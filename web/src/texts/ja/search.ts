@@ -31,4 +31,5 @@ export const texts: Translation<typeof english> = {
   documents: 'ドキュメント',
   similarToAPartOf: '{path} の一部に類似',
   searchByQueryInstead: '検索語句での検索に戻す',
+  searching: '検索しています',
 };
