@@ -14,7 +14,7 @@ import {
   renderOperations,
   titleOf,
 } from './operations.ts';
-import { type NavigationSection, type OutlineEntry, renderFrame } from './page-frame.ts';
+import { type NavigationSection, type OutlineLink, renderFrame } from './page-frame.ts';
 import { renderResults } from './search-results.ts';
 import { renderStart } from './start-page.ts';
 
@@ -25,7 +25,7 @@ const queryUnitsMax = 200;
 interface Page {
   readonly title: string;
   readonly html: string;
-  readonly outline: readonly OutlineEntry[];
+  readonly outline: readonly OutlineLink[];
 }
 
 /**

@@ -3,7 +3,7 @@ import { docsStyle } from './docs-style.ts';
 
 export const docsPolicy = createHtmlPagePolicy(docsStyle);
 
-export interface NavigationLink {
+interface NavigationLink {
   readonly title: string;
   readonly address: string;
 }
@@ -14,7 +14,7 @@ export interface NavigationSection {
 }
 
 /** A heading of a page. */
-export interface OutlineEntry {
+export interface OutlineLink {
   readonly title: string;
   readonly anchor: string;
 }
@@ -26,7 +26,7 @@ interface FramedPage {
   readonly html: string;
   readonly navigation: readonly NavigationSection[];
   /** Listed beside the page on wide screens. */
-  readonly outline?: readonly OutlineEntry[];
+  readonly outline?: readonly OutlineLink[];
   readonly query?: string;
 }
 
@@ -65,7 +65,7 @@ function renderNavigation(navigation: readonly NavigationSection[], address: str
   return `<nav aria-label="Documentation">${sections.join('')}</nav>`;
 }
 
-function renderOutline(outline: readonly OutlineEntry[], address: string): string {
+function renderOutline(outline: readonly OutlineLink[], address: string): string {
   const links = outline.map(
     ({ title, anchor }) =>
       `<li><a href="${escapeHtml(`${address}#${anchor}`)}">${escapeHtml(title)}</a></li>`,

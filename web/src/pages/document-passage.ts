@@ -8,7 +8,7 @@ import { locateCited, locatePassage, parsePassageFragment, strongLines } from '.
 const searchedPagesMax = 16;
 
 /** A line of the passage on the image of a page. */
-export interface MarkedLine extends LineRectangle {
+export interface PassageLine extends LineRectangle {
   /** Whether it belongs to the passage itself, not only to the cited text around it. */
   readonly isStrong: boolean;
 }
@@ -21,7 +21,7 @@ export interface MarkedPassage {
   /** Page of the passage, from 0; null until it is found. */
   readonly page: number | null;
   /** Places of its lines on the image of the shown page. */
-  readonly lines: readonly MarkedLine[];
+  readonly lines: readonly PassageLine[];
   /** Keeps the page that the user opened. */
   readonly stopSearch: () => void;
 }

@@ -5,7 +5,7 @@ import { toLocalUrl } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
 import { texts } from '../texts/en/document.ts';
 import { fill } from '../texts/format-text.ts';
-import type { MarkedLine } from './document-passage.ts';
+import type { PassageLine } from './document-passage.ts';
 
 /** Widths relative to the pane; 1 fits the width. */
 const zoomLevels = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4] as const;
@@ -29,7 +29,7 @@ interface PageImageProps {
   /** Share of the window that the pane takes at zoom 1. */
   readonly share: number;
   /** Places to mark. The text beside the image has the same marks for screen readers. */
-  readonly marks: readonly MarkedLine[];
+  readonly marks: readonly PassageLine[];
 }
 
 /** Image of a page in a pane that scrolls when the image is larger. Shows the first mark once the image has its size. */

@@ -53,7 +53,7 @@ interface ExcerptProps {
 /** Units of a line of a result on the screen. */
 const lineUnits = { narrow: 34, wide: 75 };
 
-/** Text of a result, as the page of the document shows it. A long one is cut around its best sentence until it is expanded. */
+/** Text of a result, as the document page shows it. A long one is cut around its best sentence until it is expanded. */
 export function Excerpt({ path, text, explain, highlights, linesMax }: ExcerptProps) {
   const [isExpanded, setExpanded] = useState(false);
   const syntax = textSyntaxOf(path);

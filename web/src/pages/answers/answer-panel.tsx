@@ -177,7 +177,7 @@ function SourceList({ sources, collection }: SourcesProps) {
   );
 }
 
-/** The document at the snippet, which is marked in the text and on the page image, with the sentence that supports the answer. */
+/** The document at the snippet, which is marked in text and image, and the sentence of it that supports the answer. */
 function urlOf(collection: string, citation: AnswerCitation, sentence: string): string {
   const {
     path,
