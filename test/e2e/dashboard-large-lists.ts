@@ -1,5 +1,4 @@
 import type { Browser, Page } from 'playwright-core';
-import type { CollectionInfo } from '../../src/schemas/collections.ts';
 import type { Test } from '../support/tap.ts';
 import { openPage } from './browser.ts';
 import { CheckedApiClient, waitFor } from './checked-api-client.ts';
@@ -268,7 +267,7 @@ async function changeHistory(
 ): Promise<void> {
   const historyDays = async () => {
     const reply = await api.call('collections/get-collection-info', { collection_name: 'c000' });
-    return (reply.collection as CollectionInfo).history_days;
+    return (reply.collection as { readonly history_days?: number }).history_days;
   };
   await openSettings();
   const dialog = page.getByRole('dialog', { name: 'c000' });
