@@ -1,6 +1,8 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts/en/components.ts';
+import { SharedFailures } from './error-message.tsx';
+import { LoadScopeProvider } from './load-scope.tsx';
 
 /**
  * Path at which the dashboard was opened. On every later page, the focus moves to its start, so that screen
@@ -49,7 +51,10 @@ export function Page({ crumbs, title, subtitle, actions, initialFocus, children 
         </div>
         {actions !== undefined && <div class="row">{actions}</div>}
       </header>
-      {children}
+      <LoadScopeProvider name={title} kind="page">
+        <SharedFailures />
+        {children}
+      </LoadScopeProvider>
     </>
   );
 }
@@ -83,7 +88,13 @@ export function Card({ title, actions, children }: CardProps) {
           {actions}
         </header>
       )}
-      {children}
+      {title === undefined ? (
+        children
+      ) : (
+        <LoadScopeProvider name={title} kind="card">
+          {children}
+        </LoadScopeProvider>
+      )}
     </section>
   );
 }

@@ -190,7 +190,9 @@ function Indexing() {
   const all = bars?.reduce((sum, { value }) => sum + value, 0);
   return (
     <Card title={texts.indexedInTheLastHour}>
-      <ErrorMessage error={usage.error} />
+      {usage.error !== null && usage.data === undefined && (
+        <LoadError error={usage.error} onRetry={usage.reload} />
+      )}
       <p class="figure">
         {all === undefined ? (
           <Skeleton />
@@ -219,7 +221,9 @@ function Queries() {
   const p95 = rows === undefined ? null : durationPercentile(queryTimesOf(rows), 0.95);
   return (
     <Card title={texts.queriesInTheLast24}>
-      <ErrorMessage error={usage.error} />
+      {usage.error !== null && usage.data === undefined && (
+        <LoadError error={usage.error} onRetry={usage.reload} />
+      )}
       <p class="figure">
         {all === undefined || totalMs === undefined ? (
           <Skeleton />

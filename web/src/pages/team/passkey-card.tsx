@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { LoadError } from '../../components/error-message.tsx';
 import { Card } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
@@ -41,7 +41,6 @@ interface PasskeyCardProps {
 export function PasskeyCard({ knownCount }: PasskeyCardProps) {
   const list = useLoad(listPasskeys, []);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const { data } = list;
   const canAdd = (data?.is_available ?? isHostName) && hasPasskeys;
   const passkeys = data?.passkeys ?? placeholders(knownCount);
@@ -62,7 +61,8 @@ export function PasskeyCard({ knownCount }: PasskeyCardProps) {
       }
     >
       <p>{canAdd ? purpose : requirement}</p>
-      {passkeys.length > 0 && (
+      {list.error !== null && <LoadError error={list.error} onRetry={list.reload} />}
+      {list.error === null && passkeys.length > 0 && (
         <div style={{ visibility: data === undefined ? 'hidden' : 'visible' }}>
           <Table
             caption={texts.passkeys}
@@ -177,8 +177,7 @@ function NameDialog({ title, action, initialName, save, onClose }: NameDialogPro
           value={name}
           onChange={setName}
         />
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={name.trim() === ''}>
             {action}

@@ -130,7 +130,9 @@ export function UsagePage() {
         )}
       </Field>
       {steps.error !== null && steps.data === undefined ? (
-        <LoadError error={steps.error} onRetry={steps.reload} />
+        <Card title={texts.usage}>
+          <LoadError error={steps.error} onRetry={steps.reload} />
+        </Card>
       ) : (
         <div class="charts">
           <ChartCard chart={queriesChart} period={period} steps={steps.data} />

@@ -35,4 +35,9 @@ export const texts: Translation<typeof english> = {
   notifications: 'Benachrichtigungen',
   dismiss: 'Ausblenden',
   breadcrumb: 'Pfad',
+  back: 'Zurück',
+  nameCouldNotBeLoaded: 'Laden fehlgeschlagen: {name}',
+  partsOfThisPageCould: 'Teile dieser Seite konnten nicht geladen werden',
+  copyRequestId: 'Anfrage-ID kopieren',
+  openHealth: 'Zustand öffnen',
 };

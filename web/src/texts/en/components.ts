@@ -34,4 +34,9 @@ export const texts = localize('components', {
   notifications: 'Notifications',
   dismiss: 'Dismiss',
   breadcrumb: 'Breadcrumb',
+  back: 'Back',
+  nameCouldNotBeLoaded: '{name} could not be loaded',
+  partsOfThisPageCould: 'Parts of this page could not be loaded',
+  copyRequestId: 'Copy request ID',
+  openHealth: 'Open health',
 });

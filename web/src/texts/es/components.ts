@@ -35,4 +35,9 @@ export const texts: Translation<typeof english> = {
   notifications: 'Notificaciones',
   dismiss: 'Descartar',
   breadcrumb: 'Ruta',
+  back: 'Atrás',
+  nameCouldNotBeLoaded: 'No se pudo cargar: {name}',
+  partsOfThisPageCould: 'No se pudieron cargar partes de esta página',
+  copyRequestId: 'Copiar ID de la solicitud',
+  openHealth: 'Abrir estado',
 };

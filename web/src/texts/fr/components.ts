@@ -35,4 +35,9 @@ export const texts: Translation<typeof english> = {
   notifications: 'Notifications',
   dismiss: 'Masquer',
   breadcrumb: 'Fil d’Ariane',
+  back: 'Retour',
+  nameCouldNotBeLoaded: 'Échec du chargement : {name}',
+  partsOfThisPageCould: 'Certaines parties de cette page n’ont pas pu être chargées',
+  copyRequestId: 'Copier l’ID de requête',
+  openHealth: 'Ouvrir l’état',
 };

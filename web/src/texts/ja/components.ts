@@ -35,4 +35,9 @@ export const texts: Translation<typeof english> = {
   notifications: '通知',
   dismiss: '閉じる',
   breadcrumb: 'パンくずリスト',
+  back: '戻る',
+  nameCouldNotBeLoaded: '「{name}」を読み込めませんでした',
+  partsOfThisPageCould: 'このページの一部を読み込めませんでした',
+  copyRequestId: 'リクエスト ID をコピー',
+  openHealth: '稼働状況を開く',
 };
