@@ -50,7 +50,7 @@ async function createOrganization(page: Page, server: TestServer, owner: TestUse
   await page.getByRole('heading', { name: 'Organizations', level: 1 }).waitFor();
   await page.getByLabel('Name').fill('Acme <b>Research</b>');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('Switched to Acme <b>Research</b>.').waitFor();
+  await page.getByText('Switched to “Acme <b>Research</b>”.').waitFor();
 }
 
 async function inviteAsAdmin(page: Page, user: TestUser): Promise<void> {

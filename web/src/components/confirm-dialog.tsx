@@ -5,7 +5,6 @@ import { texts } from '../texts/en/components.ts';
 import { Button } from './button.tsx';
 import { ConfirmationField } from './confirmation-field.tsx';
 import { Dialog, DialogActions } from './dialog.tsx';
-import { ErrorMessage } from './error-message.tsx';
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -48,8 +47,7 @@ export function ConfirmDialog({
         {requiredText !== undefined && (
           <ConfirmationField requiredText={requiredText} value={text} onChange={setText} />
         )}
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone={tone} busy={submission.isBusy} disabled={!isReady}>
             {action}

@@ -1,6 +1,11 @@
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../shell/icons.tsx';
 import { texts } from '../texts/en/components.ts';
+import { ErrorMessage, SharedFailures } from './error-message.tsx';
+import { LoadScopeProvider } from './load-scope.tsx';
+import { openDialog, openDialogs } from './open-dialogs.ts';
+import { dismissGoodToasts, Toasts } from './toasts.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -12,19 +17,27 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Modal dialog, open while mounted. The browser traps the focus inside it. */
+/**
+ * Modal dialog, open while mounted. The browser traps the focus inside it. If another dialog is open, this one takes its
+ * place and has a button that leads back to it.
+ */
 export function Dialog({ title, onClose, mayClose = true, hasHeader = true, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   /** Element that the browser focused; null once the initial focus is set. */
   const browserFocus = useRef<Element | null>(null);
+  const [isAbove, setAbove] = useState(false);
   // In a layout effect: key presses between mounting and a later effect would be lost.
   useLayoutEffect(() => {
     const [dialogElement, previousFocus] = [dialog.current, document.activeElement];
-    dialogElement?.showModal();
+    if (dialogElement === null) return;
+    const isFirst = openDialogs.peek().length === 0;
+    setAbove(!isFirst);
+    if (isFirst) dismissGoodToasts();
+    const close = openDialog(dialogElement);
     browserFocus.current = document.activeElement;
     return () => {
-      dialogElement?.close();
+      close();
       // The browser restores the focus only if the element stays in the document after closing.
       if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
@@ -64,15 +77,24 @@ export function Dialog({ title, onClose, mayClose = true, hasHeader = true, chil
     >
       <div class="dialog-inside">
         <header class={hasHeader ? '' : 'visually-hidden'}>
+          {mayClose && hasHeader && isAbove && (
+            <button type="button" class="icon-button" aria-label={texts.back} onClick={onClose}>
+              <Icon name="previous" />
+            </button>
+          )}
           <h2 id={id}>{title}</h2>
-          {mayClose && hasHeader && (
+          {mayClose && hasHeader && !isAbove && (
             <button type="button" class="icon-button" aria-label={texts.close} onClick={onClose}>
               <span aria-hidden="true">×</span>
             </button>
           )}
         </header>
-        {children}
+        <LoadScopeProvider name={title} kind="dialog">
+          <SharedFailures />
+          {children}
+        </LoadScopeProvider>
       </div>
+      <Toasts place={dialog} />
     </dialog>
   );
 }
@@ -96,7 +118,18 @@ function isOutside({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLD
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
-/** Buttons at the end of a dialog. */
-export function DialogActions({ children }: { readonly children: ComponentChildren }) {
-  return <footer class="dialog-actions">{children}</footer>;
+interface DialogActionsProps {
+  /** Error of the action, shown above the buttons, where it stays visible when the dialog is scrolled. */
+  readonly error?: unknown;
+  readonly children: ComponentChildren;
+}
+
+/** Buttons at the end of a dialog. They stay visible when its content is scrolled. */
+export function DialogActions({ error, children }: DialogActionsProps) {
+  return (
+    <footer class="dialog-end">
+      <ErrorMessage error={error} />
+      <div class="dialog-actions">{children}</div>
+    </footer>
+  );
 }

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { ConfirmationField } from '../components/confirmation-field.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
-import { ErrorMessage } from '../components/error-message.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatCount } from '../format/numbers.ts';
 import { type DocumentRow, deleteDocuments, updateDocument } from '../server/retrieval.ts';
@@ -273,8 +272,7 @@ function RunDialog(props: RunDialogProps) {
             </span>
           </div>
         )}
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           {submission.isBusy ? (
             <Button onClick={() => abort.current.abort()}>{texts.stop}</Button>
           ) : (

@@ -262,8 +262,7 @@ function DefaultsForm({ name, saved, onSaved, onClose }: DefaultsFormProps) {
         )}
         {field('perDocument', texts.resultsPerDocument, { min: 1, placeholder: texts.noLimit }, texts.atMost)}
       </div>
-      <ErrorMessage error={submission.error} />
-      <DialogActions>
+      <DialogActions error={submission.error}>
         <Button onClick={onClose}>{texts.close}</Button>
         <Button type="submit" tone="primary" busy={submission.isBusy}>
           {texts.saveDefaults}

@@ -3,7 +3,6 @@ import type { Curation } from '../../../src/schemas/curations.ts';
 import { Button } from '../components/button.tsx';
 import { CodeArea } from '../components/code-area.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
-import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { useAsyncAction } from '../server/use-async-action.ts';
 import { texts } from '../texts/en/curations.ts';
@@ -66,8 +65,7 @@ export function CurationForm({ saved, onSave, onClose }: CurationFormProps) {
           onChange: setHidden,
           placeholder: 'refunds-2019.md',
         })}
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
             {texts.saveRule}

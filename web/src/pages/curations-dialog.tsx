@@ -44,7 +44,7 @@ export function CurationsDialog({ collection, onClose }: CurationsDialogProps) {
     await updateCurations(collection, changed);
     rules.replace(changed);
     collectionChanges.value += 1;
-    showToast(message);
+    showToast(message, 'good', { topic: 'curations' });
   };
   const rule = above === null ? undefined : saved[above.at];
   return (

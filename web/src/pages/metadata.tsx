@@ -3,7 +3,6 @@ import type { DocumentResponse } from '../../../src/schemas/documents.ts';
 import { Button } from '../components/button.tsx';
 import { CodeArea } from '../components/code-area.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
-import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { Card } from '../components/page.tsx';
 import { showToast } from '../components/toasts.tsx';
@@ -86,8 +85,7 @@ function MetadataDialog({ reference, found, onClose, onSaved }: MetadataDialogPr
         <Field label="JSON" hint={texts.keysWithTextsNumbersBooleans} error={parsed.error}>
           {(control) => <CodeArea control={control} rows={10} value={text} onChange={setText} />}
         </Field>
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy} disabled={parsed.error !== null}>
             {texts.save}

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
-import { ErrorMessage } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { TextField } from '../components/text-field.tsx';
 import { addCollection } from '../server/retrieval.ts';
@@ -62,8 +61,7 @@ export function NewCollection({ onClose, onCreated }: NewCollectionProps) {
             </select>
           )}
         </Field>
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={submission.isBusy}>
             {texts.createCollection}

@@ -3,7 +3,7 @@ import type { CollectionInfo } from '../../../src/schemas/collections.ts';
 import { Button } from '../components/button.tsx';
 import { CodeArea } from '../components/code-area.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
-import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { LoadError } from '../components/error-message.tsx';
 import { Field } from '../components/field.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { showToast } from '../components/toasts.tsx';
@@ -82,8 +82,7 @@ function SynonymsForm({ collection, saved, onClose }: SynonymsFormProps) {
           />
         )}
       </Field>
-      <ErrorMessage error={submission.error} />
-      <DialogActions>
+      <DialogActions error={submission.error}>
         <Button onClick={onClose}>{texts.cancel}</Button>
         <Button type="submit" tone="primary" busy={submission.isBusy}>
           {texts.saveWords}

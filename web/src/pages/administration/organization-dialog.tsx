@@ -3,7 +3,7 @@ import type { SubscriptionType } from '../../../../src/schemas/admin.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { LoadError } from '../../components/error-message.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { TextField } from '../../components/text-field.tsx';
@@ -157,8 +157,7 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
         textOf={textOf}
         onChange={(name, text) => setOverrideTexts({ ...overrideTexts, [name]: text })}
       />
-      <ErrorMessage error={save.error} />
-      <DialogActions>
+      <DialogActions error={save.error}>
         <Button tone="ghost" class="first" onClick={onDelete}>
           {texts.deleteOrganization}
         </Button>

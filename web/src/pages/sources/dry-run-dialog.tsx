@@ -63,8 +63,7 @@ export function DryRunDialog({ name, pending, onClose, onStarted }: DryRunDialog
           {pending.schedule === 'off' ? texts.theSourceDoesNotRun : texts.theSourceDoesNotRunYet}
         </p>
       )}
-      <ErrorMessage error={start.error} />
-      <DialogActions>
+      <DialogActions error={start.error}>
         <Button onClick={onClose} disabled={start.isBusy}>
           {texts.close}
         </Button>

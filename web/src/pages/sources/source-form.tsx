@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
@@ -88,8 +87,7 @@ export function SourceForm({ before, collections, onClose, onDone }: SourceFormP
             onChange={(isReviewed) => change({ isReviewed })}
           />
         )}
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose} disabled={submission.isBusy}>
             {texts.cancel}
           </Button>

@@ -8,7 +8,7 @@ import { Card, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { showToast } from '../../components/toasts.tsx';
+import { planTopic, showToast } from '../../components/toasts.tsx';
 import { formatMoney } from '../../format/money.ts';
 import { formatDate, formatDateTime, formatMonth } from '../../format/times.ts';
 import { ApiError, errorMessage } from '../../server/api-call.ts';
@@ -114,7 +114,7 @@ function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: t
   const [awaitedTier, setAwaitedTier] = useState<BillingStatus['subscription_tier'] | null>(null);
   useEffect(() => {
     if (awaitedTier !== null && pending === null && tier === awaitedTier)
-      showToast(fill(texts.paymentReceivedYourPlanIs, { tier: tierName(tier) }));
+      showToast(fill(texts.paymentReceivedYourPlanIs, { tier: tierName(tier) }), 'good', planTopic);
     setAwaitedTier(pending?.tier ?? null);
   }, [pending?.tier, tier]);
 }

@@ -5,7 +5,6 @@ import { now } from '../../browser/clock.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { Field, RadioGroup } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { addKey, changeKey, type TeamApiKey } from '../../server/team.ts';
@@ -90,8 +89,7 @@ export function KeyForm({ before, onClose, onDone }: KeyFormProps) {
           </div>
         </details>
         <OriginsField before={before} text={origins} onChange={setOrigins} />
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose} disabled={submission.isBusy}>
             {texts.cancel}
           </Button>

@@ -4,7 +4,7 @@ import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { LoadError } from '../../components/error-message.tsx';
 import { Field } from '../../components/field.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -318,8 +318,7 @@ function Invite({ onClose, onChanged }: Omit<ActiveMemberDialogProps, 'dialog'>)
             />
           )}
         </Field>
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose} disabled={submission.isBusy}>
             {texts.cancel}
           </Button>

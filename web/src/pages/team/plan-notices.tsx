@@ -1,6 +1,6 @@
 import { Button, LinkButton } from '../../components/button.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { showToast } from '../../components/toasts.tsx';
+import { planTopic, showToast } from '../../components/toasts.tsx';
 import { formatBillingDate, formatDateTime } from '../../format/times.ts';
 import { type BillingStatus, cancelDowngrade, cancelUpgrade } from '../../server/billing.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
@@ -79,7 +79,7 @@ function UnpaidNotice({ status, onChanged }: NoticeProps) {
 function CancelUpgradeButton({ status, onChanged }: NoticeProps) {
   const cancel = useAsyncAction(async () => {
     await cancelUpgrade();
-    showToast(texts.upgradeCanceledNothingWasCharged);
+    showToast(texts.upgradeCanceledNothingWasCharged, 'good', planTopic);
     onChanged();
   });
   return (
@@ -101,6 +101,8 @@ function DowngradeNotice({ pendingDowngrade, status, onChanged }: DowngradeNotic
     await cancelDowngrade();
     showToast(
       fill(texts.yourPlanRemainsSubscriptionTier, { subscriptionTier: tierName(status.subscription_tier) }),
+      'good',
+      planTopic,
     );
     onChanged();
   });

@@ -3,7 +3,7 @@ import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Card } from '../../components/page.tsx';
-import { showToast } from '../../components/toasts.tsx';
+import { planTopic, showToast } from '../../components/toasts.tsx';
 import { formatMoney } from '../../format/money.ts';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { formatBillingDate } from '../../format/times.ts';
@@ -243,7 +243,7 @@ interface ActivePlanDialogProps extends PlansProps {
 
 function ActivePlanDialog({ dialog, status, onClose, onChanged }: ActivePlanDialogProps) {
   const done = (message: string) => {
-    showToast(message);
+    showToast(message, 'good', planTopic);
     onChanged();
   };
   const current = tierName(status.subscription_tier);

@@ -29,25 +29,28 @@ export function SecondFactorCard({ calls }: { readonly calls: SecondFactorCalls 
     setCodes(recoveryCodes);
     status.reload();
   };
-  if (status.error !== null) return <LoadError error={status.error} onRetry={status.reload} />;
   return (
     <Card title={texts.twoFactorAuthentication}>
       {/* The same text while loading, to avoid layout shift. */}
       <p>{texts.twoFactorAuthenticationProtectsYour}</p>
       <ErrorMessage error={begin.error} />
-      <div class="row">
-        {status.data?.is_enabled === true ? (
-          <>
-            <Chip tone="good">{texts.on}</Chip>
-            <span>{counted(texts.countRecoveryCodesLeft, status.data.recovery_codes_left)}</span>
-            <Button onClick={() => setDisabling(true)}>{texts.turnOff}</Button>
-          </>
-        ) : (
-          <Button onClick={begin.start} busy={begin.isBusy} disabled={status.data === undefined}>
-            {texts.setUp}
-          </Button>
-        )}
-      </div>
+      {status.error !== null ? (
+        <LoadError error={status.error} onRetry={status.reload} />
+      ) : (
+        <div class="row">
+          {status.data?.is_enabled === true ? (
+            <>
+              <Chip tone="good">{texts.on}</Chip>
+              <span>{counted(texts.countRecoveryCodesLeft, status.data.recovery_codes_left)}</span>
+              <Button onClick={() => setDisabling(true)}>{texts.turnOff}</Button>
+            </>
+          ) : (
+            <Button onClick={begin.start} busy={begin.isBusy} disabled={status.data === undefined}>
+              {texts.setUp}
+            </Button>
+          )}
+        </div>
+      )}
       {enrollment !== null && (
         <SetUpDialog
           calls={calls}
@@ -89,8 +92,7 @@ function SetUpDialog({ calls, enrollment, onClose, onDone }: SetUpDialogProps) {
           <CopyButton text={enrollment.secret} label={texts.copyKey} />
         </div>
         <CodeField label={texts.codeFromTheApp} hint={texts.sixDigits} value={code} onChange={setCode} />
-        <ErrorMessage error={confirm.error} />
-        <DialogActions>
+        <DialogActions error={confirm.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="primary" busy={confirm.isBusy} disabled={code.trim() === ''}>
             {texts.turnOn}
@@ -157,8 +159,7 @@ function DisableDialog({ calls, onClose, onDone }: DisableDialogProps) {
         }}
       >
         <CodeField label={texts.code} hint={hint} value={code} onChange={setCode} />
-        <ErrorMessage error={end.error} />
-        <DialogActions>
+        <DialogActions error={end.error}>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button type="submit" tone="danger" busy={end.isBusy} disabled={code.trim() === ''}>
             {texts.turnOff}

@@ -4,7 +4,7 @@ import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Field } from '../../components/field.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { showToast } from '../../components/toasts.tsx';
+import { planTopic, showToast } from '../../components/toasts.tsx';
 import { formatMoney } from '../../format/money.ts';
 import { formatBillingDate } from '../../format/times.ts';
 import {
@@ -43,6 +43,8 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
     if (reply.status === 'active' || reply.status === 'resumed') {
       showToast(
         fill(texts.yourPlanIsNowSubscriptionTier, { subscriptionTier: tierName(reply.subscription_tier) }),
+        'good',
+        planTopic,
       );
       onClose();
       return;
@@ -59,8 +61,7 @@ export function UpgradeDialog({ tier, status, onClose, onChanged }: UpgradeDialo
     >
       <ChargePreview preview={preview} />
       <PaymentMethodField status={status} method={method} onChange={setMethod} />
-      <ErrorMessage error={start.error} />
-      <DialogActions>
+      <DialogActions error={start.error}>
         <Button disabled={start.isBusy} onClick={onClose}>
           {texts.cancel}
         </Button>

@@ -101,11 +101,14 @@ function RotateDialog({
 }
 
 /** Sends a test message and shows the outcome. */
-export async function sendTest({ webhook_id: id }: WebhookInfo): Promise<void> {
+export async function sendTest({ webhook_id }: WebhookInfo): Promise<void> {
   try {
-    const { delivered, status, error, milliseconds } = await testWebhook(id);
-    if (delivered) showToast(fill(texts.theTestWasAcceptedWith, { status: status ?? '', milliseconds }));
-    else showToast(fill(texts.theTestWasNotAccepted, { error: error ?? '' }), 'bad');
+    const { delivered, status, error, milliseconds } = await testWebhook(webhook_id);
+    if (delivered)
+      showToast(fill(texts.theTestWasAcceptedWith, { status: status ?? '', milliseconds }), 'good', {
+        topic: webhook_id,
+      });
+    else showToast(fill(texts.theTestWasNotAccepted, { error: error ?? '' }), 'bad', { topic: webhook_id });
   } catch (error) {
     showToast(errorMessage(error), 'bad');
   }
@@ -119,7 +122,7 @@ export async function setWebhookStatus(
 ): Promise<void> {
   try {
     await updateWebhook({ webhook_id, status });
-    showToast(status === 'paused' ? texts.webhookPaused : texts.webhookActive);
+    showToast(status === 'paused' ? texts.webhookPaused : texts.webhookActive, 'good', { topic: webhook_id });
     onChanged();
   } catch (error) {
     showToast(errorMessage(error), 'bad');

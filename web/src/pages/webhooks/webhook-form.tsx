@@ -3,7 +3,6 @@ import type { ChangeType } from '../../../../src/schemas/changes.ts';
 import type { WebhookSecretResponse } from '../../../../src/schemas/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useAsyncAction } from '../../server/use-async-action.ts';
@@ -73,8 +72,7 @@ export function WebhookForm({ before, onClose, onDone }: WebhookFormProps) {
         />
         <TypePicker selected={types} onChange={setTypes} />
         <CollectionPicker selected={names} onChange={setNames} />
-        <ErrorMessage error={submission.error} />
-        <DialogActions>
+        <DialogActions error={submission.error}>
           <Button onClick={onClose} disabled={submission.isBusy}>
             {texts.cancel}
           </Button>

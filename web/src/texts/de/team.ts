@@ -7,7 +7,7 @@ export const texts: Translation<typeof english> = {
   organizationAsRoleExpiresTime: '{organization} als {role}, läuft {time} ab',
   joinName: '{name} beitreten',
   join: 'Beitreten',
-  youJoinedName: 'Sie sind {name} beigetreten.',
+  youJoinedName: 'Sie sind „{name}“ beigetreten.',
   joiningOrganization: 'Beitritt zur Organisation',
   invitation: 'Einladung',
   invalidInvitation: 'Ungültige Einladung',
@@ -39,7 +39,7 @@ export const texts: Translation<typeof english> = {
   resend: 'Erneut senden',
   deleteInvitationForEmail: 'Einladung für {email} löschen',
   delete: 'Löschen',
-  youLeftName: 'Sie haben {name} verlassen.',
+  youLeftName: 'Sie haben „{name}“ verlassen.',
   emailWasRemoved: '{email} wurde entfernt.',
   removeEmail2: '{email} entfernen?',
   thisMemberLosesAccessTo:
@@ -90,7 +90,7 @@ export const texts: Translation<typeof english> = {
   nameWasDeleted: '{name} wurde gelöscht.',
   allMembersLoseAccessAll:
     'Alle Mitglieder verlieren den Zugriff, alle API-Schlüssel funktionieren nicht mehr, und alle Sammlungen, Dokumente und Nutzungsdaten werden gelöscht. Das kann nicht rückgängig gemacht werden.',
-  switchedToName: 'Zu {name} gewechselt.',
+  switchedToName: 'Zu „{name}“ gewechselt.',
   organizations: 'Organisationen',
   eachOrganizationHasItsOwn:
     'Jede Organisation hat ihre eigenen Sammlungen, Mitglieder und API-Schlüssel, getrennt von anderen Organisationen.',

@@ -6,7 +6,7 @@ export const texts = localize('team', {
   organizationAsRoleExpiresTime: '{organization} as {role}, expires {time}',
   joinName: 'Join {name}',
   join: 'Join',
-  youJoinedName: 'You joined {name}.',
+  youJoinedName: 'You joined “{name}”.',
   joiningOrganization: 'Joining organization',
   invitation: 'Invitation',
   invalidInvitation: 'Invalid invitation',
@@ -37,7 +37,7 @@ export const texts = localize('team', {
   resend: 'Resend',
   deleteInvitationForEmail: 'Delete invitation for {email}',
   delete: 'Delete',
-  youLeftName: 'You left {name}.',
+  youLeftName: 'You left “{name}”.',
   emailWasRemoved: '{email} was removed.',
   removeEmail2: 'Remove {email}?',
   thisMemberLosesAccessTo:
@@ -87,7 +87,7 @@ export const texts = localize('team', {
   nameWasDeleted: '{name} was deleted.',
   allMembersLoseAccessAll:
     'All members lose access, all API keys stop working, and all collections, documents and usage data are deleted. This cannot be undone.',
-  switchedToName: 'Switched to {name}.',
+  switchedToName: 'Switched to “{name}”.',
   organizations: 'Organizations',
   eachOrganizationHasItsOwn:
     'Each organization has its own collections, members and API keys, isolated from other organizations.',

@@ -7,7 +7,7 @@ export const texts: Translation<typeof english> = {
   organizationAsRoleExpiresTime: '{organization} como {role}, caduca {time}',
   joinName: 'Unirse a {name}',
   join: 'Unirse',
-  youJoinedName: 'Se ha unido a {name}.',
+  youJoinedName: 'Se ha unido a «{name}».',
   joiningOrganization: 'Unirse a la organización',
   invitation: 'Invitación',
   invalidInvitation: 'Invitación no válida',
@@ -39,7 +39,7 @@ export const texts: Translation<typeof english> = {
   resend: 'Reenviar',
   deleteInvitationForEmail: 'Eliminar la invitación de {email}',
   delete: 'Eliminar',
-  youLeftName: 'Ha abandonado {name}.',
+  youLeftName: 'Ha abandonado «{name}».',
   emailWasRemoved: 'Se quitó a {email}.',
   removeEmail2: '¿Quitar a {email}?',
   thisMemberLosesAccessTo:
@@ -90,7 +90,7 @@ export const texts: Translation<typeof english> = {
   nameWasDeleted: 'Se eliminó {name}.',
   allMembersLoseAccessAll:
     'Todos los miembros pierden el acceso, todas las claves de API dejan de funcionar, y se eliminan todas las colecciones, los documentos y los datos de uso. Esta acción no se puede deshacer.',
-  switchedToName: 'Organización actual: {name}.',
+  switchedToName: 'Organización actual: «{name}».',
   organizations: 'Organizaciones',
   eachOrganizationHasItsOwn:
     'Cada organización tiene sus propias colecciones, miembros y claves de API, aislados de otras organizaciones.',

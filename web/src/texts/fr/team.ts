@@ -7,7 +7,7 @@ export const texts: Translation<typeof english> = {
   organizationAsRoleExpiresTime: '{organization} en tant que {role}, expire {time}',
   joinName: 'Rejoindre {name}',
   join: 'Rejoindre',
-  youJoinedName: 'Vous avez rejoint {name}.',
+  youJoinedName: 'Vous avez rejoint « {name} ».',
   joiningOrganization: 'Rejoindre l’organisation',
   invitation: 'Invitation',
   invalidInvitation: 'Invitation non valide',
@@ -39,7 +39,7 @@ export const texts: Translation<typeof english> = {
   resend: 'Renvoyer',
   deleteInvitationForEmail: 'Supprimer l’invitation pour {email}',
   delete: 'Supprimer',
-  youLeftName: 'Vous avez quitté {name}.',
+  youLeftName: 'Vous avez quitté « {name} ».',
   emailWasRemoved: '{email} a été retiré.',
   removeEmail2: 'Retirer {email} ?',
   thisMemberLosesAccessTo:
@@ -90,7 +90,7 @@ export const texts: Translation<typeof english> = {
   nameWasDeleted: '{name} a été supprimé.',
   allMembersLoseAccessAll:
     'Tous les membres perdent l’accès, toutes les clés API cessent de fonctionner, et toutes les collections, tous les documents et toutes les données d’utilisation sont supprimés. Cette action est irréversible.',
-  switchedToName: 'Organisation actuelle : {name}.',
+  switchedToName: 'Organisation actuelle : « {name} ».',
   organizations: 'Organisations',
   eachOrganizationHasItsOwn:
     'Chaque organisation a ses propres collections, membres et clés API, isolés des autres organisations.',

@@ -7,7 +7,7 @@ export const texts: Translation<typeof english> = {
   organizationAsRoleExpiresTime: '{organization} ({role})、有効期限 {time}',
   joinName: '{name} に参加',
   join: '参加',
-  youJoinedName: '{name} に参加しました。',
+  youJoinedName: '「{name}」に参加しました。',
   joiningOrganization: '組織への参加',
   invitation: '招待',
   invalidInvitation: '無効な招待',
@@ -39,7 +39,7 @@ export const texts: Translation<typeof english> = {
   resend: '再送信',
   deleteInvitationForEmail: '{email} への招待を削除',
   delete: '削除',
-  youLeftName: '{name} から退出しました。',
+  youLeftName: '「{name}」から退出しました。',
   emailWasRemoved: '{email} を削除しました。',
   removeEmail2: '{email} を削除しますか？',
   thisMemberLosesAccessTo:
@@ -89,7 +89,7 @@ export const texts: Translation<typeof english> = {
   nameWasDeleted: '{name} を削除しました。',
   allMembersLoseAccessAll:
     'すべてのメンバーがアクセスできなくなり、すべての API キーが使えなくなり、すべてのコレクション、ドキュメント、利用データが削除されます。この操作は元に戻せません。',
-  switchedToName: '{name} に切り替えました。',
+  switchedToName: '「{name}」に切り替えました。',
   organizations: '組織',
   eachOrganizationHasItsOwn:
     '組織ごとに固有のコレクション、メンバー、API キーがあり、ほかの組織から分離されています。',
