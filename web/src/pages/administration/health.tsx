@@ -13,6 +13,7 @@ import { adminGetHealth } from '../../server/administration.ts';
 import { texts } from '../../texts/en/administration.ts';
 import { counted } from '../../texts/format-text.ts';
 import type { SectionProps } from './administration.tsx';
+import { CheckDetail } from './check-detail.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
 const states: Readonly<Record<HealthCheck['state'], readonly [name: string, ChipTone]>> = {
@@ -147,8 +148,14 @@ const checkColumns: readonly TableColumn<HealthCheck>[] = [
     title: texts.details,
     cell: ({ detail, advice }) => (
       <span class="user-cell">
-        <span class="sentence">{detail}</span>
-        {advice !== null && <span class="hint">{advice}</span>}
+        <span>
+          <CheckDetail text={detail} />
+        </span>
+        {advice !== null && (
+          <span class="hint">
+            <CheckDetail text={advice} />
+          </span>
+        )}
       </span>
     ),
   },
@@ -157,7 +164,7 @@ const checkColumns: readonly TableColumn<HealthCheck>[] = [
 const componentColumns: readonly TableColumn<HealthComponent>[] = [
   { title: texts.component, width: '9rem', cell: ({ component }) => <Name text={component} /> },
   { title: texts.state, width: '8rem', cell: (row) => <ComponentState {...row} /> },
-  { title: texts.details, cell: ({ detail }) => <span class="sentence">{detail}</span> },
+  { title: texts.details, cell: ({ detail }) => <CheckDetail text={detail} /> },
 ];
 
 /** Optional programs that are missing leave the server ready. */
