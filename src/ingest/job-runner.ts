@@ -248,7 +248,7 @@ export class JobRunner {
     const { transitions, logger } = this.#options;
     const retryable = failure.code === 'timeout' || failure.code === 'memory' || failure.code === 'crash';
     await transitions.markFailed(job, status, { ...failure, retryable });
-    logger.info({ documentId: job.documentId, code: failure.code, status }, 'document failed');
+    logger.warn({ documentId: job.documentId, code: failure.code, status }, 'document failed');
     return null;
   }
 

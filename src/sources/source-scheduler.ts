@@ -340,7 +340,7 @@ export class SourceScheduler {
       mayUseReserve: true,
     });
     this.#options.onRunEnd(record, lastRun);
-    const level = outcome === 'failed' ? 'warn' : 'info';
+    const level = outcome === 'succeeded' ? 'info' : 'warn';
     logger[level]({ sourceId: record.sourceId, outcome, error, ...counts }, 'source synchronized');
   }
 
