@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 export type ChipTone = 'neutral' | 'info' | 'good' | 'warning' | 'bad';
 
-/** Label of a state. The color alone never carries information. */
+/** Label of a state that can change by itself. The color alone never carries information. */
 export function Chip({
   tone = 'neutral',
   children,
@@ -11,4 +11,9 @@ export function Chip({
   readonly children: ComponentChildren;
 }) {
   return <span class={`chip ${tone}`}>{children}</span>;
+}
+
+/** Label of a property: a role, a plan, a permission. */
+export function Tag({ children }: { readonly children: ComponentChildren }) {
+  return <span class="chip tag">{children}</span>;
 }

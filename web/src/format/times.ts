@@ -17,6 +17,7 @@ const exactTimeFormat = new Intl.DateTimeFormat(locale, {
   minute: '2-digit',
   second: '2-digit',
   fractionalSecondDigits: 3,
+  hourCycle: 'h23',
 });
 const relativeFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'long' });
 
@@ -27,7 +28,7 @@ const steps = [
   { unit: 'day', ms: 86_400_000, until: 30 * 86_400_000 },
 ] as const;
 
-/** Formats the time of day with milliseconds. */
+/** Formats the time of day with milliseconds, in 24 hours. */
 export function formatExactTime(timestamp: string): string {
   return exactTimeFormat.format(new Date(timestamp));
 }

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadScopeProvider } from '../../components/load-scope.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { showToast } from '../../components/toasts.tsx';
@@ -99,7 +100,9 @@ export function AdministrationPage() {
               isCurrent: id === section.id,
             }))}
           />
-          <Content key={section.id} onDenied={access.reload} />
+          <LoadScopeProvider key={section.id} name={section.name} kind="page">
+            <Content onDenied={access.reload} />
+          </LoadScopeProvider>
         </>
       )}
     </Page>

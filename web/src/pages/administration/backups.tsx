@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { BackupStatusResponse } from '../../../../src/schemas/backups.ts';
+import { LinkButton } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Card } from '../../components/page.tsx';
@@ -9,9 +11,9 @@ import { formatBytes } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { adminGetBackupStatus } from '../../server/administration.ts';
 import { usePoll } from '../../server/load.ts';
+import { Icon } from '../../shell/icons.tsx';
 import { texts } from '../../texts/en/administration.ts';
 import { fill } from '../../texts/format-text.ts';
-import { rich } from '../../texts/rich-text.ts';
 import type { SectionProps } from './administration.tsx';
 import { useAdministratorLoad } from './use-administrator-load.ts';
 
@@ -30,7 +32,7 @@ export function Backups({ onDenied }: SectionProps) {
   );
   if (status.data === undefined) {
     return status.error === null ? (
-      <Card title={texts.backups}>
+      <Card>
         <SkeletonRows rows={3} />
       </Card>
     ) : (
@@ -38,18 +40,39 @@ export function Backups({ onDenied }: SectionProps) {
     );
   }
   return (
-    <Card title={texts.backups}>
+    <>
       {status.data.target === null ? (
-        <p class="empty-note">
-          {rich(texts.thisServerCreatesNoBackups, { quarryBackupTarget: <code>QUARRY_BACKUP_TARGET</code> })}
-        </p>
+        <NoBackups />
       ) : (
-        <>
+        <Card>
           <Failures status={status.data} />
           <DescriptionList facts={factsOf(status.data)} />
-        </>
+        </Card>
       )}
-    </Card>
+    </>
+  );
+}
+
+const exampleSettings = 'QUARRY_BACKUP_TARGET=/mnt/backup/quarry\nQUARRY_BACKUP_KEEP=last:3,daily:7,weekly:4';
+
+/** The most important message of the administration, and the settings that end it. */
+function NoBackups() {
+  return (
+    <section class="card no-backups" aria-labelledby="no-backups">
+      <Icon name="warning" />
+      <div>
+        <h2 id="no-backups">{texts.noBackups}</h2>
+        <p>{texts.aDiskFailureLosesAll}</p>
+        <p>{texts.setTheseEnvironmentVariablesAnd}</p>
+        <pre class="code">{exampleSettings}</pre>
+        <div class="row">
+          <CopyButton text={exampleSettings} label={texts.copySettings} />
+          <LinkButton href="/docs/operate/backup" isExternal>
+            {texts.guideToBackups}
+          </LinkButton>
+        </div>
+      </div>
+    </section>
   );
 }
 

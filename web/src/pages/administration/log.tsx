@@ -8,7 +8,7 @@ import { Field } from '../../components/field.tsx';
 import { Card } from '../../components/page.tsx';
 import { SearchField } from '../../components/search-field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
-import { formatDateTime, formatExactTime } from '../../format/times.ts';
+import { formatDate, formatDateTime, formatExactTime } from '../../format/times.ts';
 import { adminGetLogLines } from '../../server/administration.ts';
 import { usePoll } from '../../server/load.ts';
 import { texts } from '../../texts/en/administration.ts';
@@ -61,10 +61,7 @@ export function Log({ onDenied }: SectionProps) {
   if (log.error !== null) return <LoadError error={log.error} onRetry={log.reload} />;
   const lines = log.data?.lines;
   return (
-    <Card
-      title={texts.log}
-      actions={<span class="muted">{lines && counted(texts.countLines, lines.length)}</span>}
-    >
+    <Card>
       <div class="toolbar">
         <Field label={texts.level}>
           {(control) => (
@@ -90,6 +87,7 @@ export function Log({ onDenied }: SectionProps) {
         <Button aria-pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
           {isFollowing ? texts.pause : texts.follow}
         </Button>
+        <p class="toolbar-count">{lines && counted(texts.countLines, lines.length)}</p>
       </div>
       {lines === undefined ? (
         <SkeletonRows rows={8} />
@@ -122,30 +120,45 @@ function LineList({ lines }: { readonly lines: readonly LogLine[] }) {
     >
       <ol>
         {lines.map((line, i) => (
-          <LogRow key={`${line.time} ${i}`} line={line} />
+          <LogRow key={`${line.time} ${i}`} line={line} isFirstOfDay={dayOf(line) !== dayOf(lines[i - 1])} />
         ))}
       </ol>
     </div>
   );
 }
 
-function LogRow({ line: { time, level, event, fields } }: { readonly line: LogLine }) {
+function dayOf(line: LogLine | undefined): string {
+  return line === undefined ? '' : formatDate(line.time);
+}
+
+interface LogRowProps {
+  readonly line: LogLine;
+  readonly isFirstOfDay: boolean;
+}
+
+/** One line; opened, all of its fields. */
+function LogRow({ line: { time, level, event, fields }, isFirstOfDay }: LogRowProps) {
   const [name, tone] = chips[level];
   const details = Object.entries(fields).filter(([, value]) => value !== null);
   return (
     <li>
-      <time dateTime={time} title={formatDateTime(time)}>
-        {formatExactTime(time)}
-      </time>
-      <Chip tone={tone}>{name}</Chip>
-      <span class="log-text">
-        <span class="log-event">{event}</span>
-        {details.map(([field, value]) => (
-          <span key={field} class="log-field">
-            <span class="muted">{field}</span> {typeof value === 'string' ? value : JSON.stringify(value)}
+      {isFirstOfDay && <p class="log-day">{formatDate(time)}</p>}
+      <details>
+        <summary>
+          <time dateTime={time} title={formatDateTime(time)}>
+            {formatExactTime(time)}
+          </time>
+          <Chip tone={tone}>{name}</Chip>
+          <span class="log-text">
+            <span class="log-event">{event}</span>
+            {details.map(([field, value]) => (
+              <span key={field} class="log-field">
+                <span class="muted">{field}</span> {typeof value === 'string' ? value : JSON.stringify(value)}
+              </span>
+            ))}
           </span>
-        ))}
-      </span>
+        </summary>
+      </details>
     </li>
   );
 }

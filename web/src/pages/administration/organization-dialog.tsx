@@ -158,8 +158,8 @@ function Edit({ found, onClose, onDelete, onChanged }: EditProps) {
         onChange={(name, text) => setOverrideTexts({ ...overrideTexts, [name]: text })}
       />
       <DialogActions error={save.error}>
-        <Button tone="ghost" class="first" onClick={onDelete}>
-          {texts.deleteOrganization}
+        <Button tone="ghost" class="first danger-text" onClick={onDelete}>
+          {texts.deleteOrganization2}
         </Button>
         <Button onClick={onClose}>{texts.cancel}</Button>
         <Button type="submit" tone="primary" busy={save.isBusy} disabled={Object.keys(changes).length === 0}>

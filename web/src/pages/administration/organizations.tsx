@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Field } from '../../components/field.tsx';
 import { Card } from '../../components/page.tsx';
@@ -61,12 +61,7 @@ function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
     )
     .sort(orders[order].compare);
   return (
-    <Card
-      title={texts.organizations}
-      actions={
-        <span class="muted">{all && counted(texts.countOrganizations, all.organizations.length)}</span>
-      }
-    >
+    <Card>
       <div class="toolbar">
         <SearchField
           label={texts.searchOrganizations}
@@ -89,6 +84,7 @@ function OrganizationCard({ all, onChanged }: OrganizationCardProps) {
             </select>
           )}
         </Field>
+        <p class="toolbar-count">{all && counted(texts.countOrganizations, all.organizations.length)}</p>
       </div>
       {all === undefined ? (
         <SkeletonRows rows={4} />
@@ -130,9 +126,9 @@ function columnsFor(onOpen: (row: OrganizationListItem) => void): TableColumn<Or
       title: texts.plan,
       cell: ({ subscription_tier, overridden, zdr }) => (
         <span class="chips">
-          <Chip>{tierName(subscription_tier)}</Chip>
-          {overridden && <Chip tone="info">{texts.overrides}</Chip>}
-          {zdr && <Chip tone="good">{texts.zeroRetention}</Chip>}
+          <Tag>{tierName(subscription_tier)}</Tag>
+          {overridden && <Tag>{texts.overrides}</Tag>}
+          {zdr && <Tag>{texts.zeroRetention}</Tag>}
         </span>
       ),
     },

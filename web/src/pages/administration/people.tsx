@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { UserListItem } from '../../../../src/schemas/users.ts';
-import { Chip } from '../../components/chip.tsx';
+import { Chip, Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Menu } from '../../components/menu.tsx';
@@ -83,14 +83,7 @@ export function People({ onDenied }: SectionProps) {
   if (list.error !== null) return <LoadError error={list.error} onRetry={list.reload} />;
   const found = list.data ?? latest;
   return (
-    <Card
-      title={texts.users}
-      actions={
-        <span class="muted">
-          {found && needle === '' && found.isComplete && counted(texts.countUsers, found.users.length)}
-        </span>
-      }
-    >
+    <Card>
       <div class="toolbar">
         <SearchField
           label={texts.searchUsers}
@@ -98,6 +91,9 @@ export function People({ onDenied }: SectionProps) {
           value={searchText}
           onInput={setSearchText}
         />
+        <p class="toolbar-count">
+          {found && needle === '' && found.isComplete && counted(texts.countUsers, found.users.length)}
+        </p>
       </div>
       {found === undefined ? (
         <SkeletonRows rows={4} />
@@ -181,26 +177,33 @@ function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<
       title: texts.user,
       cell: ({ email, name, organizations }) => (
         <span class="user-cell">
-          <strong>{email}</strong>
-          <span class="hint">
-            {[name, ...organizations.map((each) => `${each.name} (${roleName(each.permission)})`)]
-              .filter((each) => each !== null)
-              .join(', ')}
-          </span>
+          <strong>{name ?? email}</strong>
+          {name !== null && <span class="hint">{email}</span>}
         </span>
       ),
     },
     {
+      title: texts.organizations,
+      cell: ({ organizations }) =>
+        organizations.length === 0
+          ? '–'
+          : organizations.map((each) => `${each.name} (${roleName(each.permission)})`).join(', '),
+    },
+    {
       title: texts.status,
-      cell: ({ disabled_at, second_factor, passkeys, sessions }) => (
+      cell: ({ disabled_at, second_factor, passkeys }) => (
         <span class="chips">
-          {disabled_at !== null && <Chip tone="bad">{texts.disabled}</Chip>}
-          {second_factor && <Chip tone="good">{texts.twoFactor}</Chip>}
-          {passkeys > 0 && <Chip tone="good">{counted(texts.countPasskeys, passkeys)}</Chip>}
-          <Chip>{counted(texts.countSessions, sessions)}</Chip>
+          {disabled_at === null ? (
+            <Chip tone="good">{texts.active}</Chip>
+          ) : (
+            <Chip tone="bad">{texts.disabled}</Chip>
+          )}
+          {second_factor && <Tag>{texts.twoFactor}</Tag>}
+          {passkeys > 0 && <Tag>{counted(texts.countPasskeys, passkeys)}</Tag>}
         </span>
       ),
     },
+    { title: texts.sessions, isNumber: true, cell: ({ sessions }) => formatCount(sessions) },
     { title: texts.lastSignIn, cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },
     {
       title: texts.actions,

@@ -17,8 +17,6 @@ export const texts: Translation<typeof english> = {
   toEnableThisPageSet:
     'Um diese Seite zu aktivieren, setzen Sie QUARRY_ADMIN_PASSWORD_HASH auf die Ausgabe von „quarry hash-password“. Für die Befehlszeile setzen Sie QUARRY_ADMIN_KEY.',
   goToDashboard: 'Zum Dashboard',
-  thisServerCreatesNoBackups:
-    'Dieser Server erstellt keine Sicherungen. Setzen Sie {quarryBackupTarget} auf einen Ordner auf einem anderen Datenträger oder auf einen Bucket.',
   theLastBackupFailedMessage: 'Die letzte Sicherung ist fehlgeschlagen: {message}',
   theLastRestoreFailedMessage: 'Die letzte Wiederherstellung ist fehlgeschlagen: {message}',
   target: 'Ziel',
@@ -157,7 +155,6 @@ export const texts: Translation<typeof english> = {
   disabled: 'Deaktiviert',
   twoFactor: 'Zwei-Faktor',
   countPasskeys: { one: '{count} Passkey', other: '{count} Passkeys' },
-  countSessions: { one: '{count} Sitzung', other: '{count} Sitzungen' },
   lastSignIn: 'Letzte Anmeldung',
   manage: 'Verwalten',
   manageEmail: '{email} verwalten',
@@ -182,4 +179,13 @@ export const texts: Translation<typeof english> = {
   notSet: 'Nicht gesetzt',
   notSetEffect: 'Nicht gesetzt: {effect}',
   setSecret: 'Gesetzt (geheim)',
+  noBackups: 'Keine Sicherungen',
+  aDiskFailureLosesAll: 'Ein Ausfall der Festplatte vernichtet alle Sammlungen, Konten und Schlüssel.',
+  setTheseEnvironmentVariablesAnd:
+    'Setzen Sie diese Umgebungsvariablen, und starten Sie den Server neu. Das Ziel ist ein Ordner auf einem anderen Datenträger oder Rechner, oder ein Bucket.',
+  copySettings: 'Einstellungen kopieren',
+  guideToBackups: 'Anleitung zu Sicherungen',
+  deleteOrganization2: 'Organisation löschen…',
+  active: 'Aktiv',
+  sessions: 'Sitzungen',
 };

@@ -16,8 +16,6 @@ export const texts = localize('administration', {
   toEnableThisPageSet:
     'To enable this page, set QUARRY_ADMIN_PASSWORD_HASH to the output of “quarry hash-password”. For the command line, set QUARRY_ADMIN_KEY.',
   goToDashboard: 'Go to dashboard',
-  thisServerCreatesNoBackups:
-    'This server creates no backups. Set {quarryBackupTarget} to a folder on another disk or to a bucket.',
   theLastBackupFailedMessage: 'The last backup failed: {message}',
   theLastRestoreFailedMessage: 'The last restore failed: {message}',
   target: 'Target',
@@ -151,7 +149,6 @@ export const texts = localize('administration', {
   disabled: 'Disabled',
   twoFactor: 'Two-factor',
   countPasskeys: { one: '{count} passkey', other: '{count} passkeys' },
-  countSessions: { one: '{count} session', other: '{count} sessions' },
   lastSignIn: 'Last sign-in',
   manage: 'Manage',
   manageEmail: 'Manage {email}',
@@ -176,4 +173,13 @@ export const texts = localize('administration', {
   notSet: 'Not set',
   notSetEffect: 'Not set: {effect}',
   setSecret: 'Set (secret)',
+  noBackups: 'No backups',
+  aDiskFailureLosesAll: 'A failure of the disk loses all collections, accounts and keys.',
+  setTheseEnvironmentVariablesAnd:
+    'Set these environment variables and restart the server. The target is a folder on another disk or machine, or a bucket.',
+  copySettings: 'Copy settings',
+  guideToBackups: 'Guide to backups',
+  deleteOrganization2: 'Delete organization…',
+  active: 'Active',
+  sessions: 'Sessions',
 });

@@ -17,8 +17,6 @@ export const texts: Translation<typeof english> = {
   toEnableThisPageSet:
     'Para activar esta página, asigne a QUARRY_ADMIN_PASSWORD_HASH el resultado de «quarry hash-password». Para la línea de comandos, defina QUARRY_ADMIN_KEY.',
   goToDashboard: 'Ir al panel',
-  thisServerCreatesNoBackups:
-    'Este servidor no crea copias de seguridad. Asigne a {quarryBackupTarget} una carpeta en otro disco o un bucket.',
   theLastBackupFailedMessage: 'La última copia de seguridad falló: {message}',
   theLastRestoreFailedMessage: 'La última restauración falló: {message}',
   target: 'Destino',
@@ -157,7 +155,6 @@ export const texts: Translation<typeof english> = {
   disabled: 'Desactivado',
   twoFactor: 'Dos factores',
   countPasskeys: { one: '{count} llave de acceso', other: '{count} llaves de acceso' },
-  countSessions: { one: '{count} sesión', other: '{count} sesiones' },
   lastSignIn: 'Último inicio de sesión',
   manage: 'Gestionar',
   manageEmail: 'Gestionar {email}',
@@ -182,4 +179,13 @@ export const texts: Translation<typeof english> = {
   notSet: 'Sin definir',
   notSetEffect: 'Sin definir: {effect}',
   setSecret: 'Definido (secreto)',
+  noBackups: 'Sin copias de seguridad',
+  aDiskFailureLosesAll: 'Un fallo del disco elimina todas las colecciones, cuentas y claves.',
+  setTheseEnvironmentVariablesAnd:
+    'Defina estas variables de entorno y reinicie el servidor. El destino es una carpeta en otro disco o equipo, o un bucket.',
+  copySettings: 'Copiar configuración',
+  guideToBackups: 'Guía de copias de seguridad',
+  deleteOrganization2: 'Eliminar organización…',
+  active: 'Activo',
+  sessions: 'Sesiones',
 };

@@ -17,8 +17,6 @@ export const texts: Translation<typeof english> = {
   toEnableThisPageSet:
     'Pour activer cette page, définissez QUARRY_ADMIN_PASSWORD_HASH avec le résultat de « quarry hash-password ». Pour la ligne de commande, définissez QUARRY_ADMIN_KEY.',
   goToDashboard: 'Aller au tableau de bord',
-  thisServerCreatesNoBackups:
-    'Ce serveur ne crée pas de sauvegardes. Définissez {quarryBackupTarget} avec un dossier sur un autre disque ou un bucket.',
   theLastBackupFailedMessage: 'La dernière sauvegarde a échoué : {message}',
   theLastRestoreFailedMessage: 'La dernière restauration a échoué : {message}',
   target: 'Cible',
@@ -154,7 +152,6 @@ export const texts: Translation<typeof english> = {
   disabled: 'Désactivé',
   twoFactor: 'Deux facteurs',
   countPasskeys: { one: '{count} clé d’accès', other: '{count} clés d’accès' },
-  countSessions: { one: '{count} session', other: '{count} sessions' },
   lastSignIn: 'Dernière connexion',
   manage: 'Gérer',
   manageEmail: 'Gérer {email}',
@@ -179,4 +176,14 @@ export const texts: Translation<typeof english> = {
   notSet: 'Non défini',
   notSetEffect: 'Non défini : {effect}',
   setSecret: 'Défini (secret)',
+  noBackups: 'Aucune sauvegarde',
+  aDiskFailureLosesAll:
+    'Une panne du disque détruit toutes les collections, tous les comptes et toutes les clés.',
+  setTheseEnvironmentVariablesAnd:
+    'Définissez ces variables d’environnement et redémarrez le serveur. La cible est un dossier sur un autre disque ou une autre machine, ou un bucket.',
+  copySettings: 'Copier les paramètres',
+  guideToBackups: 'Guide des sauvegardes',
+  deleteOrganization2: 'Supprimer l’organisation…',
+  active: 'Actif',
+  sessions: 'Sessions',
 };

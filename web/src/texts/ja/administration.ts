@@ -17,8 +17,6 @@ export const texts: Translation<typeof english> = {
   toEnableThisPageSet:
     'このページを有効にするには、QUARRY_ADMIN_PASSWORD_HASH に「quarry hash-password」の出力を設定してください。コマンドラインで使うには、QUARRY_ADMIN_KEY を設定してください。',
   goToDashboard: 'ダッシュボードへ移動',
-  thisServerCreatesNoBackups:
-    'このサーバーはバックアップを作成していません。{quarryBackupTarget} に別のディスク上のフォルダーまたはバケットを設定してください。',
   theLastBackupFailedMessage: '前回のバックアップに失敗しました: {message}',
   theLastRestoreFailedMessage: '前回の復元に失敗しました: {message}',
   target: '保存先',
@@ -154,7 +152,6 @@ export const texts: Translation<typeof english> = {
   disabled: '無効',
   twoFactor: '2 要素認証',
   countPasskeys: { other: '{count} 個のパスキー' },
-  countSessions: { other: '{count} 件のセッション' },
   lastSignIn: '最終ログイン',
   manage: '管理',
   manageEmail: '{email} を管理',
@@ -179,4 +176,13 @@ export const texts: Translation<typeof english> = {
   notSet: '未設定',
   notSetEffect: '未設定: {effect}',
   setSecret: '設定済み (秘密)',
+  noBackups: 'バックアップがありません',
+  aDiskFailureLosesAll: 'ディスクが故障すると、すべてのコレクション、アカウント、キーが失われます。',
+  setTheseEnvironmentVariablesAnd:
+    'これらの環境変数を設定し、サーバーを再起動してください。保存先は、別のディスクまたはマシンのフォルダー、またはバケットです。',
+  copySettings: '設定をコピー',
+  guideToBackups: 'バックアップのガイド',
+  deleteOrganization2: '組織を削除…',
+  active: '有効',
+  sessions: 'セッション',
 };
