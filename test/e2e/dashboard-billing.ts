@@ -128,8 +128,10 @@ async function downgradeAndPause(t: Test, page: Page): Promise<void> {
 
   await pause.click();
   await dialog.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('Subscription paused since Mar 10, 2027.').waitFor();
-  await page.getByText('You are on the Free plan').waitFor();
+  await page.getByText('Teams, paused since Mar 10, 2027.').waitFor();
+  const plans = page.getByRole('listitem');
+  await plans.filter({ hasText: 'Your plan, paused' }).getByRole('heading', { name: 'Teams' }).waitFor();
+  await plans.filter({ hasText: 'Limits in force' }).getByRole('heading', { name: 'Free' }).waitFor();
   await inspectInAllThemes(t, page, 'billing-paused');
   await page.getByRole('button', { name: 'Resume' }).click();
   await dialog.getByText('Your credit').waitFor();

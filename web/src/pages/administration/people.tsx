@@ -175,7 +175,7 @@ function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<
   return [
     {
       title: texts.user,
-      cell: ({ email, name, organizations }) => (
+      cell: ({ email, name }) => (
         <span class="user-cell">
           <strong>{name ?? email}</strong>
           {name !== null && <span class="hint">{email}</span>}

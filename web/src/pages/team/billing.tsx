@@ -27,6 +27,7 @@ import { texts } from '../../texts/en/billing.ts';
 import { fill } from '../../texts/format-text.ts';
 import { rich } from '../../texts/rich-text.ts';
 import { paymentMethodName } from './payment-method-name.ts';
+import { staleNoticeId } from './plan-notices.tsx';
 import { Plans } from './plans.tsx';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
@@ -118,8 +119,6 @@ function usePaymentArrivalToast({ pending_upgrade: pending, subscription_tier: t
     setAwaitedTier(pending?.tier ?? null);
   }, [pending?.tier, tier]);
 }
-
-const staleNoticeId = 'billing-stale';
 
 function StaleNotice({
   readAt,

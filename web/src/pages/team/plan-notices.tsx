@@ -10,26 +10,57 @@ import { rich } from '../../texts/rich-text.ts';
 import { hasRole } from './roles.tsx';
 import { tierName } from './tiers.ts';
 
+/** Element that says why changes are impossible while the payment provider does not respond. */
+export const staleNoticeId = 'billing-stale';
+
 interface NoticeProps {
   readonly status: BillingStatus;
   readonly onChanged: () => void;
 }
 
+interface PlanNoticesProps extends NoticeProps {
+  /** Null if the user may not change the plan. */
+  readonly onResume: (() => void) | null;
+}
+
 /** Notices above the plans: pending changes and unpaid or paused plans. */
-export function PlanNotices({ status, onChanged }: NoticeProps) {
-  const { pending_downgrade: pendingDowngrade, paused_at: pausedAt } = status;
+export function PlanNotices({ status, onChanged, onResume }: PlanNoticesProps) {
+  const { pending_downgrade: pendingDowngrade } = status;
   return (
     <>
       <UnpaidNotice status={status} onChanged={onChanged} />
       {pendingDowngrade !== null && (
         <DowngradeNotice pendingDowngrade={pendingDowngrade} status={status} onChanged={onChanged} />
       )}
-      {pausedAt !== null && (
-        <p class="note">
-          {fill(texts.subscriptionPausedSincePausedAtNothing, { pausedAt: formatBillingDate(pausedAt) })}
-        </p>
-      )}
+      <PausedNotice status={status} onResume={onResume} />
     </>
+  );
+}
+
+/** The paused plan, what applies until then, and the way back, in one place. */
+function PausedNotice({ status, onResume }: Pick<PlanNoticesProps, 'status' | 'onResume'>) {
+  const { paused_at: pausedAt, paused_tier: tier, stale } = status;
+  if (pausedAt === null || tier === null) return null;
+  return (
+    <div class="note row between">
+      <div>
+        {rich(texts.tierPausedSincePausedAtNothing, {
+          strong: (children) => <strong>{children}</strong>,
+          tier: tierName(tier),
+          pausedAt: formatBillingDate(pausedAt),
+        })}
+      </div>
+      {onResume !== null && (
+        <Button
+          tone="primary"
+          disabled={stale}
+          aria-describedby={stale ? staleNoticeId : undefined}
+          onClick={onResume}
+        >
+          {texts.resume}
+        </Button>
+      )}
+    </div>
   );
 }
 

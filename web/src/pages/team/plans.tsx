@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Chip, Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Card } from '../../components/page.tsx';
 import { planTopic, showToast } from '../../components/toasts.tsx';
@@ -39,8 +39,12 @@ export function Plans({ status, onChanged }: PlansProps) {
   const isOwner = hasRole('OWNER');
   return (
     <Card title={texts.plan}>
-      <PlanNotices status={status} onChanged={onChanged} />
-      <p class="muted">{summary(status)}</p>
+      <PlanNotices
+        status={status}
+        onChanged={onChanged}
+        onResume={isOwner ? () => setDialog({ kind: 'upgrade', tier: resumedTier(status) }) : null}
+      />
+      {status.paused_tier === null && <p class="muted">{summary(status)}</p>}
       <ul class="plans">
         {status.pricing.map((plan) => (
           <PlanCard key={plan.tier} plan={plan} status={status} onOpenDialog={isOwner ? setDialog : null} />
@@ -59,6 +63,10 @@ export function Plans({ status, onChanged }: PlansProps) {
       )}
     </Card>
   );
+}
+
+function resumedTier({ paused_tier: paused }: BillingStatus): PaidPlan {
+  return paused !== null && isPaidPlan(paused) ? paused : 'starter';
 }
 
 /** Sentence with the current plan, its price and the next charge. */
@@ -86,7 +94,11 @@ type PlanChoice =
 
 function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
   const { subscription_tier: current, paused_tier: paused, pending_upgrade: pendingUpgrade } = status;
-  if (paused !== null) return tier === paused ? toPlanChoice(status, resumeChoice(tier)) : { kind: 'none' };
+  if (paused !== null) {
+    if (tier === paused || !isPaidPlan(tier)) return { kind: 'none' };
+    const label = fill(texts.changeToTier, { tier: tierName(tier) });
+    return { kind: 'unavailable', label, reason: texts.resumeYourPlanFirst };
+  }
   const step = tiers.indexOf(tier) - tiers.indexOf(current);
   if (step > 0 && isPaidPlan(tier) && pendingUpgrade?.tier !== tier) {
     const open: AvailablePlan = {
@@ -108,10 +120,6 @@ function planChoiceOf(tier: Tier, status: BillingStatus): PlanChoice {
 
 type AvailablePlan = Pick<Extract<PlanChoice, { kind: 'available' }>, 'label' | 'dialog'>;
 
-function resumeChoice(tier: Tier): AvailablePlan {
-  return { label: texts.resume, dialog: { kind: 'upgrade', tier: isPaidPlan(tier) ? tier : 'starter' } };
-}
-
 function toPlanChoice(
   { stale }: BillingStatus,
   { label, dialog }: AvailablePlan,
@@ -130,7 +138,8 @@ interface PlanCardProps {
 
 function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
   const { tier } = plan;
-  const isCurrent = tier === status.subscription_tier;
+  // A paused plan stays that of the organization, although the limits of another one apply.
+  const isCurrent = tier === (status.paused_tier ?? status.subscription_tier);
   const choice: PlanChoice = onOpenDialog === null ? { kind: 'none' } : planChoiceOf(tier, status);
   const reasonId = `plan-${tier}-reason`;
   return (
@@ -174,8 +183,14 @@ function PlanCard({ plan, status, onOpenDialog }: PlanCardProps) {
 }
 
 function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: BillingStatus }) {
-  if (tier === status.paused_tier) return <Chip tone="warning">{texts.paused}</Chip>;
-  if (tier === status.subscription_tier) return <Chip tone="info">{texts.yourPlan}</Chip>;
+  if (tier === status.paused_tier) return <Chip tone="warning">{texts.yourPlanPaused}</Chip>;
+  if (tier === status.subscription_tier) {
+    return status.paused_tier === null ? (
+      <Chip tone="info">{texts.yourPlan}</Chip>
+    ) : (
+      <Tag>{texts.limitsInForce}</Tag>
+    );
+  }
   if (tier === status.pending_upgrade?.tier) return <Chip tone="warning">{texts.unpaid}</Chip>;
   return tier === status.pending_downgrade?.tier ? <Chip>{texts.scheduled}</Chip> : null;
 }

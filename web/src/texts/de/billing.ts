@@ -100,7 +100,6 @@ export const texts: Translation<typeof english> = {
   resume: 'Fortsetzen',
   unavailableUntilThePaymentProvider: 'Nicht verfügbar, bis der Zahlungsanbieter antwortet.',
   contactTheOperatorOfThis: 'Wenden Sie sich an den Betreiber dieses Servers.',
-  paused: 'Pausiert',
   yourPlan: 'Ihr Tarif',
   unpaid: 'Unbezahlt',
   scheduled: 'Geplant',
@@ -112,8 +111,6 @@ export const texts: Translation<typeof english> = {
   slowModels: 'Langsame Modelle',
   fastReranks: 'Schnelles Reranking',
   documents: 'Dokumente',
-  subscriptionPausedSincePausedAtNothing:
-    'Abonnement seit {pausedAt} pausiert. Es wird nichts berechnet, und die Grenzwerte des Tarifs Free gelten.',
   theUpgradeExpiresOnExpiresAt: 'Das Upgrade verfällt am {expiresAt}. ',
   tierStartsWhenTheInvoice:
     '<strong>{tier} beginnt, sobald die Rechnung bezahlt ist.</strong> Ihre Bank verlangt möglicherweise eine Bestätigung. {expiresAt}',
@@ -169,4 +166,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Tarifzahlungen',
   alreadyInvoiced: 'Bereits in Rechnung gestellt',
   additionalCharges: 'Zusätzliche Kosten',
+  tierPausedSincePausedAtNothing: '<strong>{tier}, pausiert seit {pausedAt}.</strong> Es wird nichts berechnet. Bis zur Fortsetzung gelten die Grenzwerte des Tarifs Free.',
+  yourPlanPaused: 'Ihr Tarif, pausiert',
+  limitsInForce: 'Geltende Grenzwerte',
+  resumeYourPlanFirst: 'Setzen Sie zuerst Ihren Tarif fort.',
 };

@@ -95,7 +95,6 @@ export const texts = localize('billing', {
   resume: 'Resume',
   unavailableUntilThePaymentProvider: 'Unavailable until the payment provider responds.',
   contactTheOperatorOfThis: 'Contact the operator of this server.',
-  paused: 'Paused',
   yourPlan: 'Your plan',
   unpaid: 'Unpaid',
   scheduled: 'Scheduled',
@@ -107,8 +106,6 @@ export const texts = localize('billing', {
   slowModels: 'Slow models',
   fastReranks: 'Fast reranks',
   documents: 'Documents',
-  subscriptionPausedSincePausedAtNothing:
-    'Subscription paused since {pausedAt}. Nothing is charged, and the limits of the Free plan apply.',
   theUpgradeExpiresOnExpiresAt: 'The upgrade expires on {expiresAt}. ',
   tierStartsWhenTheInvoice:
     '<strong>{tier} starts when the invoice is paid.</strong> Your bank may require confirmation. {expiresAt}',
@@ -164,4 +161,8 @@ export const texts = localize('billing', {
   planPayments: 'Plan payments',
   alreadyInvoiced: 'Already invoiced',
   additionalCharges: 'Additional charges',
+  tierPausedSincePausedAtNothing: '<strong>{tier}, paused since {pausedAt}.</strong> Nothing is charged. The limits of the Free plan apply until you resume.',
+  yourPlanPaused: 'Your plan, paused',
+  limitsInForce: 'Limits in force',
+  resumeYourPlanFirst: 'Resume your plan first.',
 });

@@ -99,7 +99,6 @@ export const texts: Translation<typeof english> = {
   resume: 'Reanudar',
   unavailableUntilThePaymentProvider: 'No disponible hasta que responda el proveedor de pagos.',
   contactTheOperatorOfThis: 'Póngase en contacto con el operador de este servidor.',
-  paused: 'En pausa',
   yourPlan: 'Su plan',
   unpaid: 'Sin pagar',
   scheduled: 'Programado',
@@ -111,8 +110,6 @@ export const texts: Translation<typeof english> = {
   slowModels: 'Modelos lentos',
   fastReranks: 'Reordenaciones rápidas',
   documents: 'Documentos',
-  subscriptionPausedSincePausedAtNothing:
-    'Suscripción en pausa desde el {pausedAt}. No se cobra nada y se aplican los límites del plan Free.',
   theUpgradeExpiresOnExpiresAt: 'La mejora caduca el {expiresAt}. ',
   tierStartsWhenTheInvoice:
     '<strong>{tier} comienza cuando se pague la factura.</strong> Es posible que su banco pida una confirmación. {expiresAt}',
@@ -168,4 +165,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Pagos del plan',
   alreadyInvoiced: 'Ya facturado',
   additionalCharges: 'Cargos adicionales',
+  tierPausedSincePausedAtNothing: '<strong>{tier}, en pausa desde el {pausedAt}.</strong> No se cobra nada. Los límites del plan Free se aplican hasta que lo reanude.',
+  yourPlanPaused: 'Su plan, en pausa',
+  limitsInForce: 'Límites vigentes',
+  resumeYourPlanFirst: 'Reanude primero su plan.',
 };

@@ -100,7 +100,6 @@ export const texts: Translation<typeof english> = {
   resume: 'Reprendre',
   unavailableUntilThePaymentProvider: 'Indisponible jusqu’à ce que le prestataire de paiement réponde.',
   contactTheOperatorOfThis: 'Contactez l’exploitant de ce serveur.',
-  paused: 'En pause',
   yourPlan: 'Votre forfait',
   unpaid: 'Impayé',
   scheduled: 'Planifié',
@@ -112,8 +111,6 @@ export const texts: Translation<typeof english> = {
   slowModels: 'Modèles lents',
   fastReranks: 'Reclassements rapides',
   documents: 'Documents',
-  subscriptionPausedSincePausedAtNothing:
-    'Abonnement en pause depuis le {pausedAt}. Rien n’est facturé et les limites du forfait Free s’appliquent.',
   theUpgradeExpiresOnExpiresAt: 'Le changement expire le {expiresAt}. ',
   tierStartsWhenTheInvoice:
     '<strong>{tier} commence une fois la facture payée.</strong> Votre banque peut demander une confirmation. {expiresAt}',
@@ -169,4 +166,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Paiements du forfait',
   alreadyInvoiced: 'Déjà facturé',
   additionalCharges: 'Frais supplémentaires',
+  tierPausedSincePausedAtNothing: '<strong>{tier}, en pause depuis le {pausedAt}.</strong> Rien n’est facturé. Les limites du forfait Free s’appliquent jusqu’à la reprise.',
+  yourPlanPaused: 'Votre forfait, en pause',
+  limitsInForce: 'Limites en vigueur',
+  resumeYourPlanFirst: 'Reprenez d’abord votre forfait.',
 };

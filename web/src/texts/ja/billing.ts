@@ -96,7 +96,6 @@ export const texts: Translation<typeof english> = {
   resume: '再開',
   unavailableUntilThePaymentProvider: '決済事業者が応答するまで利用できません。',
   contactTheOperatorOfThis: 'このサーバーの運営者にお問い合わせください。',
-  paused: '一時停止中',
   yourPlan: '現在のプラン',
   unpaid: '未払い',
   scheduled: '予定',
@@ -108,8 +107,6 @@ export const texts: Translation<typeof english> = {
   slowModels: '低速モデル',
   fastReranks: '高速リランク',
   documents: 'ドキュメント',
-  subscriptionPausedSincePausedAtNothing:
-    'サブスクリプションは {pausedAt} から一時停止中です。請求は発生せず、Free プランの上限が適用されます。',
   theUpgradeExpiresOnExpiresAt: 'アップグレードの期限は {expiresAt} です。',
   tierStartsWhenTheInvoice:
     '<strong>{tier} は請求書の支払い後に開始します。</strong> 銀行による確認が必要な場合があります。{expiresAt}',
@@ -164,4 +161,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'プランの支払い',
   alreadyInvoiced: '請求済み',
   additionalCharges: '追加料金',
+  tierPausedSincePausedAtNothing: '<strong>{tier} ({pausedAt} から一時停止中)。</strong>料金は発生しません。再開するまで Free プランの制限が適用されます。',
+  yourPlanPaused: 'ご利用中 (一時停止)',
+  limitsInForce: '適用中の制限',
+  resumeYourPlanFirst: '先にプランを再開してください。',
 };
