@@ -211,7 +211,13 @@ function Scores({ texts, columns }: TrialResult) {
       width: '9rem',
       cell: ({ index }: ScoredText) => (
         <span class="score">
-          {formatScore(scores[index] ?? 0)} <span class="muted">{`#${rankOf(scores, index)}`}</span>
+          <span>
+            <strong>{`#${rankOf(scores, index)}`}</strong>{' '}
+            <span class="muted">{formatScore(scores[index] ?? 0)}</span>
+          </span>
+          <span class="level" aria-hidden="true">
+            <span style={{ width: `${Math.round(100 * shareOfRange(scores, index))}%` }} />
+          </span>
         </span>
       ),
     })),
@@ -224,6 +230,7 @@ function Scores({ texts, columns }: TrialResult) {
         rows={rows}
         keyOf={({ index }) => String(index)}
       />
+      {columns.length > 1 && <p class="hint">{modelTexts.scoresOfDifferentModelsCannot}</p>}
       {columns.map((column) => (
         <Summary key={column.model} column={column} />
       ))}
@@ -234,6 +241,12 @@ function Scores({ texts, columns }: TrialResult) {
 /** Position of a text when all are sorted by score, from 1. */
 function rankOf(scores: readonly number[], index: number): number {
   return 1 + scores.filter((score) => score > (scores[index] ?? 0)).length;
+}
+
+/** Place of a score between the lowest and the highest one of its model, from 0 to 1. */
+function shareOfRange(scores: readonly number[], index: number): number {
+  const [lowest, highest] = [Math.min(...scores), Math.max(...scores)];
+  return highest === lowest ? 1 : ((scores[index] ?? lowest) - lowest) / (highest - lowest);
 }
 
 function Summary({ column: { model, ms, vector } }: { readonly column: TextScores }) {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ModelDetails } from '../../../../src/schemas/models.ts';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Chip, Tag } from '../../components/chip.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -118,7 +118,7 @@ function ModelName({ model: { id, aliases, is_default: isDefault } }: { readonly
     <span class="user-cell">
       <span class="chips">
         <strong>{id}</strong>
-        {isDefault && <Chip tone="info">{texts.default}</Chip>}
+        {isDefault && <Tag>{texts.default}</Tag>}
       </span>
       {aliases.length > 0 && (
         <span class="hint">{fill(texts.alsoAliases, { aliases: aliases.join(', ') })}</span>
@@ -128,19 +128,15 @@ function ModelName({ model: { id, aliases, is_default: isDefault } }: { readonly
 }
 
 function Latency({ latency }: Pick<ModelDetails, 'latency'>) {
-  // Same height as with a latency, so that rows do not move after a trial.
-  if (latency === null)
-    return (
-      <span class="user-cell muted">
-        <span>{texts.noCallsYet}</span>
-        <span class="hint">&nbsp;</span>
-      </span>
-    );
+  if (latency === null) return <span class="model-latency muted">{texts.noCallsYet}</span>;
   const { calls, p50_ms: p50, p95_ms: p95, p99_ms: p99 } = latency;
   return (
-    <span class="user-cell" title={fill(texts.p99P99, { p99: formatDuration(p99) })}>
+    <span class="model-latency" title={fill(texts.p99P99, { p99: formatDuration(p99) })}>
       <span>{formatDuration(p50)}</span>
-      <span class="hint">{`p95 ${formatDuration(p95)}, ${counted(texts.countCalls, calls)}`}</span>
+      <span class="hint">
+        {`p95 ${formatDuration(p95)}`}
+        <span class="calls">{`, ${counted(texts.countCalls, calls)}`}</span>
+      </span>
     </span>
   );
 }

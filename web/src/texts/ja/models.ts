@@ -47,4 +47,5 @@ export const texts: Translation<typeof english> = {
   countCalls: { other: '{count} 回の呼び出し' },
   none: 'なし',
   hiddenMore: 'ほか {hidden} 件',
+  scoresOfDifferentModelsCannot: '異なるモデルのスコアは比較できません。バーは各モデルの範囲を示します。',
 };
