@@ -31,6 +31,7 @@ const paths = {
   more: 'M3.500 8h.01M8 8h.01M12.500 8h.01',
   previous: 'M9.500 4L5.500 8l4 4',
   warning: 'M8 2.200L14.500 13.500h-13zM8 6.500v3.200M8 11.600h.01',
+  copy: 'M5.500 5.500h8v8h-8zM10.500 3.500v-1h-8v8h1',
   next: 'M6.500 4l4 4-4 4',
 } as const;
 

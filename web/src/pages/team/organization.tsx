@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { OrganizationInfo } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { CopyIcon } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
 import { Meter } from '../../components/meter.tsx';
@@ -43,7 +43,7 @@ export function OrganizationPage() {
               'ID',
               <span key="id" class="row">
                 <code>{organization.value?.organization_id}</code>
-                <CopyButton text={organization.value?.organization_id ?? ''} label={texts.copyId} />
+                <CopyIcon text={organization.value?.organization_id ?? ''} label={texts.copyId} />
               </span>,
             ],
             [

@@ -1,4 +1,4 @@
-import { Chip } from '../../components/chip.tsx';
+import { Chip, Tag } from '../../components/chip.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import type { WebhookInfo } from '../../server/webhooks.ts';
@@ -32,9 +32,9 @@ export function WebhookSelection({ webhook }: { readonly webhook: WebhookInfo })
   const { types, collection_names: names } = webhook;
   return (
     <span class="chips">
-      <Chip>{describe(types, counted(texts.countTypes, types?.length ?? 0), texts.allTypes)}</Chip>
+      <Tag>{describe(types, counted(texts.countTypes, types?.length ?? 0), texts.allTypes)}</Tag>
       {names !== null && (
-        <Chip>{describe(names, counted(texts.countCollections, names.length), texts.allCollections)}</Chip>
+        <Tag>{describe(names, counted(texts.countCollections, names.length), texts.allCollections)}</Tag>
       )}
     </span>
   );

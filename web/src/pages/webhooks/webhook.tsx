@@ -3,9 +3,10 @@ import { useLocation } from 'preact-iso';
 import { Button } from '../../components/button.tsx';
 import { Chip } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { CopyIcon } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
 import { LoadError } from '../../components/error-message.tsx';
+import { RadioGroup } from '../../components/field.tsx';
 import { missingPage } from '../../components/missing-page.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -78,6 +79,7 @@ function WebhookView({ id }: { readonly id: string }) {
   return (
     <Page
       title={webhook?.url ?? texts.webhook}
+      parent={{ name: texts.webhooks, href: '/app/webhooks' }}
       {...(webhook === undefined || webhook.description === '' ? {} : { subtitle: webhook.description })}
       actions={
         webhook && (
@@ -98,10 +100,8 @@ function WebhookView({ id }: { readonly id: string }) {
         )
       ) : (
         <>
-          <StateCard webhook={webhook} onChanged={details.reload} />
-          <Card title={texts.deliveries}>
-            <Deliveries webhook={webhook} rows={details.data.deliveries} onReplayed={details.reload} />
-          </Card>
+          <StateCard webhook={webhook} deliveries={details.data.deliveries} onChanged={details.reload} />
+          <Deliveries webhook={webhook} rows={details.data.deliveries} onReplayed={details.reload} />
         </>
       )}
       {dialog !== null && (
@@ -131,12 +131,29 @@ function TestButton({ webhook }: { readonly webhook: WebhookInfo }) {
   );
 }
 
+/** Number of the last change that was delivered, and when, if that delivery is still listed. */
+function LastDelivered({ sequence, deliveries }: { sequence: number; deliveries: readonly DeliveryInfo[] }) {
+  const delivery = deliveries.find((each) => each.sequence === sequence && each.error === null);
+  if (sequence === 0) return <>{texts.noneYet}</>;
+  return (
+    <>
+      #{formatCount(sequence)}
+      {delivery !== undefined && (
+        <>
+          , <RelativeTime at={delivery.attempted_at} />
+        </>
+      )}
+    </>
+  );
+}
+
 interface StateCardProps {
   readonly webhook: WebhookInfo;
+  readonly deliveries: readonly DeliveryInfo[];
   readonly onChanged: () => void;
 }
 
-function StateCard({ webhook, onChanged }: StateCardProps) {
+function StateCard({ webhook, deliveries, onChanged }: StateCardProps) {
   const { webhook_id: id, status, failure, failed_attempts: failed, sequence } = webhook;
   const canRetry = status !== 'active' || failed > 0;
   return (
@@ -155,13 +172,13 @@ function StateCard({ webhook, onChanged }: StateCardProps) {
         facts={[
           [texts.status, <WebhookStatus key="status" webhook={webhook} />],
           [texts.changes, <WebhookSelection key="changes" webhook={webhook} />],
-          [texts.deliveredUpTo, `#${formatCount(sequence)}`],
+          [texts.lastDelivered, <LastDelivered key="last" sequence={sequence} deliveries={deliveries} />],
           [texts.created, formatDate(webhook.created_at)],
           [
             'ID',
             <span key="id" class="row">
               <code>{id}</code>
-              <CopyButton text={id} label={texts.copyId} />
+              <CopyIcon text={id} label={texts.copyId} />
             </span>,
           ],
         ]}
@@ -178,15 +195,36 @@ interface DeliveriesProps {
 
 function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
   const [replayed, setReplayed] = useState<DeliveryInfo | null>(null);
-  if (rows.length === 0) return <p class="empty-note">{texts.noDeliveriesYetTheNext}</p>;
+  const [selection, setSelection] = useState<'all' | 'failed'>('all');
+  const shown = selection === 'all' ? rows : rows.filter(({ error }) => error !== null);
   return (
-    <>
-      <Table
-        caption={texts.deliveries}
-        columns={columnsFor(setReplayed)}
-        rows={rows}
-        keyOf={({ attempted_at, sequence }) => `${attempted_at} ${sequence}`}
-      />
+    <Card
+      title={texts.deliveries}
+      actions={
+        <RadioGroup
+          legend={texts.deliveriesToShow}
+          name="deliveries"
+          value={selection}
+          options={[
+            ['all', texts.all],
+            ['failed', texts.failed],
+          ]}
+          onChange={setSelection}
+        />
+      }
+    >
+      {rows.length === 0 ? (
+        <p class="empty-note">{texts.noDeliveriesYetTheNext}</p>
+      ) : shown.length === 0 ? (
+        <p class="empty-note">{texts.noDeliveryFailed}</p>
+      ) : (
+        <Table
+          caption={texts.deliveries}
+          columns={columnsFor(setReplayed)}
+          rows={shown}
+          keyOf={({ attempted_at, sequence }) => `${attempted_at} ${sequence}`}
+        />
+      )}
       {replayed !== null && (
         <ConfirmDialog
           title={fill(texts.replayFromChangeSequence, { sequence: formatCount(replayed.sequence) })}
@@ -204,7 +242,7 @@ function Deliveries({ webhook, rows, onReplayed }: DeliveriesProps) {
           <p>{rich(texts.thisChangeAndAllLater, { id: <code>id</code> })}</p>
         </ConfirmDialog>
       )}
-    </>
+    </Card>
   );
 }
 

@@ -57,7 +57,6 @@ export const texts: Translation<typeof english> = {
   retryNow: 'Jetzt wiederholen',
   status: 'Status',
   changes: 'Änderungen',
-  deliveredUpTo: 'Zugestellt bis',
   created: 'Erstellt',
   copyId: 'ID kopieren',
   noDeliveriesYetTheNext:
@@ -81,4 +80,9 @@ export const texts: Translation<typeof english> = {
   noWebhooksYet: 'Noch keine Webhooks',
   keepACacheAnIndex:
     'Halten Sie einen Cache, einen Index oder eine Benutzeroberfläche ohne Abfragen aktuell. Es werden nur Änderungen nach der Erstellung eines Webhooks gesendet.',
+  lastDelivered: 'Zuletzt zugestellt',
+  noneYet: 'Noch keine',
+  deliveriesToShow: 'Angezeigte Zustellungen',
+  all: 'Alle',
+  noDeliveryFailed: 'Keine Zustellung ist fehlgeschlagen.',
 };

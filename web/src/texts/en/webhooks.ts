@@ -55,7 +55,6 @@ export const texts = localize('webhooks', {
   retryNow: 'Retry now',
   status: 'Status',
   changes: 'Changes',
-  deliveredUpTo: 'Delivered up to',
   created: 'Created',
   copyId: 'Copy ID',
   noDeliveriesYetTheNext:
@@ -79,4 +78,9 @@ export const texts = localize('webhooks', {
   noWebhooksYet: 'No webhooks yet',
   keepACacheAnIndex:
     'Keep a cache, an index or a user interface up to date without polling. Only changes after the creation of a webhook are sent.',
+  lastDelivered: 'Last delivered',
+  noneYet: 'None yet',
+  deliveriesToShow: 'Deliveries to show',
+  all: 'All',
+  noDeliveryFailed: 'No delivery failed.',
 });

@@ -56,7 +56,6 @@ export const texts: Translation<typeof english> = {
   retryNow: 'Reintentar ahora',
   status: 'Estado',
   changes: 'Cambios',
-  deliveredUpTo: 'Entregado hasta',
   created: 'Creación',
   copyId: 'Copiar ID',
   noDeliveriesYetTheNext:
@@ -80,4 +79,9 @@ export const texts: Translation<typeof english> = {
   noWebhooksYet: 'Todavía no hay webhooks',
   keepACacheAnIndex:
     'Mantenga al día una caché, un índice o una interfaz de usuario sin sondeos. Solo se envían los cambios posteriores a la creación de un webhook.',
+  lastDelivered: 'Última entrega',
+  noneYet: 'Ninguna',
+  deliveriesToShow: 'Entregas que se muestran',
+  all: 'Todas',
+  noDeliveryFailed: 'Ninguna entrega ha fallado.',
 };

@@ -56,7 +56,6 @@ export const texts: Translation<typeof english> = {
   retryNow: 'Réessayer maintenant',
   status: 'Statut',
   changes: 'Modifications',
-  deliveredUpTo: 'Livré jusqu’à',
   created: 'Création',
   copyId: 'Copier l’ID',
   noDeliveriesYetTheNext:
@@ -80,4 +79,9 @@ export const texts: Translation<typeof english> = {
   noWebhooksYet: 'Aucun webhook pour le moment',
   keepACacheAnIndex:
     'Gardez à jour un cache, un index ou une interface sans interrogation répétée. Seules les modifications postérieures à la création d’un webhook sont envoyées.',
+  lastDelivered: 'Dernière livraison',
+  noneYet: 'Aucune',
+  deliveriesToShow: 'Livraisons à afficher',
+  all: 'Toutes',
+  noDeliveryFailed: 'Aucune livraison n’a échoué.',
 };

@@ -55,7 +55,6 @@ export const texts: Translation<typeof english> = {
   retryNow: '今すぐ再試行',
   status: '状態',
   changes: '変更',
-  deliveredUpTo: '配信済みの位置',
   created: '作成日時',
   copyId: 'ID をコピー',
   noDeliveriesYetTheNext:
@@ -79,4 +78,9 @@ export const texts: Translation<typeof english> = {
   noWebhooksYet: 'Webhook はまだありません',
   keepACacheAnIndex:
     'キャッシュ、インデックス、ユーザーインターフェイスを、ポーリングなしで最新に保てます。送信されるのは Webhook の作成後の変更だけです。',
+  lastDelivered: '最後の配信',
+  noneYet: 'まだありません',
+  deliveriesToShow: '表示する配信',
+  all: 'すべて',
+  noDeliveryFailed: '失敗した配信はありません。',
 };
