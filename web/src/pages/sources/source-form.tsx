@@ -4,6 +4,8 @@ import { CodeArea } from '../../components/code-area.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { Checkbox, Field } from '../../components/field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { ApiError } from '../../server/api-call.ts';
+import { addCollection } from '../../server/retrieval.ts';
 import { addSource, type SourceInfo, type SourceKind, updateSource } from '../../server/sources.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { texts } from '../../texts/en/sources.ts';
@@ -34,7 +36,9 @@ export interface NewSource {
 interface SourceFormProps {
   /** The source to edit; null for a new one. */
   readonly before: SourceInfo | null;
-  /** Collections to choose from, for a new source. */
+  /** Kind that a new source has at first. */
+  readonly firstKind?: SourceKind;
+  /** Collections to choose from, for a new source. Without any, the form creates one. */
   readonly collections: readonly string[];
   readonly onClose: () => void;
   /** Receives the new source; null after an edit. */
@@ -42,8 +46,14 @@ interface SourceFormProps {
 }
 
 /** Form that creates or edits a source. */
-export function SourceForm({ before, collections, onClose, onDone }: SourceFormProps) {
-  const form = useSourceForm(before, collections);
+export function SourceForm({
+  before,
+  firstKind = 'directory',
+  collections,
+  onClose,
+  onDone,
+}: SourceFormProps) {
+  const form = useSourceForm(before, before?.kind ?? firstKind, collections);
   const { kind, fields, change } = form;
   const description = sourceKindDescriptions[kind];
   const submission = useAsyncAction(async () => onDone(await form.save()));
@@ -117,8 +127,8 @@ interface FormFields {
 
 type SourceFormState = ReturnType<typeof useSourceForm>;
 
-function useSourceForm(before: SourceInfo | null, collections: readonly string[]) {
-  const [kind, setKind] = useState<SourceKind>(before?.kind ?? 'directory');
+function useSourceForm(before: SourceInfo | null, firstKind: SourceKind, collections: readonly string[]) {
+  const [kind, setKind] = useState(firstKind);
   const [fields, setFields] = useState<FormFields>({
     name: '',
     collection: collections[0] ?? '',
@@ -163,11 +173,21 @@ function useSourceForm(before: SourceInfo | null, collections: readonly string[]
     }
     // Without a schedule, the source does not run before it is started.
     const options = toOptions(isReviewed ? { schedule: 'off', isWatched: false } : { schedule, isWatched });
+    if (collections.length === 0) await createMissingCollection(collection);
     const identity = { source_name: name, collection_name: collection, prefix };
     await addSource({ ...identity, ...settings, ...options, metadata, ...more });
     return { name, pending: isReviewed ? { schedule, isWatched } : null };
   };
   return { kind, chooseKind, fields, change, metadataError: parsed.error, save };
+}
+
+/** It exists already if the source was rejected after the collection was created. */
+async function createMissingCollection(name: string): Promise<void> {
+  try {
+    await addCollection({ collection_name: name });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
+  }
 }
 
 interface NewSourceFieldsProps {
@@ -189,11 +209,24 @@ function NewSourceFields({ form: { kind, chooseKind, fields, change }, collectio
         value={fields.name}
         onChange={(text) => change({ name: text })}
       />
-      <CollectionField
-        names={collections}
-        selected={fields.collection}
-        onChoose={(collection) => change({ collection })}
-      />
+      {collections.length === 0 ? (
+        <TextField
+          label={texts.newCollection}
+          hint={texts.theDocumentsOfTheSource}
+          required
+          autoComplete="off"
+          spellcheck={false}
+          placeholder="handbook"
+          value={fields.collection}
+          onChange={(collection) => change({ collection })}
+        />
+      ) : (
+        <CollectionField
+          names={collections}
+          selected={fields.collection}
+          onChoose={(collection) => change({ collection })}
+        />
+      )}
       <Field label={texts.kind}>
         {(control) => (
           <select

@@ -7,20 +7,26 @@ import { missingPage } from '../../components/missing-page.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
-import { formatCount } from '../../format/numbers.ts';
 import { formatDate } from '../../format/times.ts';
 import { documentsUrl, sourceUrl } from '../../page-urls.ts';
 import { isNotFound } from '../../server/api-call.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { getSource, type SourceInfo, syncSource } from '../../server/sources.ts';
 import { texts } from '../../texts/en/sources.ts';
-import { fill } from '../../texts/format-text.ts';
+import { counted, fill } from '../../texts/format-text.ts';
 import { rich } from '../../texts/rich-text.ts';
 import { perform, type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
 import { hasTimes } from './source-fields.tsx';
 import { SourceItems } from './source-items.tsx';
 import { describeSettings, sourceKindDescriptions } from './source-kinds.ts';
-import { currentCounts, isBusy, LastRunCell, NextRunCell, SourceState } from './source-status.tsx';
+import {
+  currentCounts,
+  describeCounts,
+  isBusy,
+  LastRunCell,
+  NextRunCell,
+  SourceState,
+} from './source-status.tsx';
 
 /** Page of one source: state, result of the last run, settings, items. */
 export function SourcePage() {
@@ -56,6 +62,7 @@ function SourceView({ name }: { readonly name: string }) {
   return (
     <Page
       title={name}
+      parent={{ name: texts.sources, href: '/app/sources' }}
       subtitle={source === undefined ? texts.source : <Subtitle source={source} />}
       actions={
         source && (
@@ -83,7 +90,9 @@ function SourceView({ name }: { readonly name: string }) {
         <>
           <RunCard source={source} />
           <SettingsCard source={source} />
-          <SourceItems source={source} />
+          <div id="items">
+            <SourceItems source={source} />
+          </div>
         </>
       )}
       {dialog !== null && <SourceDialogs dialog={dialog} onClose={close} onChanged={loaded.reload} />}
@@ -116,31 +125,45 @@ function Subtitle({ source: { kind, collection_name: collection } }: { readonly 
 
 function RunCard({ source }: { readonly source: SourceInfo }) {
   const { running, last_run: last, last_success_at: succeededAt, watch_error: watchError } = source;
-  const counts = currentCounts(source);
   const error = running === null ? (last?.error ?? null) : null;
-  const count = (name: keyof NonNullable<typeof counts>) =>
-    counts === null ? '–' : formatCount(counts[name]);
   return (
     <Card title={running === null ? texts.lastRun : texts.currentRun}>
       {error !== null && <p class="error-text">{error}</p>}
       {watchError !== null && <p class="note warning">{fill(texts.theFolderIsNotWatched, { watchError })}</p>}
+      <RunSummary source={source} />
       <DescriptionList
         facts={[
           [texts.state, <SourceState key="state" source={source} />],
-          [texts.outcome, <LastRunCell key="last" run={last} />],
+          [texts.nextRun, <NextRunCell key="next" source={source} />],
           [
             texts.lastRunWithoutAFailure,
             succeededAt === null ? texts.never : <RelativeTime key="success" at={succeededAt} />,
           ],
-          [texts.nextRun, <NextRunCell key="next" source={source} />],
-          [texts.added, count('added')],
-          [texts.updated, count('updated')],
-          [texts.deleted, count('deleted')],
-          [texts.unchanged, count('unchanged')],
-          [texts.failed, count('failed')],
         ]}
       />
     </Card>
+  );
+}
+
+/** Outcome, time and counts of the current or last run in one line; failed items lead to their list. */
+function RunSummary({ source }: { readonly source: SourceInfo }) {
+  const { running, last_run: last } = source;
+  const counts = currentCounts(source);
+  return (
+    <p class="run-summary">
+      {running === null && <LastRunCell run={last} />}
+      {counts !== null && (
+        <span>
+          {describeCounts({ ...counts, failed: 0 })}
+          {counts.unchanged > 0 && counted(texts.countUnchanged, counts.unchanged)}
+          {counts.failed > 0 && (
+            <>
+              , <a href="#items">{counted(texts.countFailed, counts.failed)}</a>
+            </>
+          )}
+        </span>
+      )}
+    </p>
   );
 }
 

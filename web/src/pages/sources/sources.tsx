@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
@@ -11,7 +11,7 @@ import { documentsUrl, newSourceUrl, sourceUrl } from '../../page-urls.ts';
 import { useLoad, usePoll } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
-import { listSources, type SourceInfo } from '../../server/sources.ts';
+import { listSources, type SourceInfo, type SourceKind } from '../../server/sources.ts';
 import { texts } from '../../texts/en/sources.ts';
 import { fill } from '../../texts/format-text.ts';
 import { type SourceDialog, SourceDialogs, SourceMenu } from './source-dialogs.tsx';
@@ -31,7 +31,8 @@ export function SourcesPage() {
   const currentId = organization.value?.organization_id;
   const list = useLoad(listSources, [currentId]);
   const collections = useLoad(listCollections, [currentId]);
-  const [dialog, setDialog] = useState<'new' | SourceDialog | null>(null);
+  const [dialog, setDialog] = useState<SourceDialog | null>(null);
+  const [newKind, setNewKind] = useState<SourceKind | null>(null);
   const hasBusy = list.data?.some(isBusy) === true;
   usePoll(
     async (abort) => {
@@ -43,7 +44,7 @@ export function SourcesPage() {
   );
   const names = collections.data?.collection_names;
   const add = (
-    <Button tone="primary" disabled={!names?.length} onClick={() => setDialog('new')}>
+    <Button tone="primary" disabled={names === undefined} onClick={() => setNewKind('directory')}>
       {texts.addSource}
     </Button>
   );
@@ -58,7 +59,7 @@ export function SourcesPage() {
           }}
         />
       ) : list.data.length === 0 ? (
-        <NoSources hasCollections={names.length > 0} onAdd={() => setDialog('new')} />
+        <NoSources onAdd={setNewKind} />
       ) : (
         <Card>
           <Table
@@ -69,8 +70,10 @@ export function SourcesPage() {
           />
         </Card>
       )}
-      {dialog === 'new' && <NewSourceForm collections={names ?? []} onClose={() => setDialog(null)} />}
-      {dialog !== null && dialog !== 'new' && (
+      {newKind !== null && (
+        <NewSourceForm kind={newKind} collections={names ?? []} onClose={() => setNewKind(null)} />
+      )}
+      {dialog !== null && (
         <SourceDialogs dialog={dialog} onClose={() => setDialog(null)} onChanged={list.reload} />
       )}
     </Page>
@@ -87,16 +90,18 @@ function Pending({ error, onRetry }: { readonly error: unknown; readonly onRetry
 }
 
 interface NewSourceFormProps {
+  readonly kind: SourceKind;
   readonly collections: readonly string[];
   readonly onClose: () => void;
 }
 
 /** Opens the page of the new source, with its dry run if it does not run yet. */
-function NewSourceForm({ collections, onClose }: NewSourceFormProps) {
+function NewSourceForm({ kind, collections, onClose }: NewSourceFormProps) {
   const { route } = useLocation();
   return (
     <SourceForm
       before={null}
+      firstKind={kind}
       collections={collections}
       onClose={onClose}
       onDone={(created) => {
@@ -109,26 +114,22 @@ function NewSourceForm({ collections, onClose }: NewSourceFormProps) {
   );
 }
 
-interface NoSourcesProps {
-  readonly hasCollections: boolean;
-  readonly onAdd: () => void;
-}
-
-function NoSources({ hasCollections, onAdd }: NoSourcesProps) {
+/** The kinds of origins; each opens the form. */
+function NoSources({ onAdd }: { readonly onAdd: (kind: SourceKind) => void }) {
   return (
     <EmptyState
       title={texts.noSourcesYet}
       actions={
-        hasCollections ? (
-          <Button tone="primary" onClick={onAdd}>
-            {texts.addSource}
-          </Button>
-        ) : (
-          <LinkButton href="/app/collections">{texts.createACollectionFirst}</LinkButton>
-        )
+        <ul class="source-kinds">
+          {Object.entries(sourceKindDescriptions).map(([kind, { name }]) => (
+            <li key={kind}>
+              <Button onClick={() => onAdd(kind as SourceKind)}>{name}</Button>
+            </li>
+          ))}
+        </ul>
       }
     >
-      {texts.newItemsOfTheOrigin}
+      {texts.connectAFolderAWebsite}
     </EmptyState>
   );
 }
