@@ -28,7 +28,7 @@ const emptyStateTexts = {
   'webhook?id=none': 'Webhook not found',
   members: 'No pending invitations.',
   usage: 'Total',
-  audit: 'organization.created',
+  audit: 'Organization created',
   billing: 'No invoices yet',
   admin: '1 organization',
   'admin?section=people': '1 user',

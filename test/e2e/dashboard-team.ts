@@ -148,12 +148,14 @@ async function submitWithoutClosing(page: Page): Promise<void> {
 
 async function checkAuditLog(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Audit log' }).click();
-  const log = page.getByRole('table', { name: 'Audit log' });
-  for (const action of [
-    'api_key.deleted',
-    'member.permission_changed',
-    'member.joined',
-    'organization.created',
-  ])
-    await log.getByText(action).first().waitFor();
+  const log = page.getByRole('list', { name: 'Audit log' });
+  for (const phrase of ['API key revoked: ', 'Role changed: ', 'Member joined: ', 'Organization created: '])
+    await log.getByText(phrase).first().waitFor();
+  await log.getByText('Organization created: ').click();
+  await log.getByText('organization.created', { exact: true }).waitFor();
+  await page.getByLabel('Action').selectOption('API keys');
+  await log.getByText('Organization created: ').waitFor({ state: 'detached' });
+  await log.getByText('API key revoked: ').first().waitFor();
+  await page.getByLabel('Actor').selectOption('Server');
+  await page.getByText('No matching entries.').waitFor();
 }

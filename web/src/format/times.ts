@@ -19,6 +19,12 @@ const exactTimeFormat = new Intl.DateTimeFormat(locale, {
   fractionalSecondDigits: 3,
   hourCycle: 'h23',
 });
+const timeOfDayFormat = new Intl.DateTimeFormat(locale, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 const relativeFormat = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'long' });
 
 const steps = [
@@ -31,6 +37,11 @@ const steps = [
 /** Formats the time of day with milliseconds, in 24 hours. */
 export function formatExactTime(timestamp: string): string {
   return exactTimeFormat.format(new Date(timestamp));
+}
+
+/** Formats the time of day with seconds, in 24 hours. */
+export function formatTimeOfDay(timestamp: string): string {
+  return timeOfDayFormat.format(new Date(timestamp));
 }
 
 /** Formats date and time. */

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditLogEntry, AuditLogRange } from '../../../../src/schemas/audit.ts';
+import { now } from '../../browser/clock.ts';
 import { Button } from '../../components/button.tsx';
 import { DayField } from '../../components/day-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
+import { Field } from '../../components/field.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Card, Page } from '../../components/page.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
-import { Table, type TableColumn } from '../../components/table.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { errorMessage } from '../../server/api-call.ts';
 import { useLoad } from '../../server/load.ts';
@@ -17,15 +17,34 @@ import { getAuditLog, getOrganization } from '../../server/team.ts';
 import { useAsyncAction } from '../../server/use-async-action.ts';
 import { texts } from '../../texts/en/audit.ts';
 import { counted, fill } from '../../texts/format-text.ts';
+import { AuditEntries } from './audit-entries.tsx';
 import { type ExportFormat, exportAuditLog } from './audit-export.ts';
+import { type ActionGroup, actionGroups, isInGroup, type KnownNames } from './audit-phrases.ts';
 import { hasRole } from './roles.tsx';
 
 const pageSize = 50;
 
+/** Entries that are read per request to find those that match a filter, and requests for one page of them. */
+const filterPageSize = 500;
+const filterRequestsMax = 20;
+
+interface Filter {
+  readonly range: AuditLogRange;
+  /** Null for all. */
+  readonly actor: string | null;
+  readonly group: ActionGroup | null;
+}
+
+type Period = 'all' | 'day' | 'week' | 'month' | 'custom';
+
 /** Page of the organization's audit log. */
 export function AuditPage() {
+  const [period, setPeriod] = useState<Period>('all');
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
+  const [actor, setActor] = useState<string | null>(null);
+  const [group, setGroup] = useState<ActionGroup | null>(null);
+  const info = useLoad(getOrganization, [organization.value?.organization_id]);
   if (!hasRole('OWNER')) {
     return (
       <Page title={texts.auditLog}>
@@ -33,22 +52,113 @@ export function AuditPage() {
       </Page>
     );
   }
-  const range = rangeOf(from, to);
+  const actors = actorsOf(info.data);
+  const range = period === 'custom' ? rangeOf(from, to) : recentRange(period);
+  // Wait for the names: replacing ids by names later would shift the layout.
+  const areNamesLoading = info.data === undefined && info.error === null;
   return (
     <Page
       title={texts.auditLog}
-      subtitle={texts.signInsChangesToMembers}
+      subtitle={texts.actionsInThisOrganization}
       actions={<ExportMenu range={range} />}
     >
-      <div class="row day-range">
-        <DayField label={texts.from} value={from} onChange={setFrom} />
-        <DayField label={texts.to} value={to} onChange={setTo} />
+      <div class="audit-filters">
+        <Choice
+          label={texts.actor}
+          empty={texts.everyone}
+          value={actor}
+          options={[...actors]}
+          onChange={setActor}
+        />
+        <Choice
+          label={texts.action}
+          empty={texts.allActions}
+          value={group}
+          options={actionGroups.map(([id, name]) => [id, name] as const)}
+          onChange={(id) => setGroup(id as ActionGroup | null)}
+        />
+        <Choice
+          label={texts.period}
+          empty={texts.allTime}
+          value={period === 'all' ? null : period}
+          options={[
+            ['day', texts.last24Hours],
+            ['week', texts.last7Days],
+            ['month', texts.last30Days],
+            ['custom', texts.selectedDays],
+          ]}
+          onChange={(id) => setPeriod((id ?? 'all') as Period)}
+        />
+        {period === 'custom' && (
+          <>
+            <DayField label={texts.from} value={from} onChange={setFrom} />
+            <DayField label={texts.to} value={to} onChange={setTo} />
+          </>
+        )}
       </div>
       <Card>
-        <Entries key={`${from} ${to}`} range={range} />
+        {areNamesLoading ? (
+          <SkeletonRows rows={8} />
+        ) : (
+          <Entries
+            key={`${period} ${from} ${to} ${actor} ${group}`}
+            filter={{ range, actor, group }}
+            names={actors}
+          />
+        )}
       </Card>
     </Page>
   );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  /** Label of the choice of no filter. */
+  readonly empty: string;
+  readonly value: string | null;
+  readonly options: readonly (readonly [id: string, name: string])[];
+  readonly onChange: (id: string | null) => void;
+}
+
+function Choice({ label, empty, value, options, onChange }: ChoiceProps) {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <select
+          {...control}
+          value={value ?? ''}
+          onChange={(event) => onChange(event.currentTarget.value || null)}
+        >
+          <option value="">{empty}</option>
+          {options.map(([id, name]) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** Members and API keys by the ID that entries have for them as an actor. */
+function actorsOf(
+  info: Awaited<ReturnType<typeof getOrganization>> | undefined,
+): ReadonlyMap<string, string> {
+  if (info === undefined) return new Map();
+  return new Map([
+    ...info.users.map(({ user_id, name, email }) => [user_id, name ?? email] as const),
+    ...info.api_keys.map(({ id, name }) => [`key:${id}`, fill(texts.keyKey, { key: name })] as const),
+    ['system', texts.server] as const,
+    ['administrator', texts.administrator] as const,
+  ]);
+}
+
+const periodDays = { day: 1, week: 7, month: 30 } as const;
+
+function recentRange(period: Exclude<Period, 'custom'>): AuditLogRange {
+  if (period === 'all') return {};
+  return { since: new Date(now() - periodDays[period] * 86_400_000).toISOString() };
 }
 
 /** Range of days in the browser's time zone, both inclusive. */
@@ -64,24 +174,49 @@ function rangeOf(from: string, to: string): AuditLogRange {
   };
 }
 
-function Entries({ range }: { readonly range: AuditLogRange }) {
-  const currentId = organization.value?.organization_id;
-  const first = useLoad((abort) => getAuditLog({ ...range, limit: pageSize }, abort), [currentId]);
-  const info = useLoad(getOrganization, [currentId]);
+interface EntryPage {
+  readonly entries: readonly AuditLogEntry[];
+  /** Null on the last page. */
+  readonly cursor: string | null;
+}
+
+/** Entries that match a filter. The server selects the time, this function the rest, in a limited number of requests. */
+async function loadEntries(filter: Filter, start: string | null, abort?: AbortSignal): Promise<EntryPage> {
+  const { range, actor, group } = filter;
+  const isFiltered = actor !== null || group !== null;
+  const matches = (entry: AuditLogEntry) =>
+    (actor === null || entry.actor === actor) && (group === null || isInGroup(entry, group));
+  const entries: AuditLogEntry[] = [];
+  let cursor = start;
+  for (let requests = 0; requests < filterRequestsMax; requests += 1) {
+    const limit = isFiltered ? filterPageSize : pageSize;
+    const page = await getAuditLog({ ...range, limit, ...(cursor === null ? {} : { cursor }) }, abort);
+    entries.push(...page.entries.filter(matches));
+    cursor = page.next_cursor;
+    if (cursor === null || entries.length >= pageSize) break;
+  }
+  return { entries, cursor };
+}
+
+interface EntriesProps {
+  readonly filter: Filter;
+  readonly names: KnownNames;
+}
+
+function Entries({ filter, names }: EntriesProps) {
+  const first = useLoad((abort) => loadEntries(filter, null, abort), [organization.value?.organization_id]);
   const [older, setOlder] = useState<readonly AuditLogEntry[]>([]);
   const [cursor, setCursor] = useState<string | null>(null);
   useEffect(() => {
     setOlder([]);
-    setCursor(first.data?.next_cursor ?? null);
+    setCursor(first.data?.cursor ?? null);
   }, [first.data]);
   const more = useAsyncAction(async () => {
-    const page = await getAuditLog({ ...range, limit: pageSize, cursor });
+    const page = await loadEntries(filter, cursor);
     setOlder((before) => [...before, ...page.entries]);
-    setCursor(page.next_cursor);
+    setCursor(page.cursor);
   });
-  // Wait for the names: replacing ids by names later would shift the layout.
-  const areNamesLoading = info.data === undefined && info.error === null;
-  if (first.data === undefined || areNamesLoading) {
+  if (first.data === undefined) {
     return first.error === null ? (
       <SkeletonRows rows={8} />
     ) : (
@@ -89,17 +224,10 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
     );
   }
   const entries = [...first.data.entries, ...older];
-  if (entries.length === 0) return <p class="empty-note">{texts.noEntriesInThisPeriod}</p>;
-  const people = new Map(info.data?.users.map(({ user_id, name, email }) => [user_id, name ?? email]));
-  const keys = new Map(info.data?.api_keys.map(({ id, name }) => [id, name]));
   return (
     <>
-      <Table
-        caption={texts.auditLog}
-        columns={columnsFor(people, keys)}
-        rows={entries}
-        keyOf={({ id }) => id}
-      />
+      {entries.length === 0 && <p class="empty-note">{texts.noMatchingEntries}</p>}
+      {entries.length > 0 && <AuditEntries entries={entries} names={names} />}
       <ErrorMessage error={more.error} />
       {cursor !== null && (
         <div class="row center">
@@ -110,39 +238,6 @@ function Entries({ range }: { readonly range: AuditLogRange }) {
       )}
     </>
   );
-}
-
-type Names = ReadonlyMap<string, string>;
-
-function columnsFor(people: Names, keys: Names): TableColumn<AuditLogEntry>[] {
-  const known = (id: string) => people.get(id) ?? keys.get(id) ?? id;
-  const actorName = (actor: string | null) => {
-    if (actor === null) return texts.unknown;
-    if (actor === 'system') return texts.server;
-    if (actor === 'administrator') return texts.administrator;
-    return actor.startsWith('key:') ? fill(texts.keyKey, { key: known(actor.slice(4)) }) : known(actor);
-  };
-  return [
-    { title: texts.time, cell: ({ at }) => <RelativeTime at={at} /> },
-    { title: texts.actor, cell: ({ actor }) => actorName(actor) },
-    {
-      title: texts.action,
-      cell: ({ action, details }) => (
-        <span class="user-cell">
-          <code>{action}</code>
-          {Object.keys(details).length > 0 && <span class="hint">{formatDetails(details)}</span>}
-        </span>
-      ),
-    },
-    { title: texts.target, cell: ({ target }) => (target === null ? '' : known(target)) },
-    { title: texts.address, cell: ({ address }) => (address === null ? null : <code>{address}</code>) },
-  ];
-}
-
-function formatDetails(details: AuditLogEntry['details']): string {
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(', ');
 }
 
 function ExportMenu({ range }: { readonly range: AuditLogRange }) {
