@@ -16,30 +16,23 @@ interface BarChartProps {
   /** Undefined while loading; the chart keeps its size. */
   readonly bars: readonly Bar[] | undefined;
   readonly format?: (value: number) => string;
-  /** Reserves space for long values, so that the chart does not move when they load. */
-  readonly isWide?: boolean;
 }
 
 const height = 120;
 const [barWidth, gap] = [10, 3];
 
 /** Bar chart over time steps, with an equivalent table for screen readers. */
-export function BarChart({ title, step, bars, format = formatCount, isWide = false }: BarChartProps) {
+export function BarChart({ title, step, bars, format = formatCount }: BarChartProps) {
   const id = useId();
   const visibleBars = bars ?? [];
   const [hovered, setHovered] = useState<number | null>(null);
   const highest = scaleEnd(Math.max(0, ...visibleBars.map(({ value }) => value)));
-  const ticks = [highest, highest / 2, 0];
+  const ticks = [highest, highest / 2];
   const middle = visibleBars[Math.floor(visibleBars.length / 2)];
   const pointed = hovered === null ? undefined : visibleBars[hovered];
   const width = Math.max(1, visibleBars.length) * (barWidth + gap) - gap;
   return (
-    <figure class={isWide ? 'bars wide' : 'bars'}>
-      <div class="bars-scale" aria-hidden="true">
-        {ticks.map((tick) => (
-          <span key={tick}>{bars === undefined ? '' : format(tick)}</span>
-        ))}
-      </div>
+    <figure class="bars">
       <svg
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
@@ -63,6 +56,9 @@ export function BarChart({ title, step, bars, format = formatCount, isWide = fal
           </g>
         ))}
       </svg>
+      <div class="bars-scale" aria-hidden="true">
+        {bars !== undefined && ticks.map((tick) => <span key={tick}>{format(tick)}</span>)}
+      </div>
       {pointed !== undefined && hovered !== null && (
         <div
           class="bars-tip"

@@ -27,9 +27,7 @@ export function Meter({ label, value, max, format }: MeterProps) {
     <div class="meter">
       <span class="meter-label">{label}</span>
       <span class="meter-value">
-        {max === null
-          ? fill(texts.valueNoLimit, { value: format(value) })
-          : fill(texts.valueOfMax, { value: format(value), max: format(max) })}
+        {max === null ? format(value) : fill(texts.valueOfMax, { value: format(value), max: format(max) })}
       </span>
       {max !== null && (
         <progress class={tone} max={1} value={share} aria-label={label}>

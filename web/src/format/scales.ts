@@ -1,11 +1,12 @@
 /** Scales of charts, and changes between periods. */
 
-/** Returns the least round number that is at least `highest` and whose half is round, too: 2, 4, 6, 8, 10, 20, … */
+/** Returns the least round number that is at least `highest` and whose half is round, too: 2, 4, …, 10, 12, 14, 16, 20, 30, … */
 export function scaleEnd(highest: number): number {
   if (highest <= 2) return 2;
   const power = 10 ** Math.floor(Math.log10(highest));
-  const end = [1, 2, 4, 6, 8].find((step) => step * power >= highest) ?? 10;
-  return end * power;
+  const steps = power === 1 ? [4, 6, 8] : [10, 12, 14, 16, 20, 30, 40, 50, 60, 80];
+  const unit = power === 1 ? 1 : power / 10;
+  return (steps.find((step) => step * unit >= highest) ?? (power === 1 ? 10 : 100)) * unit;
 }
 
 /**

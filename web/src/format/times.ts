@@ -11,6 +11,7 @@ const utcMonthFormat = new Intl.DateTimeFormat(locale, {
   year: 'numeric',
   timeZone: 'UTC',
 });
+const hourFormat = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const timeFormat = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 const exactTimeFormat = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
@@ -61,6 +62,11 @@ export function formatBillingDate(timestamp: string): string {
 /** Formats a month given as `2026-11`: "November 2026". */
 export function formatMonth(yearMonth: string): string {
   return utcMonthFormat.format(new Date(`${yearMonth}-01T00:00:00Z`));
+}
+
+/** Formats the start of an hour with its day of the week: "Sat 9:00 PM". */
+export function formatHour(timestamp: number): string {
+  return hourFormat.format(new Date(timestamp));
 }
 
 export function formatTime(timestamp: string | number): string {

@@ -1,6 +1,6 @@
 import { now } from '../browser/clock.ts';
 import type { Bar } from '../components/bar-chart.tsx';
-import { formatTime } from '../format/times.ts';
+import { formatHour, formatTime } from '../format/times.ts';
 
 /** A time span that ends now, in steps. */
 export interface ChartSpan {
@@ -24,6 +24,7 @@ export function toBars<Row extends { readonly window_start: number }>(
   const last = end - (end % stepSeconds);
   return Array.from({ length: steps }, (_, i) => {
     const start = last - (steps - 1 - i) * stepSeconds;
-    return { label: formatTime(start * 1_000), value: sums.get(start) ?? 0 };
+    const format = stepSeconds < 3_600 ? formatTime : formatHour;
+    return { label: format(start * 1_000), value: sums.get(start) ?? 0 };
   });
 }

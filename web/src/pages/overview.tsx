@@ -1,14 +1,15 @@
+import { useEffect } from 'preact/hooks';
 import { durationPercentile } from '../../../src/core/duration-histogram.ts';
 import type { StatusResponse } from '../../../src/schemas/status.ts';
 import { now } from '../browser/clock.ts';
 import { BarChart } from '../components/bar-chart.tsx';
 import { LinkButton } from '../components/button.tsx';
-import { ErrorMessage, LoadError } from '../components/error-message.tsx';
+import { LoadError } from '../components/error-message.tsx';
 import { Meter } from '../components/meter.tsx';
 import { Card, Page } from '../components/page.tsx';
-import { LoadingText, Skeleton } from '../components/skeleton.tsx';
-import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/numbers.ts';
-import { documentUrl, shownDocumentsUrl } from '../page-urls.ts';
+import { Skeleton } from '../components/skeleton.tsx';
+import { formatBytes, formatCount, formatDuration } from '../format/numbers.ts';
+import { documentUrl } from '../page-urls.ts';
 import { getOrganizationInfo } from '../server/account.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { documentUsage, getStatus, queryUsage } from '../server/retrieval.ts';
@@ -19,7 +20,13 @@ import { counted, fill } from '../texts/format-text.ts';
 import { stageLabel } from './document-states.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { type ChartSpan, toBars, toSeconds } from './overview-bars.ts';
+import { DocumentCounts } from './overview-counts.tsx';
+import { findFailedDocument, findRecentDocuments } from './overview-documents.ts';
+import { RecentDocuments } from './recent-documents.tsx';
 import { tierName } from './team/tiers.ts';
+
+/** Below this number of documents, the next step is to upload more. */
+const fewDocuments = 20;
 
 /** Overview page: documents, indexing, queries and storage. */
 export function Overview() {
@@ -29,7 +36,19 @@ export function Overview() {
     status.replace(found);
     return isBusy(found) ? 'busy' : 'idle';
   }, []);
-  const isEmpty = status.data !== undefined && status.data.num_documents === 0;
+  const all = status.data?.num_documents;
+  const isEmpty = all === 0;
+  const isSmall = all !== undefined && all < fewDocuments;
+  const failedCount = status.data?.num_failed_documents ?? 0;
+  const failed = useLoad((abort) => findFailedDocument(failedCount, abort), [failedCount > 0]);
+  const recent = useLoad((abort) => findRecentDocuments(all ?? 0, abort), [all === undefined]);
+  const hasWork = status.data !== undefined && isBusy(status.data);
+  useEffect(() => {
+    // New documents have their final state. The first load does not depend on the work.
+    if (all === undefined || hasWork) return;
+    failed.reload();
+    recent.reload();
+  }, [hasWork]);
   return (
     <Page
       title={texts.overview}
@@ -37,8 +56,10 @@ export function Overview() {
       actions={
         isEmpty ? undefined : (
           <>
-            <LinkButton href="/app/upload">{texts.upload}</LinkButton>
-            <LinkButton href="/app/search" tone="primary">
+            <LinkButton href="/app/upload" tone={isSmall ? 'primary' : 'plain'}>
+              {texts.upload}
+            </LinkButton>
+            <LinkButton href="/app/search" tone={isSmall ? 'plain' : 'primary'}>
               {texts.search}
             </LinkButton>
           </>
@@ -51,12 +72,13 @@ export function Overview() {
         <FirstSteps />
       ) : (
         <div class="stack">
-          <DocumentCounts status={status.data} />
+          <DocumentCounts status={status.data} failed={failed.data} />
           <div class="cards">
             <Indexing />
             <Queries />
             <Limits />
           </div>
+          <RecentDocuments all={status.data?.num_documents} recent={recent.data} />
           {status.data !== undefined && <InProgressCard status={status.data} />}
         </div>
       )}
@@ -66,77 +88,6 @@ export function Overview() {
 
 function isBusy(status: StatusResponse): boolean {
   return status.num_parsing_documents + status.num_indexing_documents > 0;
-}
-
-const statusFields = [
-  ['num_indexed_documents', texts.indexed, 'good', 'indexed'],
-  ['num_indexing_documents', texts.indexing, 'info', 'pending'],
-  ['num_parsing_documents', texts.parsing, 'info two', 'pending'],
-  ['num_failed_documents', texts.failed, 'bad', 'failed'],
-] as const;
-
-/** A number that opens the list behind it. While it loads, there is no link: it would have no accessible text. */
-function CountLink({
-  href,
-  name,
-  value,
-}: {
-  readonly href: string;
-  readonly name: string;
-  readonly value: number | undefined;
-}) {
-  if (value === undefined) return <LoadingText value={undefined} />;
-  return (
-    <a href={href} aria-label={`${name}: ${formatCount(value)}`}>
-      {formatCount(value)}
-    </a>
-  );
-}
-
-function DocumentCounts({ status }: { readonly status: StatusResponse | undefined }) {
-  const all = status?.num_documents ?? 0;
-  return (
-    <section class="card counts" aria-label={texts.documentsByStatus}>
-      <dl>
-        <div class="count-all">
-          <dt>{texts.documents}</dt>
-          <dd>
-            <CountLink href="/app/collections" name={texts.documents} value={status && all} />
-          </dd>
-        </div>
-        {statusFields.map(([field, name, tone, show]) => (
-          <div key={field}>
-            <dt>
-              <i class={`dot ${tone}`} />
-              {name}
-            </dt>
-            <dd>
-              <CountLink href={shownDocumentsUrl(show)} name={name} value={status?.[field]} />
-            </dd>
-          </div>
-        ))}
-        <div>
-          <dt>{texts.indexedText}</dt>
-          <dd>
-            <LoadingText value={status && formatBytes(status.num_indexed_bytes)} width="6ch" />
-          </dd>
-        </div>
-      </dl>
-      <div class="shares" aria-hidden="true">
-        {status !== undefined &&
-          statusFields
-            .filter(([field]) => status[field] > 0)
-            .map(([field, name, tone]) => (
-              <span
-                key={field}
-                class={tone}
-                title={`${name}: ${formatPercent(status[field], all)}`}
-                style={{ flexGrow: String(status[field]) }}
-              />
-            ))}
-      </div>
-    </section>
-  );
 }
 
 /**
@@ -190,19 +141,22 @@ function Indexing() {
   const all = bars?.reduce((sum, { value }) => sum + value, 0);
   return (
     <Card title={texts.indexedInTheLastHour}>
-      {usage.error !== null && usage.data === undefined && (
+      {usage.error !== null && usage.data === undefined ? (
         <LoadError error={usage.error} onRetry={usage.reload} />
+      ) : (
+        <>
+          <p class="figure">
+            {all === undefined ? (
+              <Skeleton />
+            ) : (
+              <>
+                {formatCount(all)} <span class="muted">{counted(texts.documents2, all)}</span>
+              </>
+            )}
+          </p>
+          <BarChart title={texts.documentsIndexed} step={texts.minute} bars={bars} />
+        </>
       )}
-      <p class="figure">
-        {all === undefined ? (
-          <Skeleton />
-        ) : (
-          <>
-            {formatCount(all)} <span class="muted">{counted(texts.documents2, all)}</span>
-          </>
-        )}
-      </p>
-      <BarChart title={texts.documentsIndexed} step={texts.minute} bars={bars} />
     </Card>
   );
 }
@@ -221,20 +175,23 @@ function Queries() {
   const p95 = rows === undefined ? null : durationPercentile(queryTimesOf(rows), 0.95);
   return (
     <Card title={texts.queriesInTheLast24}>
-      {usage.error !== null && usage.data === undefined && (
+      {usage.error !== null && rows === undefined ? (
         <LoadError error={usage.error} onRetry={usage.reload} />
+      ) : (
+        <>
+          <p class="figure">
+            {all === undefined || totalMs === undefined ? (
+              <Skeleton />
+            ) : (
+              <>
+                <a href="/app/usage">{formatCount(all)}</a>{' '}
+                <span class="muted">{counted(texts.queries, all)}</span> {timeLabel(totalMs / all, p95)}
+              </>
+            )}
+          </p>
+          <BarChart title={texts.queries2} step={texts.hour} bars={bars} />
+        </>
       )}
-      <p class="figure">
-        {all === undefined || totalMs === undefined ? (
-          <Skeleton />
-        ) : (
-          <>
-            <a href="/app/usage">{formatCount(all)}</a>{' '}
-            <span class="muted">{counted(texts.queries, all)}</span> {timeLabel(totalMs / all, p95)}
-          </>
-        )}
-      </p>
-      <BarChart title={texts.queries2} step={texts.hour} bars={bars} />
     </Card>
   );
 }
@@ -252,10 +209,18 @@ function timeLabel(averageMs: number, p95: number | null) {
 function Limits() {
   const info = useLoad(getOrganizationInfo, []);
   const found = info.data?.organization;
+  const hasLimit =
+    found !== undefined &&
+    [
+      found.rate_limits.max_documents,
+      found.rate_limits.max_storage_bytes,
+      found.rate_limits.max_ingest_documents,
+    ].some((limit) => limit !== null);
   return (
-    <Card title={texts.storageAndLimits}>
-      <ErrorMessage error={info.error} />
-      {found === undefined ? (
+    <Card title={hasLimit ? texts.storageAndLimits : texts.storage}>
+      {info.error !== null && found === undefined ? (
+        <LoadError error={info.error} onRetry={info.reload} />
+      ) : found === undefined ? (
         <Skeleton lines={6} />
       ) : (
         <div class="stack">
@@ -279,7 +244,9 @@ function Limits() {
           />
           <p class="hint">
             {found.rate_limits.queries_per_minute === null
-              ? texts.noQueryLimit
+              ? hasLimit
+                ? ''
+                : texts.noLimitsApplyToThis
               : fill(texts.queriesPerMinuteQueriesPerMinute, {
                   queriesPerMinute: formatCount(found.rate_limits.queries_per_minute),
                 })}

@@ -40,8 +40,7 @@ type Period = 'all' | 'day' | 'week' | 'month' | 'custom';
 /** Page of the organization's audit log. */
 export function AuditPage() {
   const [period, setPeriod] = useState<Period>('all');
-  const [from, setFrom] = useState('');
-  const [to, setTo] = useState('');
+  const [days, setDays] = useState({ from: '', to: '' });
   const [actor, setActor] = useState<string | null>(null);
   const [group, setGroup] = useState<ActionGroup | null>(null);
   const info = useLoad(getOrganization, [organization.value?.organization_id]);
@@ -53,7 +52,7 @@ export function AuditPage() {
     );
   }
   const actors = actorsOf(info.data);
-  const range = period === 'custom' ? rangeOf(from, to) : recentRange(period);
+  const range = period === 'custom' ? rangeOf(days.from, days.to) : recentRange(period);
   // Wait for the names: replacing ids by names later would shift the layout.
   const areNamesLoading = info.data === undefined && info.error === null;
   return (
@@ -77,37 +76,53 @@ export function AuditPage() {
           options={actionGroups.map(([id, name]) => [id, name] as const)}
           onChange={(id) => setGroup(id as ActionGroup | null)}
         />
-        <Choice
-          label={texts.period}
-          empty={texts.allTime}
-          value={period === 'all' ? null : period}
-          options={[
-            ['day', texts.last24Hours],
-            ['week', texts.last7Days],
-            ['month', texts.last30Days],
-            ['custom', texts.selectedDays],
-          ]}
-          onChange={(id) => setPeriod((id ?? 'all') as Period)}
-        />
-        {period === 'custom' && (
-          <>
-            <DayField label={texts.from} value={from} onChange={setFrom} />
-            <DayField label={texts.to} value={to} onChange={setTo} />
-          </>
-        )}
+        <PeriodFields period={period} onPeriod={setPeriod} days={days} onDays={setDays} />
       </div>
       <Card>
         {areNamesLoading ? (
           <SkeletonRows rows={8} />
         ) : (
           <Entries
-            key={`${period} ${from} ${to} ${actor} ${group}`}
+            key={`${period} ${days.from} ${days.to} ${actor} ${group}`}
             filter={{ range, actor, group }}
             names={actors}
           />
         )}
       </Card>
     </Page>
+  );
+}
+
+interface PeriodFieldsProps {
+  readonly period: Period;
+  readonly onPeriod: (period: Period) => void;
+  /** Days of a selected period; empty for no limit. */
+  readonly days: { readonly from: string; readonly to: string };
+  readonly onDays: (days: PeriodFieldsProps['days']) => void;
+}
+
+function PeriodFields({ period, onPeriod, days, onDays }: PeriodFieldsProps) {
+  return (
+    <>
+      <Choice
+        label={texts.period}
+        empty={texts.allTime}
+        value={period === 'all' ? null : period}
+        options={[
+          ['day', texts.last24Hours],
+          ['week', texts.last7Days],
+          ['month', texts.last30Days],
+          ['custom', texts.selectedDays],
+        ]}
+        onChange={(id) => onPeriod((id ?? 'all') as Period)}
+      />
+      {period === 'custom' && (
+        <>
+          <DayField label={texts.from} value={days.from} onChange={(from) => onDays({ ...days, from })} />
+          <DayField label={texts.to} value={days.to} onChange={(to) => onDays({ ...days, to })} />
+        </>
+      )}
+    </>
   );
 }
 

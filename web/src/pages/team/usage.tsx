@@ -11,6 +11,7 @@ import { LoadingText, SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, type TableColumn } from '../../components/table.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { percentChange } from '../../format/scales.ts';
+import { formatHour } from '../../format/times.ts';
 import { useLoad } from '../../server/load.ts';
 import { listCollections } from '../../server/retrieval.ts';
 import { organization } from '../../server/session.ts';
@@ -216,22 +217,10 @@ function ChartCard({ chart: { title, getValue, format, summary }, period, steps,
         {steps && changeLabel(period, { before: summary(steps.previous), after: summary(steps.current) })}
       </p>
       {children}
-      <BarChart
-        title={title}
-        step={period === 'day' ? texts.hour : texts.day}
-        bars={bars}
-        format={format}
-        isWide={format === formatBytes}
-      />
+      <BarChart title={title} step={period === 'day' ? texts.hour : texts.day} bars={bars} format={format} />
     </Card>
   );
 }
-
-const noneBefore = {
-  day: texts.noneInThe24Hours,
-  month: texts.noneInThe30Days,
-  quarter: texts.noneInThe90Days,
-};
 
 const changesFromBefore = {
   day: (change: string) => fill(texts.changeFromThe24Hours, { change }),
@@ -242,16 +231,15 @@ const changesFromBefore = {
 /** Comparison with the period before; empty if there is nothing to compare. */
 function changeLabel(period: UsagePeriod, { before, after }: { before: number; after: number }): string {
   const change = percentChange(before, after);
-  if (change === null) return after === 0 ? '' : noneBefore[period];
+  if (change === null) return '';
   const sign = change > 0 ? '+' : change < 0 ? '−' : '±';
   return changesFromBefore[period](`${sign}${formatCount(Math.abs(change))}`);
 }
 
-const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 function stepLabel(period: UsagePeriod, start: number): string {
-  return (period === 'day' ? hours : days).format(new Date(start * 1_000));
+  return period === 'day' ? formatHour(start * 1_000) : days.format(new Date(start * 1_000));
 }
 
 interface CounterRow {

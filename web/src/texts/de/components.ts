@@ -11,7 +11,6 @@ export const texts: Translation<typeof english> = {
   loadingFailed: 'Laden fehlgeschlagen',
   requestIdRequestId: 'Anfrage-ID: {requestId}',
   retry: 'Erneut versuchen',
-  valueNoLimit: '{value}, keine Begrenzung',
   valueOfMax: '{value} von {max}',
   document: 'Dokument',
   documentNotFound: 'Dokument nicht gefunden',

@@ -44,7 +44,14 @@ export const texts: Translation<typeof english> = {
   storageAndLimits: 'Speicher und Grenzwerte',
   storage: 'Speicher',
   waitingToBeIndexed: 'Warten auf Indexierung',
-  noQueryLimit: 'Suchanfragen ohne Begrenzung.',
   queriesPerMinuteQueriesPerMinute: '{queriesPerMinute} Suchanfragen pro Minute.',
   planSubscriptionTier: ' Tarif: {subscriptionTier}.',
+  noLimitsApplyToThis: 'Für diese Organisation gelten keine Grenzwerte.',
+  allDocumentsCanBeFound: 'Alle Dokumente können gefunden werden.',
+  countDocumentsCouldNotBe: {
+    one: '{count} Dokument konnte nicht indexiert werden',
+    other: '{count} Dokumente konnten nicht indexiert werden',
+  },
+  viewFailed: 'Ansehen',
+  recentDocuments: 'Neueste Dokumente',
 };

@@ -10,7 +10,6 @@ export const texts = localize('components', {
   loadingFailed: 'Loading failed',
   requestIdRequestId: 'Request ID: {requestId}',
   retry: 'Retry',
-  valueNoLimit: '{value}, no limit',
   valueOfMax: '{value} of {max}',
   document: 'Document',
   documentNotFound: 'Document not found',

@@ -42,7 +42,14 @@ export const texts = localize('overview', {
   storageAndLimits: 'Storage and limits',
   storage: 'Storage',
   waitingToBeIndexed: 'Waiting to be indexed',
-  noQueryLimit: 'No query limit.',
   queriesPerMinuteQueriesPerMinute: '{queriesPerMinute} queries per minute.',
   planSubscriptionTier: ' Plan: {subscriptionTier}.',
+  noLimitsApplyToThis: 'No limits apply to this organization.',
+  allDocumentsCanBeFound: 'All documents can be found.',
+  countDocumentsCouldNotBe: {
+    one: '{count} document could not be indexed',
+    other: '{count} documents could not be indexed',
+  },
+  viewFailed: 'View',
+  recentDocuments: 'Recent documents',
 });

@@ -11,7 +11,6 @@ export const texts: Translation<typeof english> = {
   loadingFailed: 'Error al cargar',
   requestIdRequestId: 'ID de la solicitud: {requestId}',
   retry: 'Reintentar',
-  valueNoLimit: '{value}, sin límite',
   valueOfMax: '{value} de {max}',
   document: 'Documento',
   documentNotFound: 'No se encontró el documento',

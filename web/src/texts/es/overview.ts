@@ -44,7 +44,14 @@ export const texts: Translation<typeof english> = {
   storageAndLimits: 'Almacenamiento y límites',
   storage: 'Almacenamiento',
   waitingToBeIndexed: 'A la espera de indexación',
-  noQueryLimit: 'Sin límite de consultas.',
   queriesPerMinuteQueriesPerMinute: '{queriesPerMinute} consultas por minuto.',
   planSubscriptionTier: ' Plan: {subscriptionTier}.',
+  noLimitsApplyToThis: 'Esta organización no tiene límites.',
+  allDocumentsCanBeFound: 'Se pueden encontrar todos los documentos.',
+  countDocumentsCouldNotBe: {
+    one: 'No se pudo indexar {count} documento',
+    other: 'No se pudieron indexar {count} documentos',
+  },
+  viewFailed: 'Ver',
+  recentDocuments: 'Documentos recientes',
 };

@@ -11,7 +11,6 @@ export const texts: Translation<typeof english> = {
   loadingFailed: 'Échec du chargement',
   requestIdRequestId: 'ID de requête : {requestId}',
   retry: 'Réessayer',
-  valueNoLimit: '{value}, aucune limite',
   valueOfMax: '{value} sur {max}',
   document: 'Document',
   documentNotFound: 'Document introuvable',

@@ -44,7 +44,14 @@ export const texts: Translation<typeof english> = {
   storageAndLimits: 'Stockage et limites',
   storage: 'Stockage',
   waitingToBeIndexed: 'En attente d’indexation',
-  noQueryLimit: 'Aucune limite de recherches.',
   queriesPerMinuteQueriesPerMinute: '{queriesPerMinute} recherches par minute.',
   planSubscriptionTier: ' Forfait : {subscriptionTier}.',
+  noLimitsApplyToThis: 'Aucune limite ne s’applique à cette organisation.',
+  allDocumentsCanBeFound: 'Tous les documents peuvent être trouvés.',
+  countDocumentsCouldNotBe: {
+    one: '{count} document n’a pas pu être indexé',
+    other: '{count} documents n’ont pas pu être indexés',
+  },
+  viewFailed: 'Voir',
+  recentDocuments: 'Documents récents',
 };

@@ -11,7 +11,6 @@ export const texts: Translation<typeof english> = {
   loadingFailed: '読み込みに失敗しました',
   requestIdRequestId: 'リクエスト ID: {requestId}',
   retry: '再試行',
-  valueNoLimit: '{value} (無制限)',
   valueOfMax: '{value} / {max}',
   document: 'ドキュメント',
   documentNotFound: 'ドキュメントが見つかりません',

@@ -43,7 +43,11 @@ export const texts: Translation<typeof english> = {
   storageAndLimits: 'ストレージと上限',
   storage: 'ストレージ',
   waitingToBeIndexed: 'インデックス待ち',
-  noQueryLimit: '検索数の上限はありません。',
   queriesPerMinuteQueriesPerMinute: '1 分あたり {queriesPerMinute} 回の検索。',
   planSubscriptionTier: ' プラン: {subscriptionTier}。',
+  noLimitsApplyToThis: 'この組織に制限はありません。',
+  allDocumentsCanBeFound: 'すべてのドキュメントを検索できます。',
+  countDocumentsCouldNotBe: { other: '{count} 件のドキュメントをインデックスに登録できませんでした' },
+  viewFailed: '表示',
+  recentDocuments: '最近のドキュメント',
 };
