@@ -6,6 +6,7 @@ import { Application, startupError } from './shell/application.tsx';
 import { restoreScroll } from './shell/scroll-restoration.ts';
 import { applyTheme } from './shell/theme.ts';
 import { loadTranslation } from './texts/localize.ts';
+import './style/fonts.css';
 import './style/tokens.css';
 import './style/base.css';
 import './style/components.css';
@@ -13,6 +14,8 @@ import './style/shell.css';
 import './style/pages.css';
 import './style/team.css';
 
+// At the same time as the session: the text of the first page then has the font at once.
+document.fonts.load('1rem Inter').catch(() => undefined); // Without the file, the system font stays.
 applyTheme();
 watchReachability();
 restoreScroll();
