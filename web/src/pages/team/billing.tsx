@@ -239,6 +239,7 @@ function PaymentMethods({ status, onChanged }: BillingSectionProps) {
               {isOwner && (
                 <Button
                   tone="ghost"
+                  class="destructive"
                   aria-label={fill(texts.removeMethod, { method: paymentMethodName(method) })}
                   {...disabledProps}
                   onClick={() => setMethodToRemove(method)}

@@ -154,6 +154,7 @@ function actionsColumn(onOpenDialog: KeysProps['onOpenDialog']): TableColumn<Tea
         </Button>
         <Button
           tone="ghost"
+          class="destructive"
           aria-label={fill(texts.revokeName, { name: key.name })}
           onClick={() => onOpenDialog({ kind: 'revoke', key })}
         >

@@ -113,13 +113,14 @@ function Members({
       isActions: true,
       cell: (member) =>
         member.user_id === ownUserId ? (
-          <Button tone="ghost" onClick={() => onOpenDialog({ kind: 'leave', member })}>
+          <Button tone="ghost" class="destructive" onClick={() => onOpenDialog({ kind: 'leave', member })}>
             {texts.leave}
           </Button>
         ) : (
           isOwner && (
             <Button
               tone="ghost"
+              class="destructive"
               aria-label={fill(texts.removeEmail, { email: member.email })}
               onClick={() => onOpenDialog({ kind: 'remove', member })}
             >
@@ -197,6 +198,7 @@ function Invitations({
             {hasRole('OWNER') && (
               <Button
                 tone="ghost"
+                class="destructive"
                 aria-label={fill(texts.deleteInvitationForEmail, { email: invitation.email })}
                 onClick={() => onOpenDialog({ kind: 'withdraw', invitation })}
               >

@@ -134,6 +134,7 @@ function passkeyColumns(onOpen: (dialog: OpenDialog) => void): TableColumn<Passk
           </Button>
           <Button
             tone="ghost"
+            class="destructive"
             aria-label={fill(texts.deleteName, { name: passkey.name })}
             onClick={() => onOpen({ kind: 'delete', passkey })}
           >
