@@ -45,9 +45,8 @@ function Entry({ entry, names, isFirstOfDay }: EntryProps) {
           <time dateTime={at} title={formatDateTime(at)}>
             {formatTimeOfDay(at)}
           </time>
-          <span class="audit-text">
-            <strong>{actorName(actor, names)}</strong> <span>{phraseOf(entry, names)}</span>
-          </span>
+          <strong>{actorName(actor, names)}</strong>
+          <span class="audit-phrase">{phraseOf(entry, names)}</span>
         </summary>
         <DescriptionList
           facts={[

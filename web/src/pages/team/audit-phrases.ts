@@ -69,16 +69,17 @@ export function isInGroup({ action }: AuditLogEntry, group: ActionGroup): boolea
   return starts.some((start) => action.startsWith(start));
 }
 
-/** Names of users and API keys by ID. */
+/** Names of actors by the ID that entries have for them. */
 export type KnownNames = ReadonlyMap<string, string>;
 
 export function actorName(actor: string | null, names: KnownNames): string {
   if (actor === null) return texts.unknown;
   if (actor === 'system') return texts.server;
   if (actor === 'administrator') return texts.administrator;
-  if (!actor.startsWith('key:')) return names.get(actor) ?? actor;
-  const id = actor.slice(4);
-  return fill(texts.keyKey, { key: names.get(id) ?? id });
+  const name = names.get(actor);
+  if (name !== undefined) return name;
+  // A key that was deleted, or that the server has from its settings.
+  return actor.startsWith('key:') ? fill(texts.keyKey, { key: `${actor.slice(4, 12)}…` }) : actor;
 }
 
 /** "API key created: Contractor (read only)". The code of an action without a phrase stays as it is. */
@@ -105,7 +106,7 @@ function permissionName(permission: string): string {
       return roleName(permission);
     case 'read_only':
       return texts.readOnly;
-    case 'read_write':
+    case 'all':
       return texts.readAndWrite;
     default:
       return permission;
