@@ -49,16 +49,15 @@ export function Dialog({ title, onClose, mayClose = true, hasHeader = true, chil
     if (document.activeElement === browserFocus.current) initialFocus.focus();
     browserFocus.current = null;
   });
-  const cancel = (event: Event) => {
-    event.preventDefault();
-    if (mayClose) onClose();
-  };
   return (
     <dialog
       ref={dialog}
       class={hasHeader ? 'dialog' : 'dialog palette'}
       aria-labelledby={id}
-      onCancel={cancel}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (mayClose) onClose();
+      }}
       // In dialogs with a form, a click outside is likely a mistake and is ignored.
       onMouseDown={(event) => {
         const { currentTarget, target, button } = event;
@@ -77,17 +76,8 @@ export function Dialog({ title, onClose, mayClose = true, hasHeader = true, chil
     >
       <div class="dialog-inside">
         <header class={hasHeader ? '' : 'visually-hidden'}>
-          {mayClose && hasHeader && isAbove && (
-            <button type="button" class="icon-button" aria-label={texts.back} onClick={onClose}>
-              <Icon name="previous" />
-            </button>
-          )}
           <h2 id={id}>{title}</h2>
-          {mayClose && hasHeader && !isAbove && (
-            <button type="button" class="icon-button" aria-label={texts.close} onClick={onClose}>
-              <span aria-hidden="true">×</span>
-            </button>
-          )}
+          {mayClose && hasHeader && <CloseButton isBack={isAbove} onClose={onClose} />}
         </header>
         <LoadScopeProvider name={title} kind="dialog">
           <SharedFailures />
@@ -96,6 +86,20 @@ export function Dialog({ title, onClose, mayClose = true, hasHeader = true, chil
       </div>
       <Toasts place={dialog} />
     </dialog>
+  );
+}
+
+/** `isBack`: closing leads back to the dialog below. It is the same element for both, so that it keeps the focus. */
+function CloseButton({ isBack, onClose }: { readonly isBack: boolean; readonly onClose: () => void }) {
+  return (
+    <button
+      type="button"
+      class={isBack ? 'icon-button back' : 'icon-button'}
+      aria-label={isBack ? texts.back : texts.close}
+      onClick={onClose}
+    >
+      {isBack ? <Icon name="previous" /> : <span aria-hidden="true">×</span>}
+    </button>
   );
 }
 

@@ -1,6 +1,9 @@
 /** Scales of charts, and changes between periods. */
 
-/** Returns the least round number that is at least `highest` and whose half is round, too: 2, 4, …, 10, 12, 14, 16, 20, 30, … */
+/**
+ * Returns the least round number that is at least `highest` and whose half is round, too: 2, 4, …, 10, 12, 14, 16, 20,
+ * 30, …
+ */
 export function scaleEnd(highest: number): number {
   if (highest <= 2) return 2;
   const power = 10 ** Math.floor(Math.log10(highest));

@@ -53,7 +53,7 @@ export function Backups({ onDenied }: SectionProps) {
   );
 }
 
-const exampleSettings = 'QUARRY_BACKUP_TARGET=/mnt/backup/quarry\nQUARRY_BACKUP_KEEP=last:3,daily:7,weekly:4';
+const exampleSettings = 'QUARRY_BACKUP_TARGET=/backup/quarry\nQUARRY_BACKUP_KEEP=last:3,daily:7,weekly:4';
 
 /** The most important message of the administration, and the settings that end it. */
 function NoBackups() {

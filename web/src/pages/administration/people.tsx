@@ -165,6 +165,20 @@ function hiddenCountLabel({ users, isComplete }: UserSearchResult): string {
   return isComplete ? formatCount(hidden) : fill(texts.moreThanHidden, { hidden: formatCount(hidden) });
 }
 
+function UserState({ user: { disabled_at, second_factor, passkeys } }: { readonly user: UserListItem }) {
+  return (
+    <span class="chips">
+      {disabled_at === null ? (
+        <Chip tone="good">{texts.active}</Chip>
+      ) : (
+        <Chip tone="bad">{texts.disabled}</Chip>
+      )}
+      {second_factor && <Tag>{texts.twoFactor}</Tag>}
+      {passkeys > 0 && <Tag>{counted(texts.countPasskeys, passkeys)}</Tag>}
+    </span>
+  );
+}
+
 interface UserChoices {
   readonly onChoose: (user: UserListItem, change: AdminUserAction) => void;
   readonly onLink: (user: UserListItem) => void;
@@ -191,17 +205,7 @@ function columnsFor({ onChoose, onLink, onPasskeys }: UserChoices): TableColumn<
     },
     {
       title: texts.status,
-      cell: ({ disabled_at, second_factor, passkeys }) => (
-        <span class="chips">
-          {disabled_at === null ? (
-            <Chip tone="good">{texts.active}</Chip>
-          ) : (
-            <Chip tone="bad">{texts.disabled}</Chip>
-          )}
-          {second_factor && <Tag>{texts.twoFactor}</Tag>}
-          {passkeys > 0 && <Tag>{counted(texts.countPasskeys, passkeys)}</Tag>}
-        </span>
-      ),
+      cell: (user) => <UserState user={user} />,
     },
     { title: texts.sessions, isNumber: true, cell: ({ sessions }) => formatCount(sessions) },
     { title: texts.lastSignIn, cell: ({ last_login_at }) => <RelativeTime at={last_login_at} /> },

@@ -98,13 +98,18 @@ function ItemTable({ source, isFailed }: ItemTableProps) {
   );
 }
 
+/** Whether the item failed because its path belongs to a document that the source did not add; the error names it. */
+function isConflict(path: string, error: string | null): boolean {
+  return error?.includes(`"${path}"`) === true;
+}
+
 function columnsFor(collection: string | null): TableColumn<ListedItem>[] {
   return [
     {
       title: texts.document,
       cell: ({ path, sha256, error }) => (
         <span class="user-cell">
-          {collection === null || sha256 === null ? (
+          {collection === null || (sha256 === null && !isConflict(path, error)) ? (
             <span>{path}</span>
           ) : (
             <a class="name" href={documentUrl(collection, path)} title={path}>

@@ -41,7 +41,7 @@ export function OrganizationPage() {
           facts={[
             [
               'ID',
-              <span key="id" class="row">
+              <span key="id" class="id-value">
                 <code>{organization.value?.organization_id}</code>
                 <CopyIcon text={organization.value?.organization_id ?? ''} label={texts.copyId} />
               </span>,

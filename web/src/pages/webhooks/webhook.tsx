@@ -176,7 +176,7 @@ function StateCard({ webhook, deliveries, onChanged }: StateCardProps) {
           [texts.created, formatDate(webhook.created_at)],
           [
             'ID',
-            <span key="id" class="row">
+            <span key="id" class="id-value">
               <code>{id}</code>
               <CopyIcon text={id} label={texts.copyId} />
             </span>,

@@ -82,7 +82,7 @@ function columnsFor({ onOpenDialog, onChanged }: RowActions): TableColumn<Webhoo
     { title: texts.changes, cell: (webhook) => <WebhookSelection webhook={webhook} /> },
     { title: texts.status, width: '9rem', cell: (webhook) => <WebhookStatus webhook={webhook} /> },
     {
-      title: texts.deliveredUpTo,
+      title: texts.lastDelivered,
       isNumber: true,
       cell: ({ sequence }) => `#${formatCount(sequence)}`,
     },
