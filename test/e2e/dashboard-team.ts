@@ -68,7 +68,7 @@ async function acceptInvitation(page: Page, user: TestUser): Promise<void> {
   const link = await user.findInvitationLink();
   await signInByMail(page, link, user);
   await page.waitForURL('**/app/');
-  await page.getByText('You joined Acme <b>Research</b>.').waitFor();
+  await page.getByText('You joined “Acme <b>Research</b>”.').waitFor();
   await page.getByRole('link', { name: 'API keys' }).click();
   await page.getByRole('heading', { name: 'No keys yet' }).waitFor();
 }

@@ -14,6 +14,12 @@ export function Chip({
 }
 
 /** Label of a property: a role, a plan, a permission. */
-export function Tag({ children }: { readonly children: ComponentChildren }) {
-  return <span class="chip tag">{children}</span>;
+export function Tag({
+  tone = 'neutral',
+  children,
+}: {
+  readonly tone?: ChipTone;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`chip tag ${tone}`}>{children}</span>;
 }

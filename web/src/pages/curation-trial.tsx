@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Curation } from '../../../src/schemas/curations.ts';
 import { Button, LinkButton } from '../components/button.tsx';
-import { Chip } from '../components/chip.tsx';
+import { Tag } from '../components/chip.tsx';
 import { Dialog, DialogActions } from '../components/dialog.tsx';
 import { LoadError } from '../components/error-message.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
@@ -77,7 +77,7 @@ function TrialResults({ collection, results, onLeave }: TrialResultsProps) {
           <a href={documentUrl(collection, path)} onClick={onLeave}>
             {path}
           </a>{' '}
-          {explain?.pinned === true && <Chip tone="info">{texts.pinned}</Chip>}
+          {explain?.pinned === true && <Tag tone="info">{texts.pinned}</Tag>}
         </li>
       ))}
     </ol>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { GetSettingsResponse, SettingInfo } from '../../../../src/schemas/installation.ts';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
 import { RadioGroup } from '../../components/field.tsx';
@@ -97,7 +97,7 @@ const columns: readonly TableColumn<SettingInfo>[] = [
   {
     title: texts.source,
     width: '7.5rem',
-    cell: ({ source }) => <Chip tone={source === 'default' ? 'neutral' : 'info'}>{sourceNames[source]}</Chip>,
+    cell: ({ source }) => <Tag tone={source === 'default' ? 'neutral' : 'info'}>{sourceNames[source]}</Tag>,
   },
 ];
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Chip, type ChipTone } from '../../components/chip.tsx';
+import { Chip, type ChipTone, Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
@@ -208,7 +208,7 @@ function PaymentMethodSummary({ method }: { readonly method: Method }) {
     <span class="user-cell">
       <span class="row">
         <strong>{paymentMethodName(method)}</strong>
-        {method.is_default && <Chip tone="info">{texts.default}</Chip>}
+        {method.is_default && <Tag tone="info">{texts.default}</Tag>}
       </span>
       {month !== null && year !== null && (
         <span class="hint">

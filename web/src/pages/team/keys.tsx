@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadError } from '../../components/error-message.tsx';
@@ -131,9 +131,9 @@ function KeyPermissions({ apiKey }: { readonly apiKey: TeamApiKey }) {
   const isAll = apiKey.permission === 'all';
   return (
     <span class="chips">
-      <Chip tone={isAll ? 'neutral' : 'info'}>{isAll ? texts.readAndWrite : texts.readOnly}</Chip>
+      <Tag tone={isAll ? 'neutral' : 'info'}>{isAll ? texts.readAndWrite : texts.readOnly}</Tag>
       {restrictionLabels(apiKey).map((label) => (
-        <Chip key={label}>{label}</Chip>
+        <Tag key={label}>{label}</Tag>
       ))}
     </span>
   );

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
@@ -95,7 +95,7 @@ function Members({
       cell: ({ user_id, name, email }) => (
         <span class="user-cell">
           <span>
-            <strong>{name ?? email}</strong> {user_id === ownUserId && <Chip>{texts.you}</Chip>}
+            <strong>{name ?? email}</strong> {user_id === ownUserId && <Tag>{texts.you}</Tag>}
           </span>
           {name !== null && <span class="hint">{email}</span>}
         </span>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OrganizationOfUser } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -62,7 +62,7 @@ function Organizations({ onEnter }: EnterProps) {
       title: texts.name,
       cell: ({ name, organization_id }) => (
         <>
-          <strong>{name}</strong> {organization_id === currentId && <Chip tone="info">{texts.current}</Chip>}
+          <strong>{name}</strong> {organization_id === currentId && <Tag tone="info">{texts.current}</Tag>}
         </>
       ),
     },

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { PasskeyInfo } from '../../../../src/schemas/passkeys.ts';
 import { hasPasskeys } from '../../browser/passkeys.ts';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Dialog, DialogActions } from '../../components/dialog.tsx';
 import { LoadError } from '../../components/error-message.tsx';
@@ -109,7 +109,7 @@ function passkeyColumns(onOpen: (dialog: OpenDialog) => void): TableColumn<Passk
       cell: ({ name, host, is_synced }) => (
         <span class="user-cell">
           <span>
-            <strong>{name}</strong> {is_synced && <Chip>{texts.synced}</Chip>}
+            <strong>{name}</strong> {is_synced && <Tag>{texts.synced}</Tag>}
           </span>
           <span class="hint">{host}</span>
         </span>

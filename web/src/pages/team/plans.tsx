@@ -186,7 +186,7 @@ function PlanChip({ tier, status }: { readonly tier: Tier; readonly status: Bill
   if (tier === status.paused_tier) return <Chip tone="warning">{texts.yourPlanPaused}</Chip>;
   if (tier === status.subscription_tier) {
     return status.paused_tier === null ? (
-      <Chip tone="info">{texts.yourPlan}</Chip>
+      <Tag tone="info">{texts.yourPlan}</Tag>
     ) : (
       <Tag>{texts.limitsInForce}</Tag>
     );

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { SessionInfo } from '../../../../src/schemas/accounts.ts';
 import { Button } from '../../components/button.tsx';
-import { Chip } from '../../components/chip.tsx';
+import { Tag } from '../../components/chip.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
 import { Card, Page } from '../../components/page.tsx';
@@ -149,7 +149,7 @@ function sessionColumns(onEnd: (session: SessionInfo) => unknown): TableColumn<S
         <span class="user-cell">
           <span>
             <strong>{userAgentName(user_agent)}</strong>{' '}
-            {is_current && <Chip tone="good">{texts.thisSession}</Chip>}
+            {is_current && <Tag tone="good">{texts.thisSession}</Tag>}
           </span>
           <span class="hint">{address}</span>
         </span>
