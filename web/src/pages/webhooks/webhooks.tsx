@@ -33,7 +33,12 @@ export function WebhooksPage() {
     </Button>
   );
   return (
-    <Page title={texts.webhooks} subtitle={texts.changesOfDocumentsAndCollections} actions={create}>
+    <Page
+      title={texts.webhooks}
+      subtitle={texts.changesOfDocumentsAndCollections}
+      // An empty list has the button itself.
+      actions={list.data?.length === 0 ? undefined : create}
+    >
       {list.data === undefined ? (
         list.error === null ? (
           <Card>
