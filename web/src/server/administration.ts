@@ -79,6 +79,11 @@ export function adminGetBackupStatus(signal: AbortSignal): Promise<BackupStatusR
   return post('get-backup-status', {}, signal);
 }
 
+/** Starts a backup; it runs until `running` of the status is null. */
+export function adminCreateBackup(): Promise<BackupStatusResponse> {
+  return post('create-backup', {});
+}
+
 /** Actions of the administrator on a user. */
 export type AdminUserAction =
   | 'end-user-sessions'

@@ -1,16 +1,17 @@
 import type { ComponentChildren } from 'preact';
 import type { BackupStatusResponse } from '../../../../src/schemas/backups.ts';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { DescriptionList } from '../../components/description-list.tsx';
-import { LoadError } from '../../components/error-message.tsx';
+import { ErrorMessage, LoadError } from '../../components/error-message.tsx';
 import { Card } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { formatBytes } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
-import { adminGetBackupStatus } from '../../server/administration.ts';
+import { adminCreateBackup, adminGetBackupStatus } from '../../server/administration.ts';
 import { usePoll } from '../../server/load.ts';
+import { useAsyncAction } from '../../server/use-async-action.ts';
 import { Icon } from '../../shell/icons.tsx';
 import { texts } from '../../texts/en/administration.ts';
 import { fill } from '../../texts/format-text.ts';
@@ -47,6 +48,7 @@ export function Backups({ onDenied }: SectionProps) {
         <Card>
           <Failures status={status.data} />
           <DescriptionList facts={factsOf(status.data)} />
+          <CreateBackup isRunning={status.data.running !== null} onStarted={status.replace} />
         </Card>
       )}
     </>
@@ -73,6 +75,25 @@ function NoBackups() {
         </div>
       </div>
     </section>
+  );
+}
+
+interface CreateBackupProps {
+  readonly isRunning: boolean;
+  readonly onStarted: (status: BackupStatusResponse) => void;
+}
+
+function CreateBackup({ isRunning, onStarted }: CreateBackupProps) {
+  const start = useAsyncAction(async () => onStarted(await adminCreateBackup()));
+  return (
+    <div class="stack apart-row">
+      <ErrorMessage error={start.error} />
+      <div class="row">
+        <Button busy={start.isBusy || isRunning} onClick={start.start}>
+          {texts.createABackupNow}
+        </Button>
+      </div>
+    </div>
   );
 }
 

@@ -188,4 +188,5 @@ export const texts: Translation<typeof english> = {
   deleteOrganization2: 'Organisation löschen…',
   active: 'Aktiv',
   sessions: 'Sitzungen',
+  createABackupNow: 'Jetzt eine Sicherung erstellen',
 };

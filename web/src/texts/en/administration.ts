@@ -182,4 +182,5 @@ export const texts = localize('administration', {
   deleteOrganization2: 'Delete organization…',
   active: 'Active',
   sessions: 'Sessions',
+  createABackupNow: 'Create a backup now',
 });

@@ -188,4 +188,5 @@ export const texts: Translation<typeof english> = {
   deleteOrganization2: 'Eliminar organización…',
   active: 'Activo',
   sessions: 'Sesiones',
+  createABackupNow: 'Crear una copia de seguridad ahora',
 };

@@ -186,4 +186,5 @@ export const texts: Translation<typeof english> = {
   deleteOrganization2: 'Supprimer l’organisation…',
   active: 'Actif',
   sessions: 'Sessions',
+  createABackupNow: 'Créer une sauvegarde maintenant',
 };

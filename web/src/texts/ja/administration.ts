@@ -185,4 +185,5 @@ export const texts: Translation<typeof english> = {
   deleteOrganization2: '組織を削除…',
   active: '有効',
   sessions: 'セッション',
+  createABackupNow: '今すぐバックアップを作成',
 };
