@@ -31,6 +31,7 @@ export async function curationsScenario(t: Test, browser: Browser): Promise<void
   await removeRule(t, page);
   t.same(await readRules(api), []);
   await openFromSearch(t, page);
+  await openCollection(page);
   t.same(
     problems.filter((line) => !/status of (400|500)/.test(line)),
     [],
@@ -150,6 +151,17 @@ async function removeRule(t: Test, page: Page): Promise<void> {
   );
   await list(page).getByRole('button', { name: 'Close' }).last().click();
   await list(page).waitFor({ state: 'detached' });
+}
+
+/** The page of the collection shows the rules, and leads to the list. */
+async function openCollection(page: Page): Promise<void> {
+  await openNavigationEntry(page, 'Collections');
+  await page.getByRole('link', { name: 'shop', exact: true }).click();
+  await page.getByRole('link', { name: 'refunds-2023.txt' }).waitFor();
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Pinned' }).click();
+  await page.getByText('Pinned: refunds-2023.txt').waitFor();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await list(page).getByText('“Fourteen days”').waitFor();
 }
 
 /** The search page leads to the rules, and a tried query back to the search. */

@@ -68,6 +68,8 @@ const dashboardPages: readonly DashboardPage[] = [
   { name: 'overview', path: '' },
   { name: 'collections', path: 'collections' },
   { name: 'collection-new', path: 'collections', prepare: button('New collection') },
+  { name: 'collection', path: 'collection?name=handbook' },
+  { name: 'collection-settings', path: 'collection?name=handbook&section=settings' },
   { name: 'documents', path: 'documents?collection=handbook' },
   { name: 'document', path: 'document?collection=handbook&path=handbook.pdf&page=2' },
   { name: 'document-failed', path: 'document?collection=handbook&path=scans%2Fbroken.pdf' },

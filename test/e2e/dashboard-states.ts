@@ -16,6 +16,7 @@ const themes = {
 const emptyStateTexts = {
   '': 'Follow these steps to get started.',
   collections: 'No collections yet',
+  'collection?name=none': 'Collection not found',
   documents: 'No documents yet',
   'document?collection=a&path=b': 'Document not found',
   upload: 'Drop files or folders here',

@@ -8,6 +8,11 @@ function pageUrl(page: string, query: Readonly<Record<string, string | undefined
   return search === '' ? `/app/${page}` : `/app/${page}?${search}`;
 }
 
+/** `section`: absent for the first one. */
+export function collectionUrl(name: string, section?: string): string {
+  return pageUrl('collection', { name, section });
+}
+
 export function documentsUrl(collection: string): string {
   return pageUrl('documents', { collection });
 }

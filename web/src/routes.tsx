@@ -89,6 +89,10 @@ export const routes: readonly DashboardRoute[] = [
     component: lazyPage(() => import('./pages/collections.tsx').then(({ Collections }) => Collections)),
   },
   {
+    path: '/app/collection',
+    component: lazyPage(() => import('./pages/collection.tsx').then(({ CollectionPage }) => CollectionPage)),
+  },
+  {
     path: '/app/documents',
     navigation: { name: () => texts.documents, icon: 'documents', group: 'retrieval' },
     component: lazyPage(() => import('./pages/documents.tsx').then(({ Documents }) => Documents)),

@@ -4,6 +4,7 @@ import { EmptyState } from './empty-state.tsx';
 import { Page } from './page.tsx';
 
 const kinds = {
+  collection: { title: texts.collection, heading: texts.collectionNotFound, label: texts.allCollections },
   document: { title: texts.document, heading: texts.documentNotFound, label: texts.allDocuments },
   source: { title: texts.source, heading: texts.sourceNotFound, label: texts.allSources },
   webhook: { title: texts.webhook, heading: texts.webhookNotFound, label: texts.allWebhooks },

@@ -12,7 +12,7 @@ import { LoadingText, SkeletonRows } from '../components/skeleton.tsx';
 import { Table } from '../components/table.tsx';
 import { showToast } from '../components/toasts.tsx';
 import { formatBytes, formatCount, formatPercent } from '../format/numbers.ts';
-import { documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
+import { collectionUrl, documentsUrl, searchUrl, uploadUrl } from '../page-urls.ts';
 import { useLoad, usePoll } from '../server/load.ts';
 import { deleteCollection, getCollectionStatus, listCollections } from '../server/retrieval.ts';
 import { Icon } from '../shell/icons.tsx';
@@ -145,7 +145,7 @@ function CollectionRows({ names, onDelete, onSettings }: CollectionTableProps) {
         {
           title: texts.name,
           cell: (name) => (
-            <a class="name" href={documentsUrl(name)} title={name}>
+            <a class="name" href={collectionUrl(name)} title={name}>
               {name}
             </a>
           ),

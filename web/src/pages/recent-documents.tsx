@@ -2,7 +2,7 @@ import { Chip } from '../components/chip.tsx';
 import { Card } from '../components/page.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { documentsUrl, documentUrl } from '../page-urls.ts';
+import { collectionUrl, documentUrl } from '../page-urls.ts';
 import { texts } from '../texts/en/overview.ts';
 import { stateLabels } from './document-states.ts';
 import { type RecentDocument, recentMax, sortedDocumentsMax } from './overview-documents.ts';
@@ -13,7 +13,7 @@ interface RecentDocumentsProps {
   readonly recent: readonly RecentDocument[] | undefined;
 }
 
-/** The documents that were added last. */
+/** The documents that were added last, of all collections. */
 export function RecentDocuments({ all, recent }: RecentDocumentsProps) {
   if (all === undefined || all > sortedDocumentsMax || recent?.length === 0) return null;
   return (
@@ -26,23 +26,33 @@ export function RecentDocuments({ all, recent }: RecentDocumentsProps) {
               </li>
             ))
           : recent.map((document) => (
-              <Recent key={`${document.collection}\n${document.path}`} {...document} />
+              <RecentRow key={`${document.collection}\n${document.path}`} {...document} />
             ))}
       </ul>
     </Card>
   );
 }
 
-function Recent({ collection, path, row }: RecentDocument) {
+/** `hasCollection`: false on a page of one collection. */
+export function RecentRow({
+  collection,
+  path,
+  row,
+  hasCollection = true,
+}: RecentDocument & { readonly hasCollection?: boolean }) {
   const [label, tone] = stateLabels[row.index_status];
   return (
     <li>
       <span class="cut">
         <a href={documentUrl(collection, path)}>{path}</a>
       </span>
-      <a class="cut recent-collection" href={documentsUrl(collection)}>
-        {collection}
-      </a>
+      {hasCollection ? (
+        <a class="cut recent-collection" href={collectionUrl(collection)}>
+          {collection}
+        </a>
+      ) : (
+        <span class="recent-collection" />
+      )}
       <span>
         <Chip tone={tone}>{label}</Chip>
       </span>

@@ -39,4 +39,7 @@ export const texts: Translation<typeof english> = {
   partsOfThisPageCould: 'Teile dieser Seite konnten nicht geladen werden',
   copyRequestId: 'Anfrage-ID kopieren',
   openHealth: 'Zustand öffnen',
+  collection: 'Sammlung',
+  collectionNotFound: 'Sammlung nicht gefunden',
+  allCollections: 'Alle Sammlungen',
 };

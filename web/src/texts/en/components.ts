@@ -38,4 +38,7 @@ export const texts = localize('components', {
   partsOfThisPageCould: 'Parts of this page could not be loaded',
   copyRequestId: 'Copy request ID',
   openHealth: 'Open health',
+  collection: 'Collection',
+  collectionNotFound: 'Collection not found',
+  allCollections: 'All collections',
 });

@@ -39,4 +39,7 @@ export const texts: Translation<typeof english> = {
   partsOfThisPageCould: 'No se pudieron cargar partes de esta página',
   copyRequestId: 'Copiar ID de la solicitud',
   openHealth: 'Abrir estado',
+  collection: 'Colección',
+  collectionNotFound: 'No se encontró la colección',
+  allCollections: 'Todas las colecciones',
 };

@@ -39,4 +39,7 @@ export const texts: Translation<typeof english> = {
   partsOfThisPageCould: 'Certaines parties de cette page n’ont pas pu être chargées',
   copyRequestId: 'Copier l’ID de requête',
   openHealth: 'Ouvrir l’état',
+  collection: 'Collection',
+  collectionNotFound: 'Collection introuvable',
+  allCollections: 'Toutes les collections',
 };

@@ -39,4 +39,7 @@ export const texts: Translation<typeof english> = {
   partsOfThisPageCould: 'このページの一部を読み込めませんでした',
   copyRequestId: 'リクエスト ID をコピー',
   openHealth: '稼働状況を開く',
+  collection: 'コレクション',
+  collectionNotFound: 'コレクションが見つかりません',
+  allCollections: 'すべてのコレクション',
 };
