@@ -166,7 +166,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Tarifzahlungen',
   alreadyInvoiced: 'Bereits in Rechnung gestellt',
   additionalCharges: 'Zusätzliche Kosten',
-  tierPausedSincePausedAtNothing: '<strong>{tier}, pausiert seit {pausedAt}.</strong> Es wird nichts berechnet. Bis zur Fortsetzung gelten die Grenzwerte des Tarifs Free.',
+  tierPausedSincePausedAtNothing:
+    '<strong>{tier}, pausiert seit {pausedAt}.</strong> Es wird nichts berechnet. Bis zur Fortsetzung gelten die Grenzwerte des Tarifs Free.',
   yourPlanPaused: 'Ihr Tarif, pausiert',
   limitsInForce: 'Geltende Grenzwerte',
   resumeYourPlanFirst: 'Setzen Sie zuerst Ihren Tarif fort.',

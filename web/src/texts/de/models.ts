@@ -48,5 +48,6 @@ export const texts: Translation<typeof english> = {
   countCalls: { one: '{count} Aufruf', other: '{count} Aufrufe' },
   none: 'Keine',
   hiddenMore: '{hidden} weitere',
-  scoresOfDifferentModelsCannot: 'Werte verschiedener Modelle sind nicht vergleichbar. Die Balken zeigen den Wertebereich jedes Modells.',
+  scoresOfDifferentModelsCannot:
+    'Werte verschiedener Modelle sind nicht vergleichbar. Die Balken zeigen den Wertebereich jedes Modells.',
 };

@@ -161,7 +161,8 @@ export const texts = localize('billing', {
   planPayments: 'Plan payments',
   alreadyInvoiced: 'Already invoiced',
   additionalCharges: 'Additional charges',
-  tierPausedSincePausedAtNothing: '<strong>{tier}, paused since {pausedAt}.</strong> Nothing is charged. The limits of the Free plan apply until you resume.',
+  tierPausedSincePausedAtNothing:
+    '<strong>{tier}, paused since {pausedAt}.</strong> Nothing is charged. The limits of the Free plan apply until you resume.',
   yourPlanPaused: 'Your plan, paused',
   limitsInForce: 'Limits in force',
   resumeYourPlanFirst: 'Resume your plan first.',

@@ -46,5 +46,6 @@ export const texts = localize('models', {
   countCalls: { one: '{count} call', other: '{count} calls' },
   none: 'None',
   hiddenMore: '{hidden} more',
-  scoresOfDifferentModelsCannot: 'Scores of different models cannot be compared. The bars show the range of each model.',
+  scoresOfDifferentModelsCannot:
+    'Scores of different models cannot be compared. The bars show the range of each model.',
 });

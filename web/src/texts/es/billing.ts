@@ -165,7 +165,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Pagos del plan',
   alreadyInvoiced: 'Ya facturado',
   additionalCharges: 'Cargos adicionales',
-  tierPausedSincePausedAtNothing: '<strong>{tier}, en pausa desde el {pausedAt}.</strong> No se cobra nada. Los límites del plan Free se aplican hasta que lo reanude.',
+  tierPausedSincePausedAtNothing:
+    '<strong>{tier}, en pausa desde el {pausedAt}.</strong> No se cobra nada. Los límites del plan Free se aplican hasta que lo reanude.',
   yourPlanPaused: 'Su plan, en pausa',
   limitsInForce: 'Límites vigentes',
   resumeYourPlanFirst: 'Reanude primero su plan.',

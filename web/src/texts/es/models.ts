@@ -48,5 +48,6 @@ export const texts: Translation<typeof english> = {
   countCalls: { one: '{count} llamada', other: '{count} llamadas' },
   none: 'Ninguna',
   hiddenMore: '{hidden} más',
-  scoresOfDifferentModelsCannot: 'Las puntuaciones de modelos distintos no son comparables. Las barras muestran el intervalo de cada modelo.',
+  scoresOfDifferentModelsCannot:
+    'Las puntuaciones de modelos distintos no son comparables. Las barras muestran el intervalo de cada modelo.',
 };

@@ -166,7 +166,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'Paiements du forfait',
   alreadyInvoiced: 'Déjà facturé',
   additionalCharges: 'Frais supplémentaires',
-  tierPausedSincePausedAtNothing: '<strong>{tier}, en pause depuis le {pausedAt}.</strong> Rien n’est facturé. Les limites du forfait Free s’appliquent jusqu’à la reprise.',
+  tierPausedSincePausedAtNothing:
+    '<strong>{tier}, en pause depuis le {pausedAt}.</strong> Rien n’est facturé. Les limites du forfait Free s’appliquent jusqu’à la reprise.',
   yourPlanPaused: 'Votre forfait, en pause',
   limitsInForce: 'Limites en vigueur',
   resumeYourPlanFirst: 'Reprenez d’abord votre forfait.',

@@ -49,5 +49,6 @@ export const texts: Translation<typeof english> = {
   countCalls: { one: '{count} appel', other: '{count} appels' },
   none: 'Aucun',
   hiddenMore: '{hidden} de plus',
-  scoresOfDifferentModelsCannot: 'Les scores de modèles différents ne sont pas comparables. Les barres montrent la plage de chaque modèle.',
+  scoresOfDifferentModelsCannot:
+    'Les scores de modèles différents ne sont pas comparables. Les barres montrent la plage de chaque modèle.',
 };

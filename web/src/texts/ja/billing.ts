@@ -161,7 +161,8 @@ export const texts: Translation<typeof english> = {
   planPayments: 'プランの支払い',
   alreadyInvoiced: '請求済み',
   additionalCharges: '追加料金',
-  tierPausedSincePausedAtNothing: '<strong>{tier} ({pausedAt} から一時停止中)。</strong>料金は発生しません。再開するまで Free プランの制限が適用されます。',
+  tierPausedSincePausedAtNothing:
+    '<strong>{tier} ({pausedAt} から一時停止中)。</strong>料金は発生しません。再開するまで Free プランの制限が適用されます。',
   yourPlanPaused: 'ご利用中 (一時停止)',
   limitsInForce: '適用中の制限',
   resumeYourPlanFirst: '先にプランを再開してください。',
