@@ -1,6 +1,5 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { Icon } from '../shell/icons.tsx';
 import { texts } from '../texts/en/components.ts';
 import { SharedFailures } from './error-message.tsx';
 import { LoadScopeProvider } from './load-scope.tsx';
@@ -22,8 +21,6 @@ interface PageProps {
   readonly crumbs?: readonly { readonly title: string; readonly href: string }[];
   readonly title: string;
   readonly subtitle?: ComponentChildren;
-  /** The list that a detail page belongs to: the way back, above the title. */
-  readonly parent?: { readonly name: string; readonly href: string };
   readonly actions?: ComponentChildren;
   /** Element that receives the initial focus, if not the heading. */
   readonly initialFocus?: RefObject<HTMLElement | null>;
@@ -31,15 +28,7 @@ interface PageProps {
 }
 
 /** Page layout: title, subtitle, actions and content. */
-export function Page({
-  crumbs,
-  title,
-  subtitle,
-  parent,
-  actions,
-  initialFocus,
-  children,
-}: PageProps) {
+export function Page({ crumbs, title, subtitle, actions, initialFocus, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     // The user may have left the first page before it was loaded.
@@ -55,12 +44,6 @@ export function Page({
       <header class="page-head">
         <div>
           {crumbs !== undefined && <Crumbs crumbs={crumbs} />}
-          {parent !== undefined && (
-            <a class="page-parent" href={parent.href}>
-              <Icon name="previous" />
-              {parent.name}
-            </a>
-          )}
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>

@@ -95,7 +95,7 @@ function CollectionView({ name }: { readonly name: string }) {
   return (
     <Page
       title={name}
-      parent={{ name: texts.collections, href: '/app/collections' }}
+      crumbs={[{ title: texts.collections, href: '/app/collections' }]}
       actions={
         <>
           <LinkButton href={uploadUrl(name)}>{texts.upload}</LinkButton>

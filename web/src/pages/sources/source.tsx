@@ -62,7 +62,7 @@ function SourceView({ name }: { readonly name: string }) {
   return (
     <Page
       title={name}
-      parent={{ name: texts.sources, href: '/app/sources' }}
+      crumbs={[{ title: texts.sources, href: '/app/sources' }]}
       subtitle={source === undefined ? texts.source : <Subtitle source={source} />}
       actions={
         source && (

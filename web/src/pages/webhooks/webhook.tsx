@@ -79,7 +79,7 @@ function WebhookView({ id }: { readonly id: string }) {
   return (
     <Page
       title={webhook?.url ?? texts.webhook}
-      parent={{ name: texts.webhooks, href: '/app/webhooks' }}
+      crumbs={[{ title: texts.webhooks, href: '/app/webhooks' }]}
       {...(webhook === undefined || webhook.description === '' ? {} : { subtitle: webhook.description })}
       actions={
         webhook && (
