@@ -5,7 +5,8 @@ import { serviceUrlAllowed, serviceUrlPattern } from './url-patterns.ts';
 export const clusterSettings = {
   store: optionalSetting({
     pattern: /^postgres(ql)?:\/\/\S+$/,
-    meaning: 'Database that holds all data; the data directory is then a cache, apart from secrets.json and models',
+    meaning:
+      'Database that holds all data; the data directory is then a cache, apart from secrets.json and models',
     allowed:
       'postgres://user:password@host:5432/database, with ?sslmode=verify-full unless the host is on the loopback interface',
     secret: true,

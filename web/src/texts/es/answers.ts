@@ -11,7 +11,8 @@ export const texts: Translation<typeof english> = {
   theModelIsReadingThe: 'El modelo está leyendo los documentos',
   sourceNumberCitation: 'Fuente {number}: {citation}',
   noTextOfTheCollection: 'Ningún texto de la colección coincide con la pregunta.',
-  theModelFoundNoneIn: 'El modelo no encontró ninguna respuesta en los textos que mejor coinciden con la pregunta.',
+  theModelFoundNoneIn:
+    'El modelo no encontró ninguna respuesta en los textos que mejor coinciden con la pregunta.',
   theModelWroteTextBut: 'El modelo escribió texto, pero no indicó ninguna fuente.',
   stoppedBeforeTheAnswerWas: 'Detenida antes de completar la respuesta.',
   noAnswerIsSupportedBy: 'Los documentos no responden a esta pregunta.',
