@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { projectRoot } from '../../src/core/root.ts';
@@ -37,6 +37,20 @@ t.test('file names change with their content, and the page has no inline script 
   const page = readFileSync(join(built, 'index.html'), 'utf8');
   t.notMatch(page, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i);
   t.notMatch(page, /https?:\/\//, 'nothing is loaded from other hosts');
+});
+
+t.test('every file that a style sheet names is built', async (t) => {
+  const assets = join(built, 'assets');
+  const sheets = readdirSync(assets).filter((file) => file.endsWith('.css'));
+  const named = sheets.flatMap((file) =>
+    [...readFileSync(join(assets, file), 'utf8').matchAll(/url\("?([^)"]+)"?\)/g)].map(
+      (match) => match[1] ?? '',
+    ),
+  );
+  const files = named.filter((name) => !name.startsWith('data:'));
+  t.ok(files.length > 0, 'fonts');
+  for (const name of files)
+    t.ok(existsSync(join(built, new URL(name, 'http://host/assets/').pathname)), name);
 });
 
 t.test('no source can turn stored values into HTML', async (t) => {
