@@ -60,7 +60,7 @@ export function deleteImportState(): PlainOperation {
   return table.delete([keyNames.import]);
 }
 
-/** The next commit of a process that lost the cell fails: this one shows that it did not. */
+/** A process that lost the cell cannot commit, so a commit of this record proves that it still owns the cell. */
 export function putOwnership(epoch: number): WriteOperation {
   return table.put(['shared owner'], epoch);
 }
